@@ -1,0 +1,1 @@
+"""The wire and the record format, sans IO: bytes in, values out, and back."""
