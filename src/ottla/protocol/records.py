@@ -1,0 +1,110 @@
+"""The records inside a batch: one at a time, in the uncompressed form that follows the 61-byte header.
+
+Only work that must see single records comes here: exact lookup by time, compaction, the null-key check, the
+coordinators' and the metadata log's own records. Produce and fetch never do.
+
+A record is: its length, attributes (unused), timestamp delta, offset delta, key, value, headers; all numbers but the
+attributes are zigzag varints, and -1 is the length of a null.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ottla.protocol.compression import Buffer
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.primitives import read_varint, read_varlong, write_varint
+
+_NULL = write_varint(-1)
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class CorruptRecords(ApiError):
+    """The bytes are not the records or the batch that they claim to be."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
+
+
+class Record(NamedTuple):
+    """One record as stored: its time and offset are relative to its batch."""
+
+    timestamp_delta: int
+    offset_delta: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+def iterate_records(payload: Buffer, record_count: int) -> Iterator[Record]:
+    """The records of a decompressed payload; CorruptRecords unless it holds exactly `record_count` well-formed ones."""
+    position = 0
+    for number in range(record_count):
+        try:
+            length, position = read_varint(payload, position)
+            end = position + length
+            if length < 0 or end > len(payload):
+                raise CorruptRecords(f"record {number} claims {length} bytes, {len(payload) - position} are left")
+            record, position = _read_record(payload, position)
+        except (IndexError, ValueError) as error:
+            raise CorruptRecords(f"record {number} is malformed: {error}") from error
+        if position != end:
+            raise CorruptRecords(
+                f"record {number} claims {length} bytes but its fields end {end - position} bytes earlier"
+            )
+        yield record
+    if position != len(payload):
+        raise CorruptRecords(f"{len(payload) - position} bytes follow the last of {record_count} records")
+
+
+def encode_record(record: Record) -> bytes:
+    """The record with its length in front."""
+    timestamp_delta, offset_delta, key, value, headers = record
+    parts = [b"\0", write_varint(timestamp_delta), write_varint(offset_delta), _sized(key), _sized(value)]
+    parts.append(write_varint(len(headers)))
+    for name, header_value in headers:
+        parts.append(_sized(name.encode()))
+        parts.append(_sized(header_value))
+    body = b"".join(parts)
+    return write_varint(len(body)) + body
+
+
+def encode_records(records: Iterable[Record]) -> bytes:
+    """The payload of a batch."""
+    return b"".join(map(encode_record, records))
+
+
+def _read_record(payload: Buffer, position: int) -> tuple[Record, int]:
+    timestamp_delta, position = read_varlong(payload, position + 1)
+    offset_delta, position = read_varint(payload, position)
+    key, position = _read_sized(payload, position)
+    value, position = _read_sized(payload, position)
+    header_count, position = read_varint(payload, position)
+    if header_count == 0:
+        return Record(timestamp_delta, offset_delta, key, value, ()), position
+    if not 0 < header_count <= (len(payload) - position) // 2:
+        raise ValueError(f"{header_count} headers in {len(payload) - position} bytes")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(header_count):
+        name, position = _read_sized(payload, position)
+        if name is None:
+            raise ValueError("a header has no name")
+        value_bytes, position = _read_sized(payload, position)
+        headers.append((name.decode(), value_bytes))
+    return Record(timestamp_delta, offset_delta, key, value, tuple(headers)), position
+
+
+def _read_sized(payload: Buffer, position: int) -> tuple[bytes | None, int]:
+    length, position = read_varint(payload, position)
+    if length == -1:
+        return None, position
+    end = position + length
+    if length < 0 or end > len(payload):
+        raise ValueError(f"a field of {length} bytes where {len(payload) - position} are left")
+    return bytes(payload[position:end]), end
+
+
+def _sized(value: bytes | None) -> bytes:
+    if value is None:
+        return _NULL
+    return write_varint(len(value)) + value
