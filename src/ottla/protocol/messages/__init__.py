@@ -1,0 +1,1 @@
+"""Messages and log records of Apache Kafka 4.3.0, one module each; made by tools/generate_messages.py."""

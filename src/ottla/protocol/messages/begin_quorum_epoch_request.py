@@ -1,0 +1,94 @@
+"""BeginQuorumEpochRequest, of Apache Kafka 4.3.0; made by tools/generate_messages.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ottla.protocol.schema import Message
+from ottla.protocol.uuids import ZERO_UUID
+
+
+class PartitionData(Message):
+    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
+    FIELDS = (
+        ("partition_index", "int32", "0+", "", -1, ""),
+        ("voter_directory_id", "uuid", "1+", "", -1, ""),
+        ("leader_id", "int32", "0+", "", -1, ""),
+        ("leader_epoch", "int32", "0+", "", -1, ""),
+    )
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        voter_directory_id: bytes = ZERO_UUID,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.voter_directory_id = voter_directory_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+
+
+class TopicData(Message):
+    __slots__ = ("topic_name", "partitions")
+    FIELDS = (
+        ("topic_name", "string", "0+", "", -1, ""),
+        ("partitions", "[]PartitionData", "0+", "", -1, ""),
+    )
+
+    def __init__(
+        self,
+        *,
+        topic_name: str = "",
+        partitions: Sequence[PartitionData] = (),
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = partitions
+
+
+class LeaderEndpoint(Message):
+    __slots__ = ("name", "host", "port")
+    FIELDS = (
+        ("name", "string", "1+", "", -1, ""),
+        ("host", "string", "1+", "", -1, ""),
+        ("port", "uint16", "1+", "", -1, ""),
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+
+
+class BeginQuorumEpochRequest(Message):
+    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints")
+    FIELDS = (
+        ("cluster_id", "string", "0+", "0+", -1, ""),
+        ("voter_id", "int32", "1+", "", -1, ""),
+        ("topics", "[]TopicData", "0+", "", -1, ""),
+        ("leader_endpoints", "[]LeaderEndpoint", "1+", "", -1, ""),
+    )
+    API_KEY = 53
+    VERSIONS = range(0, 2)
+    FLEXIBLE_FROM = 1
+
+    def __init__(
+        self,
+        *,
+        cluster_id: str | None = None,
+        voter_id: int = -1,
+        topics: Sequence[TopicData] = (),
+        leader_endpoints: Sequence[LeaderEndpoint] = (),
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = topics
+        self.leader_endpoints = leader_endpoints

@@ -1,0 +1,25 @@
+"""ConsumerGroupMemberMetadataKey, of Apache Kafka 4.3.0; made by tools/generate_messages.py."""
+
+from __future__ import annotations
+
+from ottla.protocol.schema import Message
+
+
+class ConsumerGroupMemberMetadataKey(Message):
+    __slots__ = ("group_id", "member_id")
+    FIELDS = (
+        ("group_id", "string", "0", "", -1, ""),
+        ("member_id", "string", "0", "", -1, ""),
+    )
+    API_KEY = 5
+    VERSIONS = range(0, 1)
+    FLEXIBLE_FROM = 32767
+
+    def __init__(
+        self,
+        *,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id

@@ -1,0 +1,41 @@
+"""DescribeProducersRequest, of Apache Kafka 4.3.0; made by tools/generate_messages.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ottla.protocol.schema import Message
+
+
+class TopicRequest(Message):
+    __slots__ = ("name", "partition_indexes")
+    FIELDS = (
+        ("name", "string", "0+", "", -1, ""),
+        ("partition_indexes", "[]int32", "0+", "", -1, ""),
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        partition_indexes: Sequence[int] = (),
+    ) -> None:
+        self.name = name
+        self.partition_indexes = partition_indexes
+
+
+class DescribeProducersRequest(Message):
+    __slots__ = ("topics",)
+    FIELDS = (
+        ("topics", "[]TopicRequest", "0+", "", -1, ""),
+    )
+    API_KEY = 61
+    VERSIONS = range(0, 1)
+    FLEXIBLE_FROM = 0
+
+    def __init__(
+        self,
+        *,
+        topics: Sequence[TopicRequest] = (),
+    ) -> None:
+        self.topics = topics

@@ -1,0 +1,61 @@
+"""TxnOffsetCommitResponse, of Apache Kafka 4.3.0; made by tools/generate_messages.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ottla.protocol.schema import Message
+
+
+class TxnOffsetCommitResponsePartition(Message):
+    __slots__ = ("partition_index", "error_code")
+    FIELDS = (
+        ("partition_index", "int32", "0+", "", -1, ""),
+        ("error_code", "int16", "0+", "", -1, ""),
+    )
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+
+
+class TxnOffsetCommitResponseTopic(Message):
+    __slots__ = ("name", "partitions")
+    FIELDS = (
+        ("name", "string", "0+", "", -1, ""),
+        ("partitions", "[]TxnOffsetCommitResponsePartition", "0+", "", -1, ""),
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        partitions: Sequence[TxnOffsetCommitResponsePartition] = (),
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+
+
+class TxnOffsetCommitResponse(Message):
+    __slots__ = ("throttle_time_ms", "topics")
+    FIELDS = (
+        ("throttle_time_ms", "int32", "0+", "", -1, ""),
+        ("topics", "[]TxnOffsetCommitResponseTopic", "0+", "", -1, ""),
+    )
+    API_KEY = 28
+    VERSIONS = range(0, 6)
+    FLEXIBLE_FROM = 3
+
+    def __init__(
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        topics: Sequence[TxnOffsetCommitResponseTopic] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = topics
