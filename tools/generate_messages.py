@@ -25,6 +25,7 @@ JARS = (
     "kafka-transaction-coordinator",
     "kafka-share-coordinator",
 )
+MADE_BY = "made by tools/generate_messages.py"
 OUTPUT = Path(__file__).resolve().parents[1] / "src" / "ottla" / "protocol" / "messages"
 
 PYTHON_TYPES = {
@@ -63,13 +64,13 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
     for stale in output.glob("*.py"):
         stale.unlink()
-    package_doc = f'"""Messages and log records of Apache Kafka {KAFKA_VERSION}, one module each; made by tools/generate_messages.py."""\n'
+    package_doc = f'"""Messages and log records of Apache Kafka {KAFKA_VERSION}, one module each; {MADE_BY}."""\n'
     (output / "__init__.py").write_text(package_doc)
     seen: dict[str, str] = {}
     for jar in JARS:
         with zipfile.ZipFile(jar_directory / f"{jar}-{KAFKA_VERSION}.jar") as archive:
             for entry in sorted(archive.namelist()):
-                if not entry.endswith(".json") or "message/" not in entry and "metadata/" not in entry:
+                if not entry.endswith(".json") or ("message/" not in entry and "metadata/" not in entry):
                     continue
                 definition = parse(archive.read(entry).decode())
                 if definition["validVersions"] == "none":
@@ -125,11 +126,8 @@ def render(definition: dict[str, Any]) -> str:
     if any(default_of(field) == "ZERO_UUID" for field in fields):
         imports.append("from ottla.protocol.uuids import ZERO_UUID")
     body = "\n\n\n".join(render_struct(struct, definition) for struct in structs)
-    return (
-        f'"""{definition["name"]}, of Apache Kafka {KAFKA_VERSION}; made by tools/generate_messages.py."""\n\nfrom __future__ import annotations\n\n'
-        + "\n".join(imports)
-        + f"\n\n\n{body}\n"
-    )
+    head = f'"""{definition["name"]}, of Apache Kafka {KAFKA_VERSION}; {MADE_BY}."""'
+    return f"{head}\n\nfrom __future__ import annotations\n\n{chr(10).join(imports)}\n\n\n{body}\n"
 
 
 def render_struct(struct: Struct, definition: dict[str, Any]) -> str:
@@ -221,7 +219,7 @@ def default_of(field: dict[str, Any]) -> str:
     """
     kind = field["type"]
     default = field.get("default")
-    if default == "null" or is_struct(kind) and "tag" in field:
+    if default == "null" or (is_struct(kind) and "tag" in field):
         return "None"
     if kind.startswith("[]"):
         return "()"

@@ -141,15 +141,15 @@ class _StructDecoder:
         least = smallest_size(self.message, element, self.version, is_flexible=self.is_flexible)
         self.body.append(f"{indent}else:")
         inner = indent + "    "
-        self.body.append(
-            f"{inner}if n > (end - p) // {least}: raise MalformedMessage('{target[2:]} has %d elements but %d bytes are left' % (n, end - p))"
-        )
-        if element in FIXED_FORMATS and element != "bool":
-            self.body.append(
-                f"{inner}{target} = list(Struct('>%d{FIXED_FORMATS[element]}' % n).unpack_from(b, p))"
-                if element != "uuid"
-                else f"{inner}{target} = [bytes(b[q:q + 16]) for q in range(p, p + 16 * n, 16)]"
-            )
+        self.body.append(f"{inner}if n > (end - p) // {least}:")
+        excess = f"'{target[2:]} has %d elements but %d bytes are left' % (n, end - p)"
+        self.body.append(f"{inner}    raise MalformedMessage({excess})")
+        if element == "uuid":
+            self.body.append(f"{inner}{target} = [bytes(b[q:q + 16]) for q in range(p, p + 16 * n, 16)]")
+        elif element in FIXED_FORMATS:
+            letter = FIXED_FORMATS[element]
+            self.body.append(f"{inner}{target} = list(Struct('>%d{letter}' % n).unpack_from(b, p))")
+        if element in FIXED_FORMATS:
             self.body.append(f"{inner}p += {FIXED_SIZES[element]} * n")
             return
         self.body.append(f"{inner}a = []")

@@ -1,7 +1,7 @@
 """Writes the Python source of an encoder for one message in one version.
 
-Each struct becomes a function `encode_<Struct>(o, w)`, which hands buffers to `w` in order. Neighbouring fields of fixed
-size are packed by one precompiled `struct.Struct`; records are handed on as they are, never copied.
+Each struct becomes a function `encode_<Struct>(o, w)`, which hands buffers to `w` in order. Neighbouring fields of
+fixed size are packed by one precompiled `struct.Struct`; records are handed on as they are, never copied.
 """
 
 from collections.abc import Iterator
@@ -78,9 +78,8 @@ class _StructEncoder:
             null = b"\x00" if self.is_flexible else b"\xff" * width
             self.body.append(f"{indent}    w({null!r})")
         else:
-            self.body.append(
-                f"{indent}    raise ValueError('{self.struct.__name__}: {source[2:]} must not be null in version {self.version}')"
-            )
+            what = f"{self.struct.__name__}: {source[2:]} must not be null in version {self.version}"
+            self.body.append(f"{indent}    raise ValueError({what!r})")
         self.body.append(f"{indent}else:")
 
     def _length(self, expression: str, width: int, indent: str) -> None:
