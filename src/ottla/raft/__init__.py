@@ -1,0 +1,82 @@
+"""The metadata quorum as a pure state machine (KRaft's shape: KIP-595, KIP-853, KIP-996).
+
+``RaftNode.step(event, now_ms)`` returns a ``Ready``: what to persist, then what to send, then what is committed. The
+package touches no clock, socket, file or random source, so the same code runs in a broker and in the simulator.
+"""
+
+from ottla.raft.batch import (
+    Batch,
+    Content,
+    ControlRecordsContent,
+    KRaftVersionContent,
+    LeaderChangeContent,
+    OpaqueContent,
+    ValuesContent,
+    VotersContent,
+)
+from ottla.raft.events import (
+    Event,
+    LogStartMoved,
+    Persisted,
+    Propose,
+    RequestFailed,
+    RequestReceived,
+    Resign,
+    ResponseReceived,
+    SnapshotCreated,
+    Start,
+    Tick,
+)
+from ottla.raft.log_view import LogView
+from ottla.raft.node import RaftNode
+from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.ready import (
+    Accepted,
+    Ready,
+    Reply,
+    Request,
+    RoleChange,
+    ServeFetch,
+    ServeSnapshot,
+    SnapshotChunk,
+)
+from ottla.raft.settings import QuorumSettings
+from ottla.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
+
+__all__ = [
+    "Accepted",
+    "Batch",
+    "Content",
+    "ControlRecordsContent",
+    "Endpoint",
+    "Event",
+    "KRaftVersionContent",
+    "LeaderChangeContent",
+    "LogStartMoved",
+    "LogView",
+    "OffsetAndEpoch",
+    "OpaqueContent",
+    "Persisted",
+    "Propose",
+    "QuorumSettings",
+    "RaftNode",
+    "Ready",
+    "ReplicaKey",
+    "Reply",
+    "Request",
+    "RequestFailed",
+    "RequestReceived",
+    "Resign",
+    "ResponseReceived",
+    "RoleChange",
+    "ServeFetch",
+    "ServeSnapshot",
+    "SnapshotChunk",
+    "SnapshotCreated",
+    "Start",
+    "Tick",
+    "ValuesContent",
+    "Voter",
+    "VoterSet",
+    "VotersContent",
+]

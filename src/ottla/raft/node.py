@@ -1,0 +1,262 @@
+"""One replica of the metadata quorum.
+
+Guarantees, given that the shell keeps the contract of `ottla.raft.ready`: at most one leader per epoch; two logs that
+hold a record of the same offset and epoch are equal up to it; a record below a high watermark anywhere is in the log
+of every later leader. What must survive a crash is the election state and the log; everything else is rebuilt.
+
+Not thread-safe: one caller, one event at a time. Time is monotonic milliseconds of any origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ottla.raft import elections, replication
+from ottla.raft.batch import ValuesContent
+from ottla.raft.election_state import ElectionState
+from ottla.raft.events import (
+    Event,
+    LogStartMoved,
+    Persisted,
+    Propose,
+    RequestFailed,
+    RequestReceived,
+    Resign,
+    ResponseReceived,
+    SnapshotCreated,
+    Start,
+)
+from ottla.raft.log_view import LogView
+from ottla.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotResponse,
+    RequestMessage,
+    ResponseMessage,
+    VoteRequest,
+    VoteResponse,
+)
+from ottla.raft.quorum import Quorum
+from ottla.raft.ready import Accepted, Ready
+from ottla.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from ottla.raft.settings import QuorumSettings
+from ottla.raft.voters import ReplicaKey, VoterSet
+
+
+class RaftNode:
+    def __init__(
+        self,
+        *,
+        local: ReplicaKey,
+        voters: VoterSet,
+        log: LogView,
+        election: ElectionState,
+        jitter: Callable[[int], int],
+        settings: QuorumSettings | None = None,
+        kraft_version: int = 1,
+    ) -> None:
+        self._quorum = Quorum(
+            local=local,
+            voters=voters,
+            log=log,
+            election=election,
+            settings=settings or QuorumSettings(),
+            jitter=jitter,
+            kraft_version=kraft_version,
+        )
+
+    @property
+    def role(self) -> Role:
+        return self._quorum.role
+
+    @property
+    def epoch(self) -> int:
+        return self._quorum.epoch
+
+    @property
+    def leader_id(self) -> int | None:
+        """The leader of the current epoch as far as known; a leader that resigned no longer counts."""
+        role = self.role
+        return None if isinstance(role, Resigned | Unattached) else role.leader_id
+
+    @property
+    def high_watermark(self) -> int:
+        return self._quorum.high_watermark
+
+    @property
+    def log(self) -> LogView:
+        return self._quorum.log
+
+    @property
+    def voters(self) -> VoterSet:
+        return self._quorum.voters
+
+    def step(self, event: Event, now_ms: int) -> Ready:
+        quorum = self._quorum
+        quorum.ready = Ready()
+        before = quorum.role
+        self._dispatch(event, now_ms)
+        self._expire(now_ms)
+        if isinstance(before, Leader) and quorum.role is not before:
+            replication.refuse_parked(quorum, before)
+        self._act(now_ms)
+        ready, quorum.ready = quorum.ready, Ready()
+        return ready
+
+    def next_deadline_ms(self, now_ms: int) -> int | None:
+        """When to step again with a Tick if nothing else happens; None when time alone changes nothing."""
+        quorum, role = self._quorum, self.role
+        if isinstance(role, Leader):
+            deadlines = [parked.deadline_ms for parked in role.parked]
+            check = role.check_quorum_deadline_ms(quorum.settings.check_quorum_timeout_ms)
+            deadlines += [] if check is None else [check]
+            if role.unacknowledged_ids:
+                deadlines.append(quorum.requests.next_deadline_ms(tuple(role.unacknowledged_ids), now_ms))
+            return min(deadlines, default=None)
+        if isinstance(role, Follower):
+            retry = quorum.requests.next_deadline_ms((role.leader_id,), now_ms)
+            return min(role.fetch_deadline_ms, retry) if quorum.is_voter else retry
+        if isinstance(role, Prospective | Candidate):
+            peers = role.ballot.unanswered_ids
+            if not peers:
+                return role.election_deadline_ms
+            return min(role.election_deadline_ms, quorum.requests.next_deadline_ms(peers, now_ms))
+        if isinstance(role, Unattached) and not quorum.is_voter:
+            return now_ms + quorum.settings.retry_backoff_ms
+        return role.election_deadline_ms
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    def _dispatch(self, event: Event, now_ms: int) -> None:
+        quorum = self._quorum
+        if isinstance(event, RequestReceived):
+            self._on_request(event.request, event, now_ms)
+        elif isinstance(event, ResponseReceived):
+            if quorum.requests.answered(event.sender_id, event.correlation_id):
+                self._on_response(event.sender_id, event.response, now_ms)
+        elif isinstance(event, RequestFailed):
+            quorum.requests.failed(event.sender_id, event.correlation_id, now_ms)
+        elif isinstance(event, Propose):
+            self._on_propose(event)
+        elif isinstance(event, Persisted):
+            role = quorum.role
+            if isinstance(role, Leader) and role.epoch == event.epoch and role.persisted(event.end_offset):
+                quorum.advance_high_watermark(role.high_watermark)
+        elif isinstance(event, SnapshotCreated):
+            quorum.log.snapshot = event.snapshot
+        elif isinstance(event, LogStartMoved):
+            quorum.log.move_start(event.start_offset)
+        elif isinstance(event, Start):
+            quorum.start(now_ms)
+        elif isinstance(event, Resign) and isinstance(quorum.role, Leader):
+            quorum.become_resigned(now_ms)
+
+    def _on_request(self, request: RequestMessage, event: RequestReceived, now_ms: int) -> None:
+        quorum, reply_to = self._quorum, event.reply_to
+        if isinstance(request, FetchRequest):
+            replication.on_fetch_request(quorum, request, reply_to, now_ms)
+        elif isinstance(request, VoteRequest):
+            elections.on_vote_request(quorum, request, reply_to, now_ms)
+        elif isinstance(request, BeginQuorumEpochRequest):
+            elections.on_begin_epoch_request(quorum, request, reply_to, now_ms)
+        elif isinstance(request, EndQuorumEpochRequest):
+            elections.on_end_epoch_request(quorum, request, reply_to, now_ms)
+        else:
+            replication.on_fetch_snapshot_request(quorum, request, reply_to, now_ms)
+
+    def _on_response(self, sender_id: int, response: ResponseMessage, now_ms: int) -> None:
+        quorum = self._quorum
+        if isinstance(response, FetchResponse):
+            replication.on_fetch_response(quorum, sender_id, response, now_ms)
+        elif isinstance(response, VoteResponse):
+            elections.on_vote_response(quorum, sender_id, response, now_ms)
+        elif isinstance(response, BeginQuorumEpochResponse):
+            elections.on_begin_epoch_response(quorum, sender_id, response, now_ms)
+        elif isinstance(response, EndQuorumEpochResponse):
+            elections.on_end_epoch_response(quorum, sender_id, response, now_ms)
+        elif isinstance(response, FetchSnapshotResponse):
+            replication.on_fetch_snapshot_response(quorum, sender_id, response, now_ms)
+
+    def _on_propose(self, event: Propose) -> None:
+        quorum = self._quorum
+        if not isinstance(quorum.role, Leader):
+            quorum.ready.rejected.append(event.token)
+            return
+        batch = quorum.append(ValuesContent(event.values), len(event.values))
+        quorum.ready.accepted.append(Accepted(event.token, batch.base_offset, batch.end_offset, batch.epoch))
+
+    # --- time -----------------------------------------------------------------------------------------------------
+
+    def _expire(self, now_ms: int) -> None:
+        """Leave a role whose time is over."""
+        quorum, role = self._quorum, self.role
+        if isinstance(role, Leader):
+            deadline = role.check_quorum_deadline_ms(quorum.settings.check_quorum_timeout_ms)
+            if deadline is not None and now_ms >= deadline:
+                quorum.become_resigned(now_ms)
+            return
+        if not quorum.is_voter:
+            if isinstance(role, Follower) and now_ms >= role.fetch_deadline_ms:
+                quorum.become_unattached(role.epoch, now_ms)
+            return
+        if isinstance(role, Follower):
+            if now_ms >= role.fetch_deadline_ms:
+                quorum.become_prospective(now_ms)
+        elif now_ms >= role.election_deadline_ms:
+            if isinstance(role, Prospective):
+                quorum.lose_pre_vote(now_ms)
+            elif isinstance(role, Resigned):
+                quorum.become_unattached(role.epoch + 1, now_ms)
+            else:
+                quorum.become_prospective(now_ms)
+
+    def _act(self, now_ms: int) -> None:
+        """Send what the role has to send now."""
+        quorum, role = self._quorum, self.role
+        if isinstance(role, Leader):
+            replication.release_parked(quorum, role, now_ms)
+            self._send_to(role.unacknowledged_ids, self._begin_epoch, now_ms)
+        elif isinstance(role, Follower):
+            if quorum.requests.can_send(role.leader_id, now_ms):
+                quorum.send(role.leader_id, replication.next_fetch(quorum, role), now_ms)
+        elif isinstance(role, Prospective | Candidate):
+            self._send_to(role.ballot.unanswered_ids, self._vote, now_ms)
+        elif isinstance(role, Resigned):
+            self._send_to(role.unacknowledged_ids, self._end_epoch, now_ms)
+        elif not quorum.is_voter:
+            self._look_for_leader(now_ms)
+
+    def _send_to(
+        self, peer_ids: set[int] | tuple[int, ...], message: Callable[[ReplicaKey], RequestMessage], now_ms: int
+    ) -> None:
+        for peer_id in sorted(peer_ids):
+            key = self._quorum.voters.key_of(peer_id)
+            if key is not None and self._quorum.requests.can_send(peer_id, now_ms):
+                self._quorum.send(peer_id, message(key), now_ms)
+
+    def _vote(self, voter: ReplicaKey) -> VoteRequest:
+        quorum = self._quorum
+        return VoteRequest(
+            quorum.epoch, quorum.local, voter, quorum.log.end, pre_vote=isinstance(quorum.role, Prospective)
+        )
+
+    def _begin_epoch(self, voter: ReplicaKey) -> BeginQuorumEpochRequest:
+        return BeginQuorumEpochRequest(self.epoch, self._quorum.local.id, voter)
+
+    def _end_epoch(self, voter: ReplicaKey) -> EndQuorumEpochRequest:
+        del voter
+        role = self.role
+        candidates = role.preferred_candidates if isinstance(role, Resigned) else ()
+        return EndQuorumEpochRequest(self.epoch, self._quorum.local.id, candidates)
+
+    def _look_for_leader(self, now_ms: int) -> None:
+        """An observer asks the voters one by one; the one that does not lead names the leader it knows."""
+        quorum = self._quorum
+        peers = [key.id for key in quorum.voters.others(quorum.local)]
+        peer_id = peers[quorum.jitter(len(peers))]
+        if quorum.requests.can_send(peer_id, now_ms):
+            quorum.send(peer_id, replication.discovery_fetch(quorum), now_ms)

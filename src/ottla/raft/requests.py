@@ -1,0 +1,66 @@
+"""Requests in flight, at most one per peer.
+
+Only the answer to the newest request of a peer counts: an answer that comes after its request was given up could
+describe a log position that is no longer ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _InFlight:
+    correlation_id: int
+    deadline_ms: int
+
+
+class RequestTracker:
+    __slots__ = ("_backoff_until", "_in_flight", "_next_correlation_id", "_retry_backoff_ms", "_timeout_ms")
+
+    def __init__(self, *, timeout_ms: int, retry_backoff_ms: int) -> None:
+        self._timeout_ms = timeout_ms
+        self._retry_backoff_ms = retry_backoff_ms
+        self._in_flight: dict[int, _InFlight] = {}
+        self._backoff_until: dict[int, int] = {}
+        self._next_correlation_id = 0
+
+    def can_send(self, peer_id: int, now_ms: int) -> bool:
+        in_flight = self._in_flight.get(peer_id)
+        if in_flight is not None and now_ms < in_flight.deadline_ms:
+            return False
+        return now_ms >= self._backoff_until.get(peer_id, now_ms)
+
+    def sent(self, peer_id: int, now_ms: int) -> int:
+        self._next_correlation_id += 1
+        self._in_flight[peer_id] = _InFlight(self._next_correlation_id, now_ms + self._timeout_ms)
+        return self._next_correlation_id
+
+    def answered(self, peer_id: int, correlation_id: int) -> bool:
+        """True when this is the answer that was awaited."""
+        in_flight = self._in_flight.get(peer_id)
+        if in_flight is None or in_flight.correlation_id != correlation_id:
+            return False
+        del self._in_flight[peer_id]
+        return True
+
+    def failed(self, peer_id: int, correlation_id: int, now_ms: int) -> None:
+        if self.answered(peer_id, correlation_id):
+            self.back_off(peer_id, now_ms)
+
+    def back_off(self, peer_id: int, now_ms: int) -> None:
+        self._backoff_until[peer_id] = now_ms + self._retry_backoff_ms
+
+    def forget_all(self) -> None:
+        """A new role asks new questions; the answers to the old ones no longer matter."""
+        self._in_flight.clear()
+        self._backoff_until.clear()
+
+    def next_deadline_ms(self, peer_ids: tuple[int, ...], now_ms: int) -> int:
+        """The earliest moment at which one of the peers can be asked (again)."""
+        return min((self._ready_at(peer_id, now_ms) for peer_id in peer_ids), default=now_ms)
+
+    def _ready_at(self, peer_id: int, now_ms: int) -> int:
+        in_flight = self._in_flight.get(peer_id)
+        at = in_flight.deadline_ms if in_flight else now_ms
+        return max(at, self._backoff_until.get(peer_id, now_ms))

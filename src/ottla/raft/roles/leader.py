@@ -1,0 +1,131 @@
+"""The leader of an epoch: it alone appends, and it decides what is committed.
+
+The high watermark is the largest offset that a majority of voters holds durably. It first moves when that majority
+reaches a record of the leader's own epoch (its LeaderChange record): counting copies of older epochs' records could
+commit something that a later leader may still overwrite (Raft, section 5.4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ottla.raft.messages import FetchRequest
+from ottla.raft.voters import ReplicaKey, VoterSet
+
+# Bound on observers that the leader keeps facts about, so that nobody grows it with invented replica ids.
+MAX_OBSERVERS = 1000
+
+
+@dataclass(slots=True)
+class ReplicaProgress:
+    key: ReplicaKey
+    end_offset: int = -1
+    last_fetch_ms: int = -1
+    last_caught_up_ms: int = -1
+    leader_end_at_last_fetch: int = -1
+
+    def fetched(self, fetch_offset: int, leader_end_offset: int, now_ms: int) -> None:
+        if fetch_offset >= leader_end_offset:
+            self.last_caught_up_ms = now_ms
+        elif self.leader_end_at_last_fetch >= 0 and fetch_offset >= self.leader_end_at_last_fetch:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+        self.end_offset = max(self.end_offset, fetch_offset)
+        self.last_fetch_ms = now_ms
+        self.leader_end_at_last_fetch = leader_end_offset
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedFetch:
+    """A fetch that had nothing to return: answered by new records, a new high watermark, or its deadline."""
+
+    request: FetchRequest
+    reply_to: Hashable
+    deadline_ms: int
+
+
+@dataclass(slots=True)
+class Leader:
+    NAME: ClassVar[str] = "leader"
+
+    epoch: int
+    local: ReplicaKey
+    voters: VoterSet
+    epoch_start_offset: int
+    elected_ms: int
+    high_watermark: int = -1
+    progress: dict[int, ReplicaProgress] = field(default_factory=dict)
+    observers: dict[ReplicaKey, ReplicaProgress] = field(default_factory=dict)
+    unacknowledged_ids: set[int] = field(default_factory=set)
+    parked: list[ParkedFetch] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.progress = {voter.key.id: ReplicaProgress(voter.key) for voter in self.voters.voters}
+        self.unacknowledged_ids = {key.id for key in self.voters.others(self.local)}
+
+    @property
+    def leader_id(self) -> int:
+        return self.local.id
+
+    @property
+    def voted(self) -> None:
+        return None
+
+    def grants(self, candidate: ReplicaKey, *, log_is_current: bool, pre_vote: bool) -> bool:
+        del candidate, log_is_current, pre_vote
+        return False
+
+    def persisted(self, end_offset: int) -> bool:
+        """Count the leader's own durable log; True when the high watermark moved."""
+        own = self.progress.get(self.local.id)
+        if own is not None:
+            own.end_offset = max(own.end_offset, end_offset)
+        return self._advance()
+
+    def fetched(self, replica: ReplicaKey, fetch_offset: int, leader_end_offset: int, now_ms: int) -> bool:
+        """A fetch at an offset says that everything before it is durable there; True when the watermark moved."""
+        if self.voters.contains(replica):
+            progress = self.progress[replica.id]
+            # Any fetch of this epoch shows that the voter knows of the new leader.
+            self.unacknowledged_ids.discard(replica.id)
+        else:
+            self._make_room_for(replica)
+            progress = self.observers.setdefault(replica, ReplicaProgress(replica))
+        progress.fetched(fetch_offset, leader_end_offset, now_ms)
+        return self._advance()
+
+    def heard_from(self, replica: ReplicaKey, now_ms: int) -> None:
+        """A voter that is still reconciling its log is alive all the same."""
+        if self.voters.contains(replica):
+            self.progress[replica.id].last_fetch_ms = now_ms
+            self.unacknowledged_ids.discard(replica.id)
+
+    def check_quorum_deadline_ms(self, timeout_ms: int) -> int | None:
+        """When this leader must step down unless more voters fetch; None for a lone voter."""
+        needed = self.voters.majority - (1 if self.voters.contains(self.local) else 0)
+        if needed == 0:
+            return None
+        seen = sorted(
+            (max(p.last_fetch_ms, self.elected_ms) for p in self.progress.values() if p.key.id != self.local.id),
+            reverse=True,
+        )
+        return seen[needed - 1] + timeout_ms
+
+    def successors(self) -> tuple[ReplicaKey, ...]:
+        """Other voters, the most caught up first."""
+        others = [p for p in self.progress.values() if p.key.id != self.local.id]
+        return tuple(p.key for p in sorted(others, key=lambda p: (-p.end_offset, p.key.id)))
+
+    def _advance(self) -> bool:
+        ends = sorted((p.end_offset for p in self.progress.values()), reverse=True)
+        candidate = ends[self.voters.majority - 1]
+        if candidate <= self.epoch_start_offset or candidate <= self.high_watermark:
+            return False
+        self.high_watermark = candidate
+        return True
+
+    def _make_room_for(self, replica: ReplicaKey) -> None:
+        if replica not in self.observers and len(self.observers) >= MAX_OBSERVERS:
+            stalest = min(self.observers, key=lambda key: self.observers[key].last_fetch_ms)
+            del self.observers[stalest]
