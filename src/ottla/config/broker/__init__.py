@@ -1,0 +1,1 @@
+"""Every broker config of Kafka 4.3, one module per concern."""
