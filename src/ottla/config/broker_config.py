@@ -1,0 +1,267 @@
+"""The static configuration of one node: Kafka's names from a file or the command line, read once at start.
+
+`BrokerConfig` is immutable. Dynamic overrides never change it; `ottla.config.dynamic` lays them over it. Wrong values
+refuse with ConfigError; names that mean nothing here become warnings, because files outlive versions.
+"""
+
+import socket
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from ottla.config import consistency
+from ottla.config.broker_configs import BROKER_CONFIGS, LISTENER_PREFIX, broker_key
+from ottla.config.definition import REQUIRED
+from ottla.config.listeners import Listener, check_distinct_ports, parse_listeners, parse_protocol_map
+from ottla.config.values import ConfigError, ConfigValue
+
+BROKER_ROLE: Final = "broker"
+CONTROLLER_ROLE: Final = "controller"
+
+_DEFAULTS: Final[dict[str, ConfigValue]] = {
+    key.name: None if key.default is REQUIRED else BROKER_CONFIGS.default(key.name) for key in BROKER_CONFIGS
+}
+# Names of older Kafka versions that many files still carry, and what to write today.
+_RETIRED: Final = {
+    "zookeeper.connect": "metadata lives in the node's own quorum, so no ZooKeeper is needed: remove the line",
+    "port": "write listeners=PLAINTEXT://:{value} in its place",
+    "host.name": "write the host into listeners, as in listeners=PLAINTEXT://{value}:9092",
+    "advertised.port": "write the port into advertised.listeners",
+    "advertised.host.name": "write the host into advertised.listeners",
+}
+
+
+class BrokerConfig:
+    """Typed access to a node's static configuration."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        """Read and check everything; raises ConfigError with the first mistake."""
+        warnings: list[str] = []
+        static = _with_node_id(properties)
+        if "process.roles" not in static:
+            _assume_lone_node(static, warnings)
+        self._values = dict(_DEFAULTS)
+        for name, text in static.items():
+            key = broker_key(name)
+            if key is None or (key.name not in BROKER_CONFIGS):
+                warnings.extend(_unknown(name, text, self._plugin_prefixes(static)))
+            else:
+                self._values[name] = key.parse(text)
+        for key in BROKER_CONFIGS:
+            if key.default is REQUIRED and key.name not in static:
+                BROKER_CONFIGS.default(key.name)
+        #: The texts that were given, by name: what DescribeConfigs calls the static broker config.
+        self.static_values: Mapping[str, str] = {name: text for name, text in static.items() if name in self._values}
+        #: Lines for the operator about what was ignored or assumed.
+        self.warnings: tuple[str, ...] = tuple(warnings)
+        consistency.check(self)
+
+    @staticmethod
+    def _plugin_prefixes(static: Mapping[str, str]) -> tuple[str, ...]:
+        names = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
+        return tuple(static.get(name) or str(_DEFAULTS[name]) for name in names)
+
+    def get(self, name: str) -> ConfigValue:
+        """The typed value of a key, its default included."""
+        return self._values[name]
+
+    def get_int(self, name: str) -> int:
+        value = self._values[name]
+        assert isinstance(value, int), f"{name} holds no integer"
+        return value
+
+    def get_bool(self, name: str) -> bool:
+        value = self._values[name]
+        assert isinstance(value, bool), f"{name} holds no boolean"
+        return value
+
+    def get_float(self, name: str) -> float:
+        value = self._values[name]
+        assert isinstance(value, float), f"{name} holds no double"
+        return value
+
+    def get_str(self, name: str) -> str | None:
+        value = self._values[name]
+        assert value is None or isinstance(value, str), f"{name} holds no string"
+        return value
+
+    def get_list(self, name: str) -> tuple[str, ...]:
+        """The elements of a list; an unset list has none."""
+        value = self._values[name]
+        assert value is None or isinstance(value, tuple), f"{name} holds no list"
+        return value or ()
+
+    @cached_property
+    def node_id(self) -> int:
+        return self.get_int("node.id")
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        return self.get_list("process.roles")
+
+    @property
+    def is_broker(self) -> bool:
+        return BROKER_ROLE in self.roles
+
+    @property
+    def is_controller(self) -> bool:
+        return CONTROLLER_ROLE in self.roles
+
+    @property
+    def rack(self) -> str | None:
+        return self.get_str("broker.rack")
+
+    @cached_property
+    def log_dirs(self) -> tuple[Path, ...]:
+        """Where partitions live, in the order given."""
+        return tuple(Path(text) for text in self.get_list("log.dirs") or self.get_list("log.dir"))
+
+    @cached_property
+    def metadata_log_dir(self) -> Path:
+        """Where the metadata log lives: its own directory or the first log directory."""
+        text = self.get_str("metadata.log.dir")
+        return Path(text) if text else self.log_dirs[0]
+
+    @cached_property
+    def security_protocols(self) -> Mapping[str, str]:
+        """Security protocol by listener name. Controller listeners need no entry while nothing else is secured."""
+        protocols = parse_protocol_map(self.get_str("listener.security.protocol.map") or "")
+        secured = any(entry.upper().startswith(("SSL://", "SASL_")) for entry in self.get_list("listeners"))
+        if "listener.security.protocol.map" not in self.static_values and not secured:
+            for name in self.controller_listener_names:
+                protocols.setdefault(name, "PLAINTEXT")
+        return protocols
+
+    @cached_property
+    def controller_listener_names(self) -> tuple[str, ...]:
+        return tuple(name.upper() for name in self.get_list("controller.listener.names"))
+
+    @cached_property
+    def listeners(self) -> tuple[Listener, ...]:
+        """Every address to listen on, controller listeners included."""
+        listeners = parse_listeners("listeners", self.get_list("listeners"), self.security_protocols)
+        check_distinct_ports(listeners)
+        return listeners
+
+    @cached_property
+    def broker_listeners(self) -> tuple[Listener, ...]:
+        """The addresses that serve clients and other brokers."""
+        return tuple(listener for listener in self.listeners if listener.name not in self.controller_listener_names)
+
+    @cached_property
+    def controller_listeners(self) -> tuple[Listener, ...]:
+        return tuple(listener for listener in self.listeners if listener.name in self.controller_listener_names)
+
+    @cached_property
+    def advertised_listeners(self) -> tuple[Listener, ...]:
+        """What clients are told for each broker listener. A listener without host is advertised under this host's name.
+
+        A port of 0 stays 0: only who has bound the socket knows the port the system chose.
+        """
+        given = parse_listeners("advertised.listeners", self.get_list("advertised.listeners"), self.security_protocols)
+        chosen = given or self.broker_listeners
+        return tuple(
+            listener
+            if listener.host
+            else Listener(listener.name, socket.getfqdn(), listener.port, listener.security_protocol)
+            for listener in chosen
+            if listener.name not in self.controller_listener_names
+        )
+
+    @cached_property
+    def inter_broker_listener_name(self) -> str:
+        name = self.get_str("inter.broker.listener.name")
+        return (name or self.get_str("security.inter.broker.protocol") or "PLAINTEXT").upper()
+
+    @cached_property
+    def quorum_voters(self) -> Mapping[int, tuple[str, int]]:
+        """Host and port of each fixed voter by node id; empty when the quorum's members may change."""
+        voters: dict[int, tuple[str, int]] = {}
+        for entry in self.get_list("controller.quorum.voters"):
+            voter_id, _, address = entry.partition("@")
+            host, _, port = address.rpartition(":")
+            voters[int(voter_id)] = (host.strip("[]"), int(port))
+        return voters
+
+    @cached_property
+    def quorum_bootstrap_servers(self) -> tuple[tuple[str, int], ...]:
+        servers = (entry.rpartition(":") for entry in self.get_list("controller.quorum.bootstrap.servers"))
+        return tuple((host.strip("[]"), int(port)) for host, _, port in servers)
+
+    @property
+    def is_lone_voter(self) -> bool:
+        """Whether this node alone is the quorum, which then needs no controller socket."""
+        if not self.is_controller:
+            return False
+        return set(self.quorum_voters) == {self.node_id} if self.quorum_voters else not self.quorum_bootstrap_servers
+
+    @property
+    def log_retention_ms(self) -> int:
+        """Retention from the finest unit given; -1 for ever."""
+        for name, factor in (
+            ("log.retention.ms", 1),
+            ("log.retention.minutes", 60_000),
+            ("log.retention.hours", 3_600_000),
+        ):
+            value = self._values[name]
+            if value is not None:
+                return max(-1, self.get_int(name) * factor)
+        raise AssertionError("log.retention.hours has a default")
+
+
+def single_node_defaults(data_dir: Path, listen: str) -> dict[str, str]:
+    """Properties of a node that is a cluster by itself, for a start without any file.
+
+    They are Kafka's defaults but for the internal topics, which cannot have more replicas than there are nodes.
+    """
+    host, separator, port = listen.rpartition(":")
+    if not separator or not port.isdecimal():
+        raise ConfigError(f"Invalid listen address {listen}: write HOST:PORT, as in 127.0.0.1:9092.")
+    # Nobody can connect to a wildcard: without a host, clients are told this host's name.
+    listener = f"PLAINTEXT://{'' if host in ('0.0.0.0', '*') else host}:{port}"
+    return {
+        "process.roles": f"{BROKER_ROLE},{CONTROLLER_ROLE}",
+        "node.id": "1",
+        "listeners": listener,
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": str(data_dir),
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+    }
+
+
+def _with_node_id(properties: Mapping[str, str]) -> dict[str, str]:
+    """`broker.id` and `node.id` are one setting under two names: each is filled from the other."""
+    static = dict(properties)
+    node_id, broker_id = static.get("node.id"), static.get("broker.id")
+    if node_id is None and broker_id is not None:
+        static["node.id"] = broker_id
+    elif broker_id is None and node_id is not None:
+        static["broker.id"] = node_id
+    return static
+
+
+def _assume_lone_node(static: dict[str, str], warnings: list[str]) -> None:
+    # Files from before KRaft name no role. They describe a broker, and here a broker brings its controller along.
+    static["process.roles"] = f"{BROKER_ROLE},{CONTROLLER_ROLE}"
+    static.setdefault("controller.listener.names", "CONTROLLER")
+    warnings.append("process.roles is not set: this node runs as broker and controller.")
+
+
+def _unknown(name: str, text: str, plugin_prefixes: tuple[str, ...]) -> list[str]:
+    if name.startswith(plugin_prefixes):
+        return []
+    advice = _RETIRED.get(name)
+    if advice is not None:
+        return [f"{name} is ignored: {advice.format(value=text)}."]
+    if LISTENER_PREFIX.fullmatch(name):
+        return [f"Unknown listener configuration {name} is ignored: check its spelling after the listener's name."]
+    import difflib  # only the rare file with a slip pays for it
+
+    close = difflib.get_close_matches(name, _DEFAULTS, n=1, cutoff=0.85)
+    hint = f"did you mean {close[0]}?" if close else "check its spelling or remove it."
+    return [f"Unknown configuration {name} is ignored: {hint}"]
