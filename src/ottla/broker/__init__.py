@@ -1,0 +1,1 @@
+"""The process around the deciders: listeners, connections, handlers, and the node that assembles them."""

@@ -1,0 +1,174 @@
+"""One client's connection: frames in, answers out, one request at a time and in order.
+
+Kafka promises a client that its requests take effect in the order it sent them and are answered in that order. We keep
+the promise in the plainest way: a connection works on one request; what arrives meanwhile waits as bytes. A request
+whose answer is ready at once is read, handled and written within one callback of the event loop, without a task.
+
+Bounds: a frame has `socket.request.max.bytes`; waiting frames stop the reading above PENDING_BYTES_MAX; a client that
+does not read its answers stops its own requests, since none is begun while the write buffer is full.
+
+Whoever sends what is not this protocol loses the connection and leaves one counted line, never a traceback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ottla.protocol.codec import MalformedMessage
+from ottla.protocol.frame import FrameReader, OversizedFrame
+
+if TYPE_CHECKING:
+    from ottla.broker.dispatch import Answer, Dispatcher
+
+logger = logging.getLogger("ottla.broker.connection")
+
+PENDING_BYTES_MAX = 1024 * 1024
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A connection from accept to close."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        listener: str,
+        request_bytes_max: int,
+        on_open: Callable[[Connection], None],
+        on_close: Callable[[Connection], None],
+    ) -> None:
+        self.listener = listener
+        self.client_host = ""
+        self.is_open = False
+        self._dispatcher = dispatcher
+        self._frames = FrameReader(request_bytes_max)
+        self._on_open = on_open
+        self._on_close = on_close
+        self._transport: asyncio.Transport
+        self._pending: asyncio.Future[Answer] | None = None
+        self._is_read_paused = False
+        self._is_write_paused = False
+        self._is_muted = False
+        self._is_closing = False
+
+    # -- events of the transport ----------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        self.client_host = peer[0] if peer else ""
+        self.is_open = True
+        self._on_open(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        del error  # Whatever ended it, the client is gone.
+        self.is_open = False
+        if self._pending is not None:
+            self._pending.cancel()
+        self._on_close(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        del sizehint
+        return self._frames.writable()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        try:
+            self._frames.received(nbytes)
+        except OversizedFrame as error:
+            self._abort("oversized_frame", error)
+            return
+        self._work()
+
+    def eof_received(self) -> bool:
+        # A client may close its side and still wait for answers to what it sent before.
+        self._is_closing = True
+        return self._pending is not None
+
+    def pause_writing(self) -> None:
+        self._is_write_paused = True
+
+    def resume_writing(self) -> None:
+        self._is_write_paused = False
+        self._work()
+
+    # -- the work -------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Ends the connection after what is written has left."""
+        self._is_closing = True
+        self._transport.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is being worked on."""
+        return self._pending is not None
+
+    def mute(self, seconds: float) -> None:
+        """Takes no new request for that long: how a quota slows a client that does not slow itself (KIP-219)."""
+        self._is_muted = True
+        asyncio.get_running_loop().call_later(seconds, self._unmute)
+
+    def _unmute(self) -> None:
+        self._is_muted = False
+        if self.is_open:
+            self._work()
+
+    def _work(self) -> None:
+        """Handles waiting requests until one must wait, the client is too slow, or none is left."""
+        while self._pending is None and not self._is_write_paused and not self._is_muted and self.is_open:
+            frame = self._frames.next_frame()
+            if frame is None:
+                break
+            try:
+                answer = self._dispatcher.dispatch(self, frame)
+            except MalformedMessage as error:
+                self._abort("malformed_request", error)
+                return
+            if isinstance(answer, asyncio.Future):
+                self._pending = answer
+                answer.add_done_callback(self._answered)
+            else:
+                self._write(answer)
+        self._limit_reading()
+
+    def _answered(self, future: asyncio.Future[Answer]) -> None:
+        self._pending = None
+        if future.cancelled() or not self.is_open:
+            return
+        error = future.exception()
+        if error is not None:
+            # The dispatcher turns every failure of a handler into an answer; one that is left is ours.
+            logger.error("Request from %s failed outside its handler", self.client_host, exc_info=error)
+            self._transport.abort()
+            return
+        self._write(future.result())
+        if self._is_closing and self._frames.pending_bytes == 0:
+            self._transport.close()
+            return
+        self._work()
+
+    def _write(self, parts: Answer) -> None:
+        if parts is None:
+            return
+        if len(parts) == 1:
+            self._transport.write(parts[0])
+        else:
+            self._transport.writelines(parts)
+
+    def _limit_reading(self) -> None:
+        is_full = self._frames.pending_bytes > PENDING_BYTES_MAX
+        if is_full and not self._is_read_paused:
+            self._is_read_paused = True
+            self._transport.pause_reading()
+        elif self._is_read_paused and not is_full and self.is_open and not self._transport.is_closing():
+            self._is_read_paused = False
+            self._transport.resume_reading()
+
+    def _abort(self, reason: str, error: Exception) -> None:
+        self._dispatcher.count_rejected(reason)
+        logger.warning("Closing the connection from %s: %s", self.client_host, error)
+        self._transport.abort()
+

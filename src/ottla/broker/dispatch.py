@@ -1,0 +1,170 @@
+"""From a frame to its answer: header, version check, body, handler, encoding.
+
+A handler module serves one API key. It exports `API_KEY`, `REQUEST` (the message class) and `handle(context, request)`,
+which returns the response, or a coroutine of it. What a node advertises in ApiVersions is the list of handler modules
+that exist, so nothing can be advertised that does not work.
+
+Failures: an unknown API or version ends the connection, except that ApiVersions answers with what is supported
+(KIP-511); a body that cannot be read ends the connection; an `ApiError` that a handler lets through, or a bug, becomes
+the error response of that API where its handler can make one (`error_response`), and ends the connection where not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import struct
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.codec import MalformedMessage, decode_at, encode_parts
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.header import RequestHeader, read_request_header, response_header
+from ottla.protocol.schema import Message, Records
+
+if TYPE_CHECKING:
+    from ottla.broker.connection import Connection
+    from ottla.broker.services import Services
+
+logger = logging.getLogger("ottla.broker.dispatch")
+
+# None: the client wants no answer (Produce with acks=0).
+Answer: TypeAlias = "list[Records] | None"
+
+_SIZE = struct.Struct(">i")
+# Parts shorter than this are joined before they are written: a buffer of its own costs the kernel more than a copy.
+_JOIN_BELOW_BYTES = 4096
+
+
+class HandlerModule(Protocol):
+    """The shape of a module in ottla.broker.handlers."""
+
+    API_KEY: int
+    REQUEST: type[Message]
+
+    def handle(self, context: RequestContext, request: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API that is served."""
+
+    key: int
+    request: type[Message]
+    versions: range
+    handle: Callable[[RequestContext, Any], Any]
+    error_response: Callable[[RequestContext, Any, ApiError], Message] | None
+
+
+class Dispatcher:
+    """Turns frames into answers for all connections of a node."""
+
+    def __init__(self, services: Services, modules: list[HandlerModule]) -> None:
+        self._services = services
+        self.apis: dict[int, Api] = {module.API_KEY: _api(module) for module in modules}
+        self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
+        self.rejected_count: Counter[str] = Counter()
+
+    def count_rejected(self, reason: str) -> None:
+        """Counts a connection that was closed because of what the peer sent."""
+        self.rejected_count[reason] += 1
+
+    def dispatch(self, connection: Connection, frame: bytearray) -> Answer | asyncio.Future[Answer]:
+        """The answer to a request, or its future."""
+        header = read_request_header(frame, self._flexible_from)
+        api = self.apis.get(header.api_key)
+        if api is None:
+            raise MalformedMessage(f"API key {header.api_key} is not served here")
+        context = RequestContext(
+            header.api_key,
+            header.api_version,
+            header.client_id,
+            connection.client_host,
+            connection.listener,
+            "User:ANONYMOUS",
+            self._services,
+        )
+        if header.api_version not in api.versions:
+            return self._unsupported_version(api, header, context)
+        request, _ = decode_at(api.request, frame, header.api_version, header.body_position)
+        try:
+            result = api.handle(context, request)
+        except Exception as error:  # noqa: BLE001 - one request must not take the connection's others with it
+            return self._encoded(api, header, self._failed(api, context, request, error))
+        if isinstance(result, Message):
+            return self._encoded(api, header, result)
+        if result is None:
+            return None
+        return self._deferred(api, header, context, request, result)
+
+    def _deferred(
+        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, result: Any
+    ) -> asyncio.Future[Answer]:
+        async def finish() -> Answer:
+            try:
+                response = await result
+            except Exception as error:  # noqa: BLE001 - as above
+                response = self._failed(api, context, request, error)
+            return None if response is None else self._encoded(api, header, response)
+
+        assert inspect.isawaitable(result)
+        return self._services.tasks.start(finish())
+
+    def _failed(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
+        if not isinstance(error, ApiError):
+            logger.error("%s v%d failed", api.request.__name__, context.api_version, exc_info=error)
+            error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The broker failed; its log has the reason")
+        if api.error_response is None:
+            raise MalformedMessage(f"{api.request.__name__} cannot be answered: {error}")
+        return api.error_response(context, request, error)
+
+    def _unsupported_version(self, api: Api, header: RequestHeader, context: RequestContext) -> Answer:
+        if header.api_key != ApiKey.API_VERSIONS or api.error_response is None:
+            raise MalformedMessage(
+                f"{api.request.__name__} v{header.api_version} is not served: "
+                f"versions {api.versions.start}-{api.versions.stop - 1} are"
+            )
+        error = ApiError(ErrorCode.UNSUPPORTED_VERSION)
+        response = api.error_response(context, api.request(), error)
+        return _framed(
+            [response_header(header.api_key, header.correlation_id, is_flexible=False), *encode_parts(response, 0)]
+        )
+
+    def _encoded(self, api: Api, header: RequestHeader, response: Message) -> Answer:
+        is_flexible = header.api_version >= api.request.FLEXIBLE_FROM
+        parts: list[Records] = [response_header(header.api_key, header.correlation_id, is_flexible=is_flexible)]
+        parts += encode_parts(response, header.api_version)
+        return _framed(parts)
+
+
+def _api(module: HandlerModule) -> Api:
+    versions = module.REQUEST.VERSIONS
+    if module.REQUEST.LATEST_VERSION_UNSTABLE:
+        versions = versions[:-1]
+    return Api(module.API_KEY, module.REQUEST, versions, module.handle, getattr(module, "error_response", None))
+
+
+def _framed(parts: list[Records]) -> list[Records]:
+    """The parts of one answer with its length before them, small neighbours joined."""
+    if all(len(part) < _JOIN_BELOW_BYTES for part in parts):
+        body = b"".join(parts)
+        return [_SIZE.pack(len(body)) + body]
+    joined: list[Records] = []
+    small: list[Records] = [_SIZE.pack(sum(map(len, parts)))]
+    for part in parts:
+        if len(part) < _JOIN_BELOW_BYTES:
+            small.append(part)
+            continue
+        if small:
+            joined.append(b"".join(small))
+            small = []
+        joined.append(part)
+    if small:
+        joined.append(b"".join(small))
+    return joined
+

@@ -1,0 +1,22 @@
+"""What a handler knows about the request beside its body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ottla.broker.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Who asks, through which door, in which version, and the broker that answers."""
+
+    api_key: int
+    api_version: int
+    client_id: str | None
+    client_host: str
+    listener: str
+    principal: str
+    broker: Services

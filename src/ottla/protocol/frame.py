@@ -1,0 +1,96 @@
+"""Cuts a stream of bytes into frames: four bytes of length, then that many bytes.
+
+Sans IO: `writable()` says where the next bytes go, `received(n)` says how many came, `next_frame()` takes whole frames
+out. Small frames are copied out of one buffer that is used again and again; a frame that does not fit gets a buffer of
+its own, into which the kernel writes directly, so large batches are never copied here. That buffer grows with the bytes
+that really arrive: a length alone makes nobody allocate (CVE-2022-34917).
+"""
+
+import struct
+from collections import deque
+
+# Each connection has one: ten thousand of them must fit in memory.
+BUFFER_BYTES = 16 * 1024
+# A frame's own buffer starts with this much and doubles: batches of a megabyte, the usual limit, fit without growing.
+LARGE_FRAME_INITIAL_BYTES = 1_200_000
+_LENGTH = struct.Struct(">i")
+
+
+class OversizedFrame(ValueError):
+    """A length that is negative or above the limit: the peer is hostile or does not speak this protocol."""
+
+
+class FrameReader:
+    """One connection's frames, none longer than `frame_bytes_max`."""
+
+    def __init__(self, frame_bytes_max: int) -> None:
+        self.frame_bytes_max = frame_bytes_max
+        self._buffer = bytearray(BUFFER_BYTES)
+        self._view = memoryview(self._buffer)
+        self._start = 0
+        self._end = 0
+        self._large: bytearray | None = None
+        self._large_size = 0
+        self._large_filled = 0
+        self._frames: deque[bytearray] = deque()
+        self.pending_bytes = 0  # of the whole frames that nobody took yet
+
+    def writable(self) -> memoryview:
+        """Where the next bytes of the stream belong; never empty."""
+        if self._large is not None:
+            if self._large_filled == len(self._large):
+                growth = min(len(self._large), self._large_size - len(self._large))
+                self._large.extend(bytes(growth))
+            return memoryview(self._large)[self._large_filled :]
+        return self._view[self._end :]
+
+    def received(self, count: int) -> None:
+        """Takes note of `count` bytes written into `writable()`."""
+        if self._large is not None:
+            self._large_filled += count
+            if self._large_filled == self._large_size:
+                self._add(self._large)
+                self._large = None
+            return
+        self._end += count
+        self._cut()
+
+    def next_frame(self) -> bytearray | None:
+        """The oldest whole frame, without its length."""
+        if not self._frames:
+            return None
+        frame = self._frames.popleft()
+        self.pending_bytes -= len(frame)
+        return frame
+
+    def _add(self, frame: bytearray) -> None:
+        self._frames.append(frame)
+        self.pending_bytes += len(frame)
+
+    def _cut(self) -> None:
+        buffer, start, end = self._buffer, self._start, self._end
+        while end - start >= 4:
+            size = _LENGTH.unpack_from(buffer, start)[0]
+            if size < 0 or size > self.frame_bytes_max:
+                raise OversizedFrame(f"a frame of {size} bytes; the limit is {self.frame_bytes_max}")
+            body = start + 4
+            if end - body < size:
+                if size > BUFFER_BYTES - 4:
+                    self._start_large(size, body, end)
+                    return
+                break
+            self._add(buffer[body : body + size])
+            start = body + size
+        if start == end:
+            start = end = 0
+        elif start > 0 and (end == BUFFER_BYTES or start > BUFFER_BYTES // 2):
+            buffer[: end - start] = buffer[start:end]
+            start, end = 0, end - start
+        self._start, self._end = start, end
+
+    def _start_large(self, size: int, body: int, end: int) -> None:
+        self._large = bytearray(min(size, LARGE_FRAME_INITIAL_BYTES))
+        self._large_size = size
+        self._large_filled = end - body
+        self._large[: end - body] = self._view[body:end]
+        self._start = self._end = 0

@@ -1,0 +1,1 @@
+"""A partition's life on a broker, decided without IO."""

@@ -1,0 +1,197 @@
+"""Fetch sessions (KIP-227): a client names its partitions once, then sends and gets only what changed.
+
+    request id, epoch     meaning
+    0, -1                 no session: everything is in the request, everything in the answer
+    any, 0                close the session if there is one, open a new one with the partitions of this request
+    id, -1                close the session; answer in full, without one
+    id, n                 the n-th request of the session: partitions added, changed, forgotten; the answer holds
+                          those alone that have records, an error or moved offsets
+
+Guarantees: a session's epoch counts its requests, so a lost or repeated one is noticed (INVALID_FETCH_SESSION_EPOCH)
+and the client starts over with a full request. The cache is bounded; when it is full, a newcomer gets a slot that nobody
+used for `eviction_ms`, or one of a session that has lived that long and counts for less (followers before consumers,
+many partitions before few); otherwise it gets the answer without a session, which every client understands.
+
+Nothing here survives a restart: clients are told that their session is unknown and begin a new one.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ottla.protocol.errors import ApiError, ErrorCode
+
+NO_SESSION_ID = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+_EPOCH_MAX = 2**31 - 1
+
+# Topic id (Fetch 13 and later) or topic name (before), and partition index.
+PartitionKey: TypeAlias = "tuple[bytes | str, int]"
+
+
+@dataclass(slots=True)
+class FetchPartition:
+    """One partition of a fetch: what the client asked for, and in a session what it was told last."""
+
+    topic: bytes | str
+    index: int
+    fetch_offset: int
+    partition_max_bytes: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    sent_high_watermark: int = -1
+    sent_log_start_offset: int = -1
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.topic, self.index
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """One client's session."""
+
+    session_id: int
+    is_privileged: bool
+    uses_topic_ids: bool
+    created_ms: int
+    last_used_ms: int
+    partitions: OrderedDict[PartitionKey, FetchPartition]
+    epoch: int = 1  # of the request that is expected next
+    size_when_cached: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size_when_cached = len(self.partitions)
+
+    def update(self, changed: Iterable[FetchPartition], forgotten: Iterable[PartitionKey]) -> None:
+        """Takes over what an incremental request says about its partitions."""
+        for key in forgotten:
+            self.partitions.pop(key, None)
+        for partition in changed:
+            known = self.partitions.get(partition.key)
+            if known is None:
+                self.partitions[partition.key] = partition
+            else:
+                known.fetch_offset = partition.fetch_offset
+                known.partition_max_bytes = partition.partition_max_bytes
+                known.current_leader_epoch = partition.current_leader_epoch
+                known.last_fetched_epoch = partition.last_fetched_epoch
+
+    def move_to_end(self, key: PartitionKey) -> None:
+        """Puts a partition that got its share behind the others, so that none starves under a byte limit."""
+        if key in self.partitions:
+            self.partitions.move_to_end(key)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchScope:
+    """What one Fetch request really covers, once its session is known."""
+
+    session: FetchSession | None
+    partitions: list[FetchPartition]
+    is_incremental: bool
+
+    @property
+    def session_id(self) -> int:
+        return NO_SESSION_ID if self.session is None else self.session.session_id
+
+
+class FetchSessionCache:
+    """All sessions of a broker."""
+
+    def __init__(self, slots: int, eviction_ms: int, random_id: Callable[[], int]) -> None:
+        self.slots = slots
+        self.eviction_ms = eviction_ms
+        self.evicted_count = 0
+        self._random_id = random_id
+        # Least recently used first.
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[FetchSession]:
+        return iter(self._sessions.values())
+
+    def scope(
+        self,
+        session_id: int,
+        epoch: int,
+        named: list[FetchPartition],
+        forgotten: list[PartitionKey],
+        *,
+        uses_topic_ids: bool,
+        is_privileged: bool,
+        now_ms: int,
+    ) -> FetchScope:
+        """The session and the partitions of a request; raises the error that its whole answer must carry."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            if session_id != NO_SESSION_ID:
+                self._sessions.pop(session_id, None)
+            session = None
+            if epoch == INITIAL_EPOCH and named:
+                session = self._try_open(named, uses_topic_ids, is_privileged, now_ms)
+            return FetchScope(session, named, is_incremental=False)
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise ApiError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"Fetch session {session_id} is unknown or was evicted"
+            )
+        if session.epoch != epoch:
+            raise ApiError(
+                ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+                f"Fetch session {session_id} expects epoch {session.epoch}, not {epoch}",
+            )
+        if session.uses_topic_ids != uses_topic_ids:
+            raise ApiError(
+                ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+                f"Fetch session {session_id} was opened {'with' if session.uses_topic_ids else 'without'} topic ids",
+            )
+        session.update(named, forgotten)
+        session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
+        session.last_used_ms = now_ms
+        session.size_when_cached = len(session.partitions)
+        self._sessions.move_to_end(session_id)
+        if not session.partitions:
+            # The client let go of everything: the session ends here, and the answer says so.
+            del self._sessions[session_id]
+            return FetchScope(None, [], is_incremental=False)
+        return FetchScope(session, list(session.partitions.values()), is_incremental=True)
+
+    def _try_open(
+        self, named: list[FetchPartition], uses_topic_ids: bool, is_privileged: bool, now_ms: int
+    ) -> FetchSession | None:
+        if len(self._sessions) >= self.slots and not self._try_evict(is_privileged, len(named), now_ms):
+            return None
+        session_id = self._random_id()
+        while session_id == NO_SESSION_ID or session_id in self._sessions:
+            session_id = self._random_id()
+        partitions = OrderedDict((partition.key, partition) for partition in named)
+        session = FetchSession(session_id, is_privileged, uses_topic_ids, now_ms, now_ms, partitions)
+        self._sessions[session_id] = session
+        return session
+
+    def _try_evict(self, is_privileged: bool, size: int, now_ms: int) -> bool:
+        if not self._sessions:
+            return False
+        oldest = next(iter(self._sessions.values()))
+        if now_ms - oldest.last_used_ms > self.eviction_ms:
+            return self._evict(oldest)
+        candidates = [
+            session
+            for session in self._sessions.values()
+            if now_ms - session.created_ms > self.eviction_ms and (is_privileged or not session.is_privileged)
+        ]
+        if not candidates:
+            return False
+        least = min(candidates, key=lambda s: (s.is_privileged, s.size_when_cached, s.session_id))
+        if (is_privileged, size) < (least.is_privileged, least.size_when_cached):
+            return False
+        return self._evict(least)
+
+    def _evict(self, session: FetchSession) -> bool:
+        del self._sessions[session.session_id]
+        self.evicted_count += 1
+        return True

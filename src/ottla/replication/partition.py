@@ -1,0 +1,176 @@
+"""One partition as its broker sees it: who leads, who is in sync, how far it is committed.
+
+Guarantees
+- Only the leader of the current epoch appends and serves; others say so with the error that makes a client look again.
+- A record is committed, and so visible and acknowledged under acks=all, once every in-sync replica has it: the high
+  watermark is the least log end offset in the in-sync set. The leader alone in sync commits as it appends.
+- acks=all is refused while fewer than `min.insync.replicas` are in sync, before anything is written.
+
+Invariants: log start <= high watermark <= log end; the leader is in the in-sync set; epochs only grow.
+
+What survives a crash is the log and the metadata log; in-sync set and epochs come back from the latter, the high
+watermark from a checkpoint and, at the latest, from the replicas' next fetches.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.schema import Records
+from ottla.storage.log import AppendInfo, AppendOrigin, Log
+
+NO_EPOCH = -1
+ACKS_ALL = -1
+
+# Called with the number of bytes that became readable, when the high watermark or the last stable offset moves.
+Watcher: TypeAlias = "Callable[[int], None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    """What the metadata log says about a partition's replicas."""
+
+    leader_id: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+    partition_epoch: int
+
+
+class Partition:
+    """A partition that has a replica on this broker."""
+
+    __slots__ = (
+        "_follower_end_offsets",
+        "_watchers",
+        "broker_id",
+        "in_sync_ids",
+        "index",
+        "is_leader",
+        "leader_epoch",
+        "leadership",
+        "log",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self, topic: str, index: int, topic_id: bytes, broker_id: int, log: Log, leadership: Leadership
+    ) -> None:
+        self.topic = topic
+        self.index = index
+        self.topic_id = topic_id
+        self.broker_id = broker_id
+        self.log = log
+        self._watchers: set[Watcher] = set()
+        self._follower_end_offsets: dict[int, int] = {}
+        self.leadership = leadership
+        self.leader_epoch = NO_EPOCH
+        self.is_leader = False
+        self.in_sync_ids: tuple[int, ...] = ()
+        self.apply(leadership)
+
+    def __repr__(self) -> str:
+        return f"Partition({self.topic}-{self.index}, epoch {self.leader_epoch})"
+
+    # -- what the metadata log says ---------------------------------------------------------------------------------
+
+    def apply(self, leadership: Leadership) -> None:
+        """Takes over a change of leader or of the in-sync set."""
+        assert leadership.leader_epoch >= self.leader_epoch, f"{self}: leader epoch {leadership.leader_epoch} is older"
+        is_new_epoch = leadership.leader_epoch > self.leader_epoch
+        self.leadership = leadership
+        self.leader_epoch = leadership.leader_epoch
+        self.in_sync_ids = leadership.in_sync
+        self.is_leader = leadership.leader_id == self.broker_id
+        if is_new_epoch:
+            self._follower_end_offsets = {replica: -1 for replica in leadership.replicas if replica != self.broker_id}
+            if self.is_leader:
+                self.log.assign_leader_epoch(leadership.leader_epoch)
+        if self.is_leader:
+            self._advance_high_watermark()
+        else:
+            self.wake(0)
+
+    # -- the leader's side --------------------------------------------------------------------------------------------
+
+    def append(
+        self, records: Records, acks: int, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> AppendInfo:
+        """Writes a batch; under acks=all the caller then waits until `is_committed`."""
+        if not self.is_leader:
+            raise self.not_leader()
+        if acks == ACKS_ALL:
+            self._require_in_sync()
+        info = self.log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        if not info.is_duplicate:
+            self._advance_high_watermark(len(records))
+        return info
+
+    def is_committed(self, last_offset: int) -> bool:
+        """Whether every in-sync replica has the record at this offset."""
+        return self.log.high_watermark > last_offset
+
+    def follower_fetched(self, replica_id: int, log_end_offset: int) -> None:
+        """Takes note of how far a follower has come: its fetch offset says what it already holds."""
+        if replica_id in self._follower_end_offsets:
+            self._follower_end_offsets[replica_id] = log_end_offset
+            self._advance_high_watermark()
+
+    def check_leader_epoch(self, client_epoch: int) -> None:
+        """Refuses a client that knows an older or a newer leader than we do (KIP-320)."""
+        if client_epoch in (NO_EPOCH, self.leader_epoch):
+            return
+        if client_epoch < self.leader_epoch:
+            message = f"Leader epoch {client_epoch} of {self.topic}-{self.index} is over; it is {self.leader_epoch} now"
+            raise ApiError(ErrorCode.FENCED_LEADER_EPOCH, message)
+        message = f"Leader epoch {client_epoch} of {self.topic}-{self.index} is not known here yet"
+        raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH, message)
+
+    def require_leader(self) -> None:
+        """Refuses what only a leader may answer."""
+        if not self.is_leader:
+            raise self.not_leader()
+
+    def not_leader(self) -> ApiError:
+        """The error that sends a client to the leader."""
+        leader = self.leadership.leader_id
+        where = f"broker {leader} leads it" if leader >= 0 else "it has no leader now"
+        return ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is not led here; {where}")
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    def watch(self, watcher: Watcher) -> None:
+        """Calls `watcher` whenever more becomes readable, until `unwatch`."""
+        self._watchers.add(watcher)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+
+    def wake(self, readable_bytes: int) -> None:
+        """Tells everybody who waits that they may look again."""
+        for watcher in tuple(self._watchers):
+            watcher(readable_bytes)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _require_in_sync(self) -> None:
+        required = self.log.config.min_insync_replicas
+        if len(self.in_sync_ids) < required:
+            raise ApiError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{self.topic}-{self.index} has {len(self.in_sync_ids)} in-sync replicas and needs {required} "
+                "(min.insync.replicas) for acks=all",
+            )
+
+    def _advance_high_watermark(self, appended_bytes: int = 0) -> None:
+        log = self.log
+        least = log.log_end_offset
+        for replica in self.in_sync_ids:
+            if replica != self.broker_id:
+                least = min(least, self._follower_end_offsets.get(replica, -1))
+        if least > log.high_watermark:
+            log.update_high_watermark(least)
+            if self._watchers:
+                self.wake(appended_bytes)

@@ -1,0 +1,62 @@
+"""However the stream is cut into reads, the frames that come out are the ones that went in."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ottla.protocol.frame import BUFFER_BYTES, FrameReader, OversizedFrame
+
+
+def feed(reader: FrameReader, data: bytes, step: int) -> list[bytes]:
+    frames = []
+    position = 0
+    while position < len(data):
+        target = reader.writable()
+        count = min(len(target), step, len(data) - position)
+        assert count > 0
+        target[:count] = data[position : position + count]
+        target.release()
+        reader.received(count)
+        position += count
+        while (frame := reader.next_frame()) is not None:
+            frames.append(bytes(frame))
+    return frames
+
+
+def framed(payloads: list[bytes]) -> bytes:
+    return b"".join(len(payload).to_bytes(4) + payload for payload in payloads)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=40),
+            st.sampled_from((0, 1, BUFFER_BYTES - 5, BUFFER_BYTES - 4, BUFFER_BYTES - 3, BUFFER_BYTES, 3_000_000)).map(
+                bytes
+            ),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from((1_000, 4_097, BUFFER_BYTES, 10_000_000)),
+)
+def test_frames_survive_any_cut(payloads: list[bytes], step: int) -> None:
+    reader = FrameReader(100_000_000)
+    assert feed(reader, framed(payloads), step) == payloads
+    assert reader.pending_bytes == 0
+
+
+def test_frames_survive_single_bytes() -> None:
+    payloads = [b"", b"a", b"bc" * 50]
+    assert feed(FrameReader(1000), framed(payloads), 1) == payloads
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 1001, 2**31 - 1])
+def test_a_length_outside_the_limit_is_refused(size: int) -> None:
+    with pytest.raises(OversizedFrame, match=str(size)):
+        feed(FrameReader(1000), size.to_bytes(4, signed=True), 4)
+
+
+def test_a_length_alone_does_not_allocate_the_frame() -> None:
+    reader = FrameReader(2**31 - 1)
+    feed(reader, (2**31 - 1).to_bytes(4) + b"x", 5)
+    assert len(reader.writable()) < 2_000_000

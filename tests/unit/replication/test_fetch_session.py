@@ -1,0 +1,151 @@
+"""KIP-227, rule by rule."""
+
+from itertools import count
+
+import pytest
+
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.replication.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, FetchPartition, FetchScope, FetchSessionCache
+
+EVICTION_MS = 120_000
+
+
+def cache(slots: int = 2) -> FetchSessionCache:
+    numbers = count(1)
+    return FetchSessionCache(slots, EVICTION_MS, lambda: next(numbers))
+
+
+def partition(index: int, offset: int = 0, topic: str = "t") -> FetchPartition:
+    return FetchPartition(topic, index, offset, 1024, -1, -1)
+
+
+def ask(
+    sessions: FetchSessionCache,
+    session_id: int,
+    epoch: int,
+    named: list[FetchPartition],
+    forgotten: list[int] | None = None,
+    *,
+    is_privileged: bool = False,
+    now_ms: int = 0,
+    uses_topic_ids: bool = False,
+) -> FetchScope:
+    return sessions.scope(
+        session_id,
+        epoch,
+        named,
+        [("t", index) for index in forgotten or []],
+        uses_topic_ids=uses_topic_ids,
+        is_privileged=is_privileged,
+        now_ms=now_ms,
+    )
+
+
+def test_a_request_without_session_gets_everything_and_no_session() -> None:
+    sessions = cache()
+    scope = ask(sessions, 0, FINAL_EPOCH, [partition(0)])
+    assert (scope.session_id, scope.is_incremental, len(scope.partitions)) == (0, False, 1)
+    assert len(sessions) == 0
+
+
+def test_a_session_remembers_its_partitions_and_takes_changes() -> None:
+    sessions = cache()
+    opened = ask(sessions, 0, INITIAL_EPOCH, [partition(0), partition(1)])
+    scope = ask(sessions, opened.session_id, 1, [partition(1, offset=7), partition(2)], [0])
+    assert scope.is_incremental
+    assert [(p.index, p.fetch_offset) for p in scope.partitions] == [(1, 7), (2, 0)]
+
+
+def test_an_unknown_session_and_a_wrong_epoch_are_told_apart() -> None:
+    sessions = cache()
+    opened = ask(sessions, 0, INITIAL_EPOCH, [partition(0)])
+    for session_id, epoch, code in (
+        (99, 1, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+        (opened.session_id, 2, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+    ):
+        with pytest.raises(ApiError) as refused:
+            ask(sessions, session_id, epoch, [])
+        assert refused.value.code == code
+
+
+def test_a_session_does_not_change_between_names_and_ids() -> None:
+    sessions = cache()
+    opened = ask(sessions, 0, INITIAL_EPOCH, [partition(0)])
+    with pytest.raises(ApiError) as refused:
+        ask(sessions, opened.session_id, 1, [], uses_topic_ids=True)
+    assert refused.value.code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+def test_the_final_epoch_closes_the_session_and_still_answers() -> None:
+    sessions = cache()
+    opened = ask(sessions, 0, INITIAL_EPOCH, [partition(0)])
+    scope = ask(sessions, opened.session_id, FINAL_EPOCH, [partition(0)])
+    assert (scope.session_id, len(scope.partitions), len(sessions)) == (0, 1, 0)
+
+
+def test_the_initial_epoch_replaces_the_session() -> None:
+    sessions = cache()
+    first = ask(sessions, 0, INITIAL_EPOCH, [partition(0)])
+    second = ask(sessions, first.session_id, INITIAL_EPOCH, [partition(0)])
+    assert second.session_id not in (0, first.session_id)
+    assert len(sessions) == 1
+
+
+def test_the_epoch_wraps_to_one() -> None:
+    sessions = cache()
+    session = ask(sessions, 0, INITIAL_EPOCH, [partition(0)]).session
+    assert session is not None
+    session.epoch = 2**31 - 1
+    ask(sessions, session.session_id, 2**31 - 1, [])
+    assert session.epoch == 1
+
+
+def test_a_full_cache_refuses_a_newcomer_while_all_sessions_are_young() -> None:
+    sessions = cache(slots=1)
+    ask(sessions, 0, INITIAL_EPOCH, [partition(0)], now_ms=0)
+    assert ask(sessions, 0, INITIAL_EPOCH, [partition(0), partition(1)], now_ms=EVICTION_MS).session_id == 0
+
+
+def test_a_session_that_nobody_used_makes_room() -> None:
+    sessions = cache(slots=1)
+    old = ask(sessions, 0, INITIAL_EPOCH, [partition(0), partition(1)], now_ms=0)
+    new = ask(sessions, 0, INITIAL_EPOCH, [partition(0)], now_ms=EVICTION_MS + 1)
+    assert new.session_id not in (0, old.session_id)
+    assert (len(sessions), sessions.evicted_count) == (1, 1)
+
+
+def test_an_old_but_busy_session_yields_to_a_larger_one_only() -> None:
+    sessions = cache(slots=1)
+    busy = ask(sessions, 0, INITIAL_EPOCH, [partition(0), partition(1)], now_ms=0)
+    ask(sessions, busy.session_id, 1, [], now_ms=EVICTION_MS)
+    assert ask(sessions, 0, INITIAL_EPOCH, [partition(0)], now_ms=EVICTION_MS + 1).session_id == 0
+    larger = [partition(index) for index in range(3)]
+    assert ask(sessions, 0, INITIAL_EPOCH, larger, now_ms=EVICTION_MS + 1).session_id != 0
+
+
+def test_a_consumer_never_evicts_a_busy_follower_but_a_follower_evicts_a_consumer() -> None:
+    sessions = cache(slots=1)
+    follower = ask(sessions, 0, INITIAL_EPOCH, [partition(0)], is_privileged=True, now_ms=0)
+    ask(sessions, follower.session_id, 1, [], now_ms=EVICTION_MS)
+    many = [partition(index) for index in range(9)]
+    assert ask(sessions, 0, INITIAL_EPOCH, many, now_ms=EVICTION_MS + 1).session_id == 0
+
+    sessions = cache(slots=1)
+    consumer = ask(sessions, 0, INITIAL_EPOCH, many, now_ms=0)
+    ask(sessions, consumer.session_id, 1, [], now_ms=EVICTION_MS)
+    assert ask(sessions, 0, INITIAL_EPOCH, [partition(0)], is_privileged=True, now_ms=EVICTION_MS + 1).session_id != 0
+
+
+def test_a_partition_that_got_its_share_moves_behind_the_others() -> None:
+    sessions = cache()
+    session = ask(sessions, 0, INITIAL_EPOCH, [partition(0), partition(1)]).session
+    assert session is not None
+    session.move_to_end(("t", 0))
+    assert [p.index for p in ask(sessions, session.session_id, 1, []).partitions] == [1, 0]
+
+
+def test_letting_go_of_every_partition_ends_the_session() -> None:
+    sessions = cache()
+    opened = ask(sessions, 0, INITIAL_EPOCH, [partition(0)])
+    assert ask(sessions, opened.session_id, 1, [], [0]).session_id == 0
+    assert len(sessions) == 0
