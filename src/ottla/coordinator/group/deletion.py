@@ -1,0 +1,148 @@
+"""How offsets and groups end: by request, by age, or with their topic. All of it is tombstones.
+
+When an offset is too old depends on its group:
+
+    the group                          an offset's age counts from
+    ---------------------------------  ----------------------------------------------------------------------------
+    simple (no protocol type)          its commit
+    Empty                              the moment the group became empty (its commit, if that moment is not known)
+    Stable, of the consumer protocol   its commit, and only for topics that no member subscribes to
+    any other                          never: nothing expires
+
+An offset with an expiry time of its own (OffsetCommit before v5) obeys that instead. A group that is Empty and has no
+offsets left is deleted with them.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from ottla.coordinator.group.classic_group import ClassicGroup
+from ottla.coordinator.group.config import GroupConfig
+from ottla.coordinator.group.offsets import OffsetStore
+from ottla.coordinator.group.records import (
+    NO_TIMESTAMP,
+    CommittedOffset,
+    GroupCoordinatorRecord,
+    GroupRecord,
+    OffsetRecord,
+)
+from ottla.coordinator.group.states import GroupState
+from ottla.coordinator.result import CoordinatorResult
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.delete_groups_response import DeletableGroupResult
+from ottla.protocol.messages.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic
+from ottla.protocol.messages.offset_delete_response import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+
+class Deletions:
+    """Decides OffsetDelete, DeleteGroups, expiry, and the end of a topic."""
+
+    def __init__(self, config: GroupConfig, groups: dict[str, ClassicGroup], offsets: OffsetStore) -> None:
+        self._config = config
+        self._groups = groups
+        self._offsets = offsets
+
+    def delete_offsets(
+        self, request: OffsetDeleteRequest
+    ) -> CoordinatorResult[GroupCoordinatorRecord, OffsetDeleteResponse]:
+        """Forget offsets of topics that nobody in the group consumes; ApiError refuses the request as a whole."""
+        group = self._existing_group(request.group_id)
+        if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
+            raise ApiError(
+                ErrorCode.NON_EMPTY_GROUP,
+                f"group {group.group_id} has members that are not consumers, so it must be empty first: stop them",
+            )
+        known = dict(self._offsets.latest(group.group_id))
+        records: list[GroupCoordinatorRecord] = []
+        topics = [self._delete_topic_offsets(group, topic, known, records) for topic in request.topics]
+        return CoordinatorResult(records, OffsetDeleteResponse(topics=topics))
+
+    def _delete_topic_offsets(
+        self,
+        group: ClassicGroup,
+        topic: OffsetDeleteRequestTopic,
+        known: Collection[tuple[str, int]],
+        records: list[GroupCoordinatorRecord],
+    ) -> OffsetDeleteResponseTopic:
+        error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed_to(topic.name) else ErrorCode.NONE
+        rows = []
+        for partition in topic.partitions:
+            index = partition.partition_index
+            if error is ErrorCode.NONE and (topic.name, index) in known:
+                records.append(OffsetRecord(group.group_id, topic.name, index, None))
+            rows.append(OffsetDeleteResponsePartition(partition_index=index, error_code=error))
+        return OffsetDeleteResponseTopic(name=topic.name, partitions=rows)
+
+    def delete_groups(
+        self, group_ids: Iterable[str]
+    ) -> CoordinatorResult[GroupCoordinatorRecord, list[DeletableGroupResult]]:
+        """Delete groups that have no members, with all their offsets; a row for each."""
+        rows: list[DeletableGroupResult] = []
+        records: list[GroupCoordinatorRecord] = []
+        deleted: set[str] = set()
+        for group_id in group_ids:
+            group = self._groups.get(group_id)
+            if group is None:
+                error = ErrorCode.GROUP_ID_NOT_FOUND
+            elif group.state is not GroupState.EMPTY:
+                error = ErrorCode.NON_EMPTY_GROUP
+            else:
+                error = ErrorCode.NONE
+                if group_id not in deleted:
+                    deleted.add(group_id)
+                    records.extend(self._group_tombstones(group_id))
+            rows.append(DeletableGroupResult(group_id=group_id, error_code=error))
+        return CoordinatorResult(records, rows)
+
+    def expire(self, now_ms: int) -> list[GroupCoordinatorRecord]:
+        """Tombstones for every offset that is too old, and for every group that is left with nothing."""
+        records: list[GroupCoordinatorRecord] = []
+        for group in self._groups.values():
+            remaining = False
+            for (topic, partition), offset in self._offsets.latest(group.group_id):
+                if self._is_expired(group, topic, offset, now_ms):
+                    records.append(OffsetRecord(group.group_id, topic, partition, None))
+                else:
+                    remaining = True
+            if not remaining and group.state is GroupState.EMPTY:
+                records.append(GroupRecord(group.group_id, None))
+        return records
+
+    def delete_topics(self, topics: Collection[str]) -> list[GroupCoordinatorRecord]:
+        """Tombstones for the offsets of topics that no longer exist."""
+        return [
+            OffsetRecord(group_id, topic, partition, None)
+            for group_id in sorted(self._offsets.group_ids())
+            for (topic, partition), _ in self._offsets.latest(group_id)
+            if topic in topics
+        ]
+
+    def _group_tombstones(self, group_id: str) -> Iterator[GroupCoordinatorRecord]:
+        for (topic, partition), _ in self._offsets.latest(group_id):
+            yield OffsetRecord(group_id, topic, partition, None)
+        yield GroupRecord(group_id, None)
+
+    def _existing_group(self, group_id: str) -> ClassicGroup:
+        group = self._groups.get(group_id)
+        if group is None:
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group_id}")
+        return group
+
+    def _is_expired(self, group: ClassicGroup, topic: str, offset: CommittedOffset, now_ms: int) -> bool:
+        if group.protocol_type is None:
+            base_ms = offset.commit_timestamp_ms
+        elif group.state is GroupState.EMPTY:
+            is_known = group.state_timestamp_ms != NO_TIMESTAMP
+            base_ms = group.state_timestamp_ms if is_known else offset.commit_timestamp_ms
+        elif group.state is GroupState.STABLE and group.subscribed_topics is not None:
+            base_ms = offset.commit_timestamp_ms
+        else:
+            return False
+        if group.is_subscribed_to(topic):
+            return False
+        if offset.expire_timestamp_ms != NO_TIMESTAMP:
+            return now_ms >= offset.expire_timestamp_ms
+        return now_ms - base_ms >= self._config.offsets_retention_ms

@@ -1,0 +1,98 @@
+"""One member of a classic group.
+
+A member is *dynamic* (known by its member id alone) or *static* (KIP-345: known by its `group.instance.id`, which keeps
+its place while the process restarts). While it waits for the answer to a JoinGroup or SyncGroup, the request is parked
+here as a token; the shell knows what to do with a token, the state machine only ever hands it back.
+"""
+
+from collections.abc import Collection, Sequence
+
+from ottla.protocol.messages.join_group_request import JoinGroupRequestProtocol
+
+# A protocol the member can use: its name, and metadata that only clients understand.
+ProtocolEntry = tuple[str, bytes]
+
+
+def protocol_entries(protocols: Sequence[JoinGroupRequestProtocol]) -> tuple[ProtocolEntry, ...]:
+    """The member's protocols as it listed them, its favourite first; a name that is repeated counts once."""
+    entries: dict[str, bytes] = {}
+    for protocol in protocols:
+        entries.setdefault(protocol.name, protocol.metadata)
+    return tuple(entries.items())
+
+
+class Member:
+    """A member's identity, what it can do, what it was assigned, and which of its requests are parked."""
+
+    __slots__ = (
+        "assignment",
+        "client_host",
+        "client_id",
+        "group_instance_id",
+        "is_new",
+        "join_token",
+        "member_id",
+        "protocol_type",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_timeout_ms",
+        "sync_token",
+    )
+
+    def __init__(
+        self,
+        *,
+        member_id: str,
+        group_instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocol_type: str,
+        protocols: tuple[ProtocolEntry, ...],
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+        self.protocol_type = protocol_type
+        self.protocols = protocols
+        self.assignment = assignment
+        # New members wait for their first JoinGroup answer and cannot heartbeat yet.
+        self.is_new = False
+        self.join_token: object | None = None
+        self.sync_token: object | None = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    @property
+    def is_awaiting_join(self) -> bool:
+        return self.join_token is not None
+
+    @property
+    def is_awaiting_sync(self) -> bool:
+        return self.sync_token is not None
+
+    @property
+    def has_satisfied_heartbeat(self) -> bool:
+        """True when a missed heartbeat is excused: the member waits for us, not we for it.
+
+        A new member is not excused, because its client may be gone and nothing else would ever notice.
+        """
+        return not self.is_new and (self.is_awaiting_join or self.is_awaiting_sync)
+
+    def metadata(self, protocol_name: str | None) -> bytes:
+        """What the member said about itself under this protocol."""
+        return next((metadata for name, metadata in self.protocols if name == protocol_name), b"")
+
+    def vote(self, candidates: Collection[str]) -> str:
+        """The candidate that this member likes best."""
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise AssertionError(f"member {self.member_id} supports none of the candidate protocols {sorted(candidates)}")

@@ -1,0 +1,61 @@
+"""OffsetFetch: what a group has committed.
+
+Only committed offsets are told, so a client never resumes from a position that a failover could take back. A group or
+partition that is not known has offset -1, without an error. An offset that was committed to an earlier topic of the
+same name is not returned when the topic is asked for by id.
+"""
+
+from collections.abc import Sequence
+
+from ottla.coordinator.group.offsets import OffsetStore
+from ottla.coordinator.group.records import CommittedOffset
+from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
+from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
+from ottla.protocol.uuids import ZERO_UUID
+
+_NO_OFFSET = -1
+_NO_EPOCH = -1
+
+
+def fetch_offsets(
+    offsets: OffsetStore, group_id: str, topics: Sequence[OffsetFetchRequestTopics] | None
+) -> list[OffsetFetchResponseTopics]:
+    """A row for each partition asked for, or for each that has an offset when `topics` is None."""
+    committed = offsets.committed(group_id)
+    if topics is None:
+        return [
+            OffsetFetchResponseTopics(
+                name=name, partitions=[_row(partition, offset) for partition, offset in partitions.items()]
+            )
+            for name, partitions in committed.items()
+        ]
+    return [
+        OffsetFetchResponseTopics(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=[
+                _row(partition, _of_topic(topic.topic_id, committed.get(topic.name, {}).get(partition)))
+                for partition in topic.partition_indexes
+            ],
+        )
+        for topic in topics
+    ]
+
+
+def _of_topic(topic_id: bytes, offset: CommittedOffset | None) -> CommittedOffset | None:
+    if offset is None or ZERO_UUID in (topic_id, offset.topic_id) or offset.topic_id == topic_id:
+        return offset
+    return None
+
+
+def _row(partition: int, offset: CommittedOffset | None) -> OffsetFetchResponsePartitions:
+    if offset is None:
+        return OffsetFetchResponsePartitions(
+            partition_index=partition, committed_offset=_NO_OFFSET, committed_leader_epoch=_NO_EPOCH, metadata=""
+        )
+    return OffsetFetchResponsePartitions(
+        partition_index=partition,
+        committed_offset=offset.offset,
+        committed_leader_epoch=offset.leader_epoch,
+        metadata=offset.metadata,
+    )

@@ -1,0 +1,187 @@
+"""The groups of one `__consumer_offsets` partition: where requests, deadlines, records and the log meet.
+
+Life of a shard: `replay` every record of the partition in order, then `loaded`; from then on it serves requests until
+`unload`, which answers whatever is parked with NOT_COORDINATOR.
+
+Writing. Operations return records (or leave `Write` effects); the shell appends them and calls `appended`, or
+`append_failed`; when the high watermark passes an offset it calls `committed`, and everything up to there takes effect
+in log order. Membership changes at once in memory, because it is rebuilt by clients anyway if it is lost; offsets and
+assignments are told to clients only once they are committed.
+"""
+
+from collections import deque
+from collections.abc import Collection, Sequence
+
+from ottla.coordinator.group.classic_group import ClassicGroup
+from ottla.coordinator.group.config import GroupConfig
+from ottla.coordinator.group.deletion import Deletions
+from ottla.coordinator.group.effects import (
+    AssignmentStored,
+    Effects,
+    GroupCreated,
+    Outcome,
+    StaticMemberReplaced,
+)
+from ottla.coordinator.group.join import Join, JoinContext, Joins
+from ottla.coordinator.group.leave import Leaves
+from ottla.coordinator.group.loading import group_from_record
+from ottla.coordinator.group.offset_commit import OffsetCommits
+from ottla.coordinator.group.offset_fetch import fetch_offsets
+from ottla.coordinator.group.offsets import OffsetStore
+from ottla.coordinator.group.rebalance import JOIN_PHASE, SESSION, Rebalances, TimerKey
+from ottla.coordinator.group.records import GroupCoordinatorRecord, GroupRecord, OffsetRecord
+from ottla.coordinator.group.states import GroupState
+from ottla.coordinator.group.sync import Syncs
+from ottla.coordinator.result import CoordinatorResult
+from ottla.coordinator.timers import TimerTable
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.join_group_request import JoinGroupRequest
+from ottla.protocol.messages.leave_group_request import MemberIdentity
+from ottla.protocol.messages.leave_group_response import MemberResponse
+from ottla.protocol.messages.offset_commit_request import OffsetCommitRequest
+from ottla.protocol.messages.offset_commit_response import OffsetCommitResponse
+from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
+from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponseTopics
+from ottla.protocol.messages.sync_group_request import SyncGroupRequest
+
+
+class GroupShard:
+    """The state machine of one partition."""
+
+    def __init__(self, config: GroupConfig) -> None:
+        self.groups: dict[str, ClassicGroup] = {}
+        self.offsets = OffsetStore()
+        self.timers: TimerTable[TimerKey] = TimerTable()
+        self.effects = Effects()
+        self.deletions = Deletions(config, self.groups, self.offsets)
+        self._config = config
+        self._rebalances = Rebalances(config, self.timers, self.effects)
+        self._joins = Joins(config, self.groups, self._rebalances, self.timers, self.effects)
+        self._syncs = Syncs(self.groups, self._rebalances, self.timers, self.effects)
+        self._leaves = Leaves(self.groups, self._rebalances)
+        self._offset_commits = OffsetCommits(config, self.groups, self._rebalances)
+        # Appended and not yet committed: last offset, records, outcome.
+        self._in_flight: deque[tuple[int, Sequence[GroupCoordinatorRecord], Outcome | None]] = deque()
+
+    # Requests
+
+    def join(self, request: JoinGroupRequest, context: JoinContext, token: object, now_ms: int) -> None:
+        self._joins.handle(Join(request, context, token, now_ms))
+
+    def sync(self, request: SyncGroupRequest, token: object) -> None:
+        self._syncs.handle(request, token)
+
+    def heartbeat(
+        self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int, now_ms: int
+    ) -> ErrorCode:
+        return self._syncs.heartbeat(group_id, member_id, group_instance_id, generation_id, now_ms)
+
+    def leave(self, group_id: str, leaving: Sequence[MemberIdentity], now_ms: int) -> list[MemberResponse]:
+        return self._leaves.handle(group_id, leaving, now_ms)
+
+    def commit_offsets(
+        self, request: OffsetCommitRequest, api_version: int, now_ms: int
+    ) -> CoordinatorResult[OffsetRecord, OffsetCommitResponse]:
+        return self._offset_commits.handle(request, api_version, now_ms)
+
+    def fetch_offsets(
+        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics] | None
+    ) -> list[OffsetFetchResponseTopics]:
+        return fetch_offsets(self.offsets, group_id, topics)
+
+    def expire_offsets(self, now_ms: int) -> list[GroupCoordinatorRecord]:
+        return self.deletions.expire(now_ms)
+
+    def topics_deleted(self, topics: Collection[str]) -> list[GroupCoordinatorRecord]:
+        return self.deletions.delete_topics(topics)
+
+    # Deadlines
+
+    def tick(self, now_ms: int) -> None:
+        """Act on every deadline that has come."""
+        for kind, group_id, member_id in self.timers.expired(now_ms):
+            group = self.groups.get(group_id)
+            if group is None:
+                continue
+            if kind == SESSION:
+                self._rebalances.session_expired(group, member_id, now_ms)
+            elif kind == JOIN_PHASE:
+                self._rebalances.join_phase_expired(group, now_ms)
+            else:
+                self._rebalances.sync_phase_expired(group, now_ms)
+
+    # The log
+
+    def appended(
+        self, records: Sequence[GroupCoordinatorRecord], outcome: Outcome | None, last_offset: int, now_ms: int
+    ) -> None:
+        """The records are in the log, the last of them at `last_offset`."""
+        assert not self._in_flight or self._in_flight[-1][0] < last_offset, "the log only grows"
+        self._in_flight.append((last_offset, records, outcome))
+        for record in records:
+            if isinstance(record, OffsetRecord):
+                self.offsets.appended(record)
+                if record.value is not None and record.group_id not in self.groups:
+                    self.groups[record.group_id] = ClassicGroup(record.group_id)
+            elif record.value is None:
+                self._forget_group(record.group_id, now_ms)
+
+    def append_failed(self, outcome: Outcome | None, error: ErrorCode, now_ms: int) -> None:
+        """The log refused the records; what was to follow them is undone."""
+        if isinstance(outcome, AssignmentStored):
+            self._syncs.assignment_not_stored(outcome, error, now_ms)
+        elif isinstance(outcome, StaticMemberReplaced):
+            self._joins.static_member_not_stored(outcome, error, now_ms)
+        elif isinstance(outcome, GroupCreated):
+            group = self.groups.get(outcome.group_id)
+            if group is not None:
+                self._release_parked(group, error)
+                self._forget_group(outcome.group_id, now_ms)
+
+    def committed(self, offset: int, now_ms: int) -> None:
+        """Everything up to and including `offset` is committed and takes effect."""
+        in_flight = self._in_flight
+        while in_flight and in_flight[0][0] <= offset:
+            _, records, outcome = in_flight.popleft()
+            for record in records:
+                if isinstance(record, OffsetRecord):
+                    self.offsets.commit(record)
+            if isinstance(outcome, AssignmentStored):
+                self._syncs.assignment_stored(outcome, now_ms)
+            elif isinstance(outcome, StaticMemberReplaced):
+                self._joins.static_member_stored(outcome)
+
+    def replay(self, record: GroupCoordinatorRecord) -> None:
+        """Apply one record of the log while loading."""
+        if isinstance(record, GroupRecord):
+            if record.value is None:
+                self.groups.pop(record.group_id, None)
+            else:
+                self.groups[record.group_id] = group_from_record(record.group_id, record.value)
+            return
+        self.offsets.replay(record)
+        if record.value is not None and record.group_id not in self.groups:
+            self.groups[record.group_id] = ClassicGroup(record.group_id)
+
+    def loaded(self, now_ms: int) -> None:
+        """The log is read: members get a full session to report back, and groups above the limit shrink."""
+        for group in self.groups.values():
+            for member in group.members.values():
+                self._rebalances.extend_session(group, member, now_ms)
+            if len(group.members) > self._config.group_max_size:
+                self._rebalances.prepare(group, "the group is larger than group.max.size", now_ms)
+
+    def unload(self) -> None:
+        """Another broker serves these groups from now on."""
+        for group in self.groups.values():
+            self._release_parked(group, ErrorCode.NOT_COORDINATOR)
+
+    def _release_parked(self, group: ClassicGroup, error: ErrorCode) -> None:
+        for member in group.members.values():
+            self._rebalances.release_tokens(group, member, error, member.member_id)
+
+    def _forget_group(self, group_id: str, now_ms: int) -> None:
+        group = self.groups.pop(group_id, None)
+        if group is not None:
+            self._rebalances.cancel_deadlines(group)
+            group.transition_to(GroupState.DEAD, now_ms)
