@@ -1,0 +1,191 @@
+"""Topics and their partitions, by id and by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+
+from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
+from ottla.protocol.messages.partition_record import PartitionRecord
+from ottla.protocol.messages.topic_record import TopicRecord
+from ottla.protocol.schema import Message
+from ottla.protocol.uuids import ZERO_UUID
+
+NO_LEADER = -1
+# What a PartitionChangeRecord says when it leaves the leader, or the recovery state, as it was.
+NO_LEADER_CHANGE = -2
+_NO_RECOVERY_CHANGE = -1
+UNASSIGNED_DIRECTORY = ZERO_UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    replicas: tuple[int, ...]
+    directories: tuple[bytes, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    leader_recovery_state: int = 0
+    removing_replicas: tuple[int, ...] = ()
+    adding_replicas: tuple[int, ...] = ()
+    eligible_leader_replicas: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+
+    @property
+    def preferred_leader(self) -> int:
+        return self.replicas[0] if self.replicas else NO_LEADER
+
+    @staticmethod
+    def of(record: PartitionRecord) -> PartitionState:
+        return PartitionState(
+            replicas=tuple(record.replicas),
+            directories=_fit_directories(record.directories, len(record.replicas)),
+            isr=tuple(record.isr),
+            leader=record.leader,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+            leader_recovery_state=record.leader_recovery_state,
+            removing_replicas=tuple(record.removing_replicas),
+            adding_replicas=tuple(record.adding_replicas),
+            eligible_leader_replicas=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
+        )
+
+    def changed_by(self, record: PartitionChangeRecord) -> PartitionState:
+        """Every change counts the partition epoch up; only a change of leader counts the leader epoch up."""
+        leads_anew = record.leader != NO_LEADER_CHANGE
+        recovery = record.leader_recovery_state
+        return PartitionState(
+            replicas=_or_kept(record.replicas, self.replicas),
+            directories=self._directories_after(record),
+            isr=_or_kept(record.isr, self.isr),
+            leader=record.leader if leads_anew else self.leader,
+            leader_epoch=self.leader_epoch + 1 if leads_anew else self.leader_epoch,
+            partition_epoch=self.partition_epoch + 1,
+            leader_recovery_state=self.leader_recovery_state if recovery == _NO_RECOVERY_CHANGE else recovery,
+            removing_replicas=_or_kept(record.removing_replicas, self.removing_replicas),
+            adding_replicas=_or_kept(record.adding_replicas, self.adding_replicas),
+            eligible_leader_replicas=_or_kept(record.eligible_leader_replicas, self.eligible_leader_replicas),
+            last_known_elr=_or_kept(record.last_known_elr, self.last_known_elr),
+        )
+
+    def without_elr(self) -> PartitionState:
+        return replace(self, eligible_leader_replicas=(), last_known_elr=(), partition_epoch=self.partition_epoch + 1)
+
+    def to_record(self, topic_id: bytes, partition_id: int) -> PartitionRecord:
+        return PartitionRecord(
+            partition_id=partition_id,
+            topic_id=topic_id,
+            replicas=self.replicas,
+            isr=self.isr,
+            removing_replicas=self.removing_replicas,
+            adding_replicas=self.adding_replicas,
+            leader=self.leader,
+            leader_recovery_state=self.leader_recovery_state,
+            leader_epoch=self.leader_epoch,
+            partition_epoch=self.partition_epoch,
+            directories=self.directories,
+            eligible_leader_replicas=self.eligible_leader_replicas or None,
+            last_known_elr=self.last_known_elr or None,
+        )
+
+    def _directories_after(self, record: PartitionChangeRecord) -> tuple[bytes, ...]:
+        if record.directories is not None:
+            return tuple(record.directories)
+        if record.replicas is None:
+            return self.directories
+        known = dict(zip(self.replicas, self.directories, strict=True))
+        return tuple(known.get(replica, UNASSIGNED_DIRECTORY) for replica in record.replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicImage:
+    name: str
+    id: bytes
+    partitions: Map[int, PartitionState]
+
+    def partition(self, partition_id: int) -> PartitionState | None:
+        found: PartitionState | None = self.partitions.get(partition_id)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsImage:
+    """`_clashing` groups the names that differ only in '.' and '_', which metrics cannot tell apart."""
+
+    _by_id: Map[bytes, TopicImage] = field(default_factory=Map)
+    _id_by_name: Map[str, bytes] = field(default_factory=Map)
+    _clashing: Map[str, frozenset[str]] = field(default_factory=Map)
+
+    def by_id(self, topic_id: bytes) -> TopicImage | None:
+        found: TopicImage | None = self._by_id.get(topic_id)
+        return found
+
+    def by_name(self, name: str) -> TopicImage | None:
+        topic_id = self._id_by_name.get(name)
+        return None if topic_id is None else self.by_id(topic_id)
+
+    def partition(self, topic_id: bytes, partition_id: int) -> PartitionState | None:
+        topic = self.by_id(topic_id)
+        return topic.partition(partition_id) if topic else None
+
+    def names(self) -> Iterator[str]:
+        return iter(self._id_by_name)
+
+    def __iter__(self) -> Iterator[TopicImage]:
+        return iter(self._by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def clashes_of(self, name: str) -> frozenset[str]:
+        """The existing topics, `name` itself left out, whose metric names would be the same."""
+        found: frozenset[str] = self._clashing.get(_metric_name(name), frozenset())
+        return found - {name}
+
+    def with_topic(self, topic: TopicImage) -> TopicsImage:
+        clashing = self._clashing
+        if _may_clash(topic.name):
+            key = _metric_name(topic.name)
+            clashing = clashing.set(key, clashing.get(key, frozenset()) | {topic.name})
+        return TopicsImage(self._by_id.set(topic.id, topic), self._id_by_name.set(topic.name, topic.id), clashing)
+
+    def with_partition(self, topic_id: bytes, partition_id: int, state: PartitionState) -> TopicsImage:
+        topic = self._by_id[topic_id]
+        changed = TopicImage(topic.name, topic.id, topic.partitions.set(partition_id, state))
+        return TopicsImage(self._by_id.set(topic_id, changed), self._id_by_name, self._clashing)
+
+    def without_topic(self, topic_id: bytes) -> TopicsImage:
+        topic = self._by_id[topic_id]
+        clashing = self._clashing
+        if _may_clash(topic.name):
+            key = _metric_name(topic.name)
+            rest = clashing.get(key, frozenset()) - {topic.name}
+            clashing = clashing.set(key, rest) if rest else clashing.delete(key)
+        return TopicsImage(self._by_id.delete(topic_id), self._id_by_name.delete(topic.name), clashing)
+
+    def to_records(self) -> Iterator[Message]:
+        for topic in sorted(self._by_id.values(), key=lambda topic: topic.name):
+            yield TopicRecord(name=topic.name, topic_id=topic.id)
+            for partition_id in sorted(topic.partitions):
+                yield topic.partitions[partition_id].to_record(topic.id, partition_id)
+
+
+def _metric_name(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def _may_clash(name: str) -> bool:
+    return "." in name or "_" in name
+
+
+def _or_kept(changed: Sequence[int] | None, kept: tuple[int, ...]) -> tuple[int, ...]:
+    return kept if changed is None else tuple(changed)
+
+
+def _fit_directories(directories: Sequence[bytes], replica_count: int) -> tuple[bytes, ...]:
+    """Records of before directory ids carry none."""
+    return tuple(directories) if len(directories) == replica_count else (UNASSIGNED_DIRECTORY,) * replica_count
