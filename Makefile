@@ -1,0 +1,122 @@
+# make run     a node on 127.0.0.1:9092, with a demonstration
+# make test    everything that must pass, slice after slice; each slice is a target of its own (see below)
+# make help    the rest
+
+VENV    := .venv
+PYTHON  ?= python3
+BIN     := $(VENV)/bin
+READY   := $(VENV)/.ready
+LISTEN  ?= 127.0.0.1:9092
+DATA    ?= data/ottla
+KILLS   ?= 50
+
+# Unit tests of different packages may share a file name, hence the import mode. Two workers, each with servers of its own.
+PYTEST  := $(BIN)/pytest --import-mode=importlib -n 2
+FETCH   := $(BIN)/python tools/downloads.py
+PARTS   := tools/system-parts
+
+SLICES  := lint unit property docs interop tools librdkafka spark kill
+
+.PHONY: help install run test $(SLICES) format system-parts downloads librdkafka-tests kafka-python-tests chaos control
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
+	@echo "make test                all slices: $(SLICES)"
+	@echo "make format              let ruff rewrite the sources"
+	@echo "make librdkafka-tests    every broker test of librdkafka's own suite that applies (long)"
+	@echo "make kafka-python-tests  kafka-python's own integration tests"
+	@echo "make chaos KILLS=n       kill -9 under load, n times"
+	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
+	@echo "make system-parts        install or name what the tests need from outside Python"
+
+install: $(READY)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python 3.11 or newer is needed; $(PYTHON) is not. Name another one: make PYTHON=/path/to/python3"; exit 1; }
+	@echo "building $(VENV) (Ottla, PySpark and the development tools) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	  { echo "Python's venv module is missing. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[spark]' --group dev
+	@touch $@
+
+run: $(READY)
+	@$(BIN)/python tools/run_node.py --listen $(LISTEN) --data $(DATA)
+
+test: $(SLICES)
+	@echo "== all slices passed =="
+
+lint: $(READY)
+	@echo "== lint: ruff, mypy, import-linter =="
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check -q . || { echo "run: make format"; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(READY)
+	@$(BIN)/ruff check -q --fix . || true
+	@$(BIN)/ruff format .
+
+unit: $(READY)
+	@echo "== unit: modules alone, and the style of the repository =="
+	@$(PYTEST) tests/unit tests/tidy
+
+property: $(READY)
+	@echo "== property: generated cases =="
+	@$(PYTEST) tests/property
+
+docs: $(READY)
+	@echo "== docs: what the documentation shows, run =="
+	@$(PYTEST) -n 1 tests/docs
+
+interop: $(READY)
+	@echo "== interop: clients that we did not write =="
+	@$(PARTS) java javac mvn node npm kcat
+	@$(FETCH) kafka kafkajs >/dev/null
+	@$(PYTEST) tests/interop
+
+tools: $(READY)
+	@echo "== tools: Kafka's own command line tools =="
+	@$(PARTS) java javac mvn
+	@$(FETCH) kafka >/dev/null
+	@$(PYTEST) tests/kafka_tools
+
+librdkafka: $(READY)
+	@echo "== librdkafka: a slice of its own test suite =="
+	@$(PARTS) npm cc c++ make zlib openssl
+	@$(FETCH) librdkafka >/dev/null
+	@$(PYTEST) tests/suites/test_librdkafka.py
+
+spark: $(READY)
+	@echo "== spark: the Kafka connector of Spark =="
+	@$(PARTS) java mvn
+	@$(FETCH) spark-connector >/dev/null
+	@$(PYTEST) -n 1 tests/spark
+
+kill: $(READY)
+	@echo "== kill: kill -9 under load =="
+	@$(PYTEST) -n 1 tests/system
+
+librdkafka-tests: $(READY)
+	@$(PARTS) npm cc c++ make zlib openssl java mvn
+	@$(FETCH) librdkafka kafka >/dev/null
+	@OTTLA_LIBRDKAFKA=all $(PYTEST) tests/suites/test_librdkafka.py
+
+kafka-python-tests: $(READY)
+	@$(FETCH) kafka-python-suite >/dev/null
+	@$(BIN)/python tools/kafka_python_suite.py
+
+chaos: $(READY)
+	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py
+
+control:
+	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill
+
+system-parts:
+	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl
+
+downloads: $(READY)
+	@$(FETCH) kafka kafkajs spark-connector librdkafka >/dev/null

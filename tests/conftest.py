@@ -1,0 +1,80 @@
+"""Fixtures for tests that talk to a running server; see harness/servers.py for which server that is."""
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+if TYPE_CHECKING:
+    from harness.servers import Server
+
+StartServer = Callable[..., "Server"]
+
+
+@pytest.fixture(scope="session")
+def start_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    from harness.servers import make_server
+
+    servers: list[Server] = []
+
+    def start(overrides: Mapping[str, str] | None = None) -> "Server":
+        server = make_server(tmp_path_factory.mktemp("server"), overrides)
+        servers.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def server(start_servers: StartServer) -> "Server":
+    """The server that most tests share: they keep apart by the names of their topics and groups."""
+    return start_servers()
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[StartServer]:
+    """For a test that needs a server of its own, with its own settings or to end it."""
+    from harness.servers import make_server
+
+    servers: list[Server] = []
+
+    def start(overrides: Mapping[str, str] | None = None) -> "Server":
+        home = tmp_path / f"server{len(servers)}"
+        home.mkdir()
+        server = make_server(home, overrides)
+        servers.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def fresh_name(request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Names of topics and groups that no other test has, and that say which test they belong to."""
+    test = "".join(c if c.isalnum() else "-" for c in request.node.name)[:60].strip("-").lower()
+    return lambda: f"{test}-{next(_numbers)}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """A failed test shows the end of its server's output."""
+    report = yield
+    funcargs = getattr(item, "funcargs", {})
+    server = funcargs.get("server")
+    if report.failed and server is not None and server.output.exists():
+        report.sections.append(("server output", server.output_tail()))
+    return report

@@ -1,0 +1,1 @@
+"""Clients that we did not write, behind one contract, so that each test of the matrix is written once."""

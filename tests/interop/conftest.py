@@ -1,0 +1,46 @@
+"""The client under test, and the one that prepares and checks what it does."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from harness.clients.catalogue import start_client
+from harness.clients.confluent import ConfluentKafka
+from harness.clients.contract import Client
+from harness.servers import Server
+from harness.waiting import eventually
+
+
+@pytest.fixture(scope="session")
+def running_clients() -> Iterator[dict[str, Client]]:
+    """Clients with a process or a loop of their own start once per session."""
+    running: dict[str, Client] = {}
+    yield running
+    for client in running.values():
+        client.close()
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest, server: Server, running_clients: dict[str, Client]) -> Client:
+    name = request.param
+    if name not in running_clients:
+        running_clients[name] = start_client(name, server.bootstrap)
+    return running_clients[name]
+
+
+@pytest.fixture(scope="session")
+def reference(server: Server) -> ConfluentKafka:
+    return ConfluentKafka(server.bootstrap)
+
+
+@pytest.fixture
+def new_topic(reference: ConfluentKafka, fresh_name: Callable[[], str]) -> Callable[..., str]:
+    """Creates a topic and waits until brokers tell of it: that may be later than the answer to the creation."""
+
+    def create(partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+        topic = fresh_name()
+        reference.create_topic(topic, partitions, configs or {})
+        eventually(reference.topics, lambda topics: topics.get(topic) == partitions)
+        return topic
+
+    return create

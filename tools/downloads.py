@@ -1,0 +1,187 @@
+"""What the tests fetch and build once, and where they find it again.
+
+    python tools/downloads.py kafka        fetches Apache Kafka's jars if need be and prints their directory
+
+Everything lives in one cache outside the clone: $OTTLA_CACHE, else $XDG_CACHE_HOME/ottla, else ~/.cache/ottla. An entry
+is a directory named after what it holds, its version and a digest of the recipe that made it, so a changed recipe never
+meets an old result. An entry is made in a temporary directory beside its place and renamed when it is whole: what has
+the final name is complete. A lock per entry makes a second run wait for the first one instead of repeating it.
+
+Packages are named, their hosts never are: mvn, npm and pip know where to look, mirrors included.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parent
+
+
+class DownloadFailed(Exception):
+    """A command of a recipe failed; the message holds what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One entry of the cache: `make` fills the empty directory it is given."""
+
+    name: str
+    version: str
+    takes: str
+    inputs: str
+    make: Callable[[Path], None]
+
+    @property
+    def directory_name(self) -> str:
+        digest = hashlib.sha256(self.inputs.encode()).hexdigest()[:8]
+        return f"{self.name}-{self.version}-{digest}"
+
+
+def cache_root() -> Path:
+    if explicit := os.environ.get("OTTLA_CACHE"):
+        return Path(explicit)
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "ottla"
+    return Path.home() / ".cache" / "ottla"
+
+
+def run(command: Sequence[str], cwd: Path) -> str:
+    try:
+        done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise DownloadFailed(f"{command[0]} is not installed: `make system-parts` says how to get it") from None
+    if done.returncode != 0:
+        said = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise DownloadFailed(f"{' '.join(command)} failed with exit code {done.returncode}:\n{said}")
+    return done.stdout
+
+
+KAFKA_POM = TOOLS / "kafka" / "pom.xml"
+
+
+def make_kafka(target: Path) -> None:
+    run(
+        ["mvn", "-q", "-B", "-f", str(KAFKA_POM), "dependency:copy-dependencies", f"-DoutputDirectory={target}"], target
+    )
+
+
+# Spark's poms name a second repository that a mirror may not have, so the jars come one by one.
+SPARK_CONNECTOR = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.13.1",
+)
+
+
+def make_spark_connector(target: Path) -> None:
+    for artifact in SPARK_CONNECTOR:
+        goal = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", "-Dtransitive=false"]
+        run([*goal, f"-DoutputDirectory={target}"], target)
+
+
+KAFKAJS_VERSION = "2.2.4"
+
+
+def make_kafkajs(target: Path) -> None:
+    run(
+        ["npm", "install", "--silent", "--no-audit", "--no-fund", f"--prefix={target}", f"kafkajs@{KAFKAJS_VERSION}"],
+        target,
+    )
+
+
+# The package carries librdkafka's whole source tree, its tests included.
+LIBRDKAFKA_PACKAGE = "@confluentinc/kafka-javascript"
+LIBRDKAFKA_PACKAGE_VERSION = "1.10.1"
+
+
+def make_librdkafka(target: Path) -> None:
+    archive = run(["npm", "pack", "--silent", f"{LIBRDKAFKA_PACKAGE}@{LIBRDKAFKA_PACKAGE_VERSION}"], target).split()[-1]
+    run(["tar", "xzf", archive], target)
+    source = target / "librdkafka"
+    (target / "package" / "deps" / "librdkafka").rename(source)
+    shutil.rmtree(target / "package")
+    (target / archive).unlink()
+    run(["./configure", "--disable-gssapi", "--disable-curl"], source)
+    jobs = f"-j{os.cpu_count() or 1}"
+    run(["make", jobs, "libs"], source)
+    run(["make", jobs, "-C", "tests", "build"], source)
+
+
+KAFKA_PYTHON_VERSION = "3.0.12"
+
+
+def make_kafka_python_suite(target: Path) -> None:
+    """The source distribution: the wheel has no tests."""
+    package = f"kafka-python=={KAFKA_PYTHON_VERSION}"
+    fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
+    run([*fetch, "-d", str(target), package], target)
+    archive = next(target.glob("*.tar.gz"))
+    run(["tar", "xzf", archive.name, "--strip-components=1"], target)
+    archive.unlink()
+
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("kafka", "4.3.0", "90 jars, about 100 MB", KAFKA_POM.read_text(), make_kafka),
+        Recipe("spark-connector", "4.2.0", "four jars, 10 MB", " ".join(SPARK_CONNECTOR), make_spark_connector),
+        Recipe("kafkajs", KAFKAJS_VERSION, "one npm package", "install", make_kafkajs),
+        Recipe(
+            "librdkafka", LIBRDKAFKA_PACKAGE_VERSION, "a C build, about 3 minutes", "gssapi curl off", make_librdkafka
+        ),
+        Recipe("kafka-python-suite", KAFKA_PYTHON_VERSION, "one source archive", "sdist", make_kafka_python_suite),
+    )
+}
+
+
+@contextmanager
+def entry_lock(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def ensure(recipe: Recipe) -> Path:
+    """The entry's directory, made now if it is not there yet."""
+    root = cache_root()
+    entry = root / recipe.directory_name
+    if entry.is_dir():
+        return entry
+    root.mkdir(parents=True, exist_ok=True)
+    with entry_lock(root / f".{recipe.directory_name}.lock"):
+        if not entry.is_dir():
+            print(f"fetching {recipe.name} {recipe.version} ({recipe.takes}) ...", file=sys.stderr, flush=True)
+            unfinished = Path(tempfile.mkdtemp(prefix=f".{recipe.directory_name}.", dir=root))
+            try:
+                recipe.make(unfinished)
+                unfinished.rename(entry)
+            except BaseException:
+                shutil.rmtree(unfinished, ignore_errors=True)
+                raise
+    return entry
+
+
+def main(arguments: Sequence[str]) -> int:
+    if not arguments or any(name not in RECIPES for name in arguments):
+        print(f"usage: downloads.py NAME..., each one of: {', '.join(RECIPES)}", file=sys.stderr)
+        return 2
+    try:
+        for name in arguments:
+            print(ensure(RECIPES[name]))
+    except DownloadFailed as failure:
+        print(f"downloads: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
