@@ -1,0 +1,80 @@
+"""Batches of the metadata log: raft's contents to record batches, and back into records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ottla.metadata.control_records import ControlRecord, decode_control_record, encode_control_record
+from ottla.metadata.record_serde import UnreadableMetadata, decode_record
+from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.compression import Buffer
+from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
+from ottla.protocol.records import CorruptRecords
+from ottla.protocol.schema import Message
+from ottla.raft.batch import Batch, ControlRecordsContent, OpaqueContent
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataBatch:
+    """One batch, opened: either control records or metadata records."""
+
+    base_offset: int
+    end_offset: int
+    epoch: int
+    timestamp_ms: int
+    size_bytes: int
+    control: Sequence[ControlRecord]
+    records: Sequence[Message]
+
+
+def encode_log_batch(batch: Batch, timestamp_ms: int) -> Buffer:
+    content = batch.content
+    if isinstance(content, OpaqueContent):
+        return content.data
+    if isinstance(content, ControlRecordsContent):
+        return encode_control_batch(content.records, batch.base_offset, batch.epoch, timestamp_ms)
+    return encode_values(content.values, batch.base_offset, batch.epoch, timestamp_ms)
+
+
+def encode_control_batch(
+    records: Sequence[ControlRecord], base_offset: int, epoch: int, timestamp_ms: int
+) -> bytearray:
+    builder = BatchBuilder(base_offset=base_offset, leader_epoch=epoch, is_control=True)
+    for record in records:
+        key, value = encode_control_record(record)
+        builder.append(key, value, timestamp_ms=timestamp_ms)
+    return builder.build()
+
+
+def encode_values(values: Sequence[bytes], base_offset: int, epoch: int, timestamp_ms: int) -> bytearray:
+    builder = BatchBuilder(base_offset=base_offset, leader_epoch=epoch)
+    for value in values:
+        builder.append(None, value, timestamp_ms=timestamp_ms)
+    return builder.build()
+
+
+def read_metadata_batches(buffer: Buffer) -> Iterator[MetadataBatch]:
+    """Opens every batch of a buffer; UnreadableMetadata when one is damaged or unknown."""
+    try:
+        for position, header in iterate_headers(buffer):
+            if not crc_is_valid(buffer, header, position):
+                raise UnreadableMetadata(f"the metadata batch at offset {header.base_offset} has a wrong checksum")
+            records = list(batch_records(buffer, header, position))
+            control: list[ControlRecord] = []
+            data: list[Message] = []
+            if header.is_control:
+                control = [decode_control_record(record.key, record.value) for record in records]
+            else:
+                data = [decode_record(record.value or b"") for record in records]
+            yield MetadataBatch(
+                header.base_offset,
+                header.next_offset,
+                header.leader_epoch,
+                header.max_timestamp,
+                header.size_bytes,
+                control,
+                data,
+            )
+    except CorruptRecords as error:
+        raise UnreadableMetadata(f"the metadata log is damaged: {error.message}") from error
