@@ -1,0 +1,179 @@
+"""One shard at work: its state machine, tied to the partition's log, the clock and the event loop.
+
+After every call into the state machine its effects are carried out: parked requests are answered through their
+futures, records are appended. What is not committed at once (a cluster) is awaited in the background, and takes effect
+in log order. A single loop timer per shard serves all deadlines.
+
+A write that fails to commit because leadership is lost needs no undoing: the shard is thrown away with its leadership.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from ottla.broker.groups.log import CoordinatorLog, coordinator_error, encode_batch
+from ottla.broker.tasks import Tasks
+from ottla.coordinator.group.effects import Outcome, Respond
+from ottla.coordinator.group.records import GroupCoordinatorRecord
+from ottla.coordinator.group.shard import GroupShard
+from ottla.protocol.errors import ApiError, ErrorCode
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# A cleaning may delete many offsets; batches of this size stay far below max.message.bytes.
+_CLEANING_BATCH_RECORDS = 500
+
+
+class ActiveShard:
+    """A loaded shard. Not used any more after `close`."""
+
+    def __init__(
+        self,
+        partition: int,
+        shard: GroupShard,
+        log: CoordinatorLog,
+        tasks: Tasks,
+        clock: Callable[[], int],
+        commit_timeout_ms: int,
+    ) -> None:
+        self.shard = shard
+        self._partition = partition
+        self._log = log
+        self._tasks = tasks
+        self._clock = clock
+        self._commit_timeout_ms = commit_timeout_ms
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = 0
+        self._is_closed = False
+
+    def settle(self) -> int | None:
+        """Carry out what the state machine decided; returns the last offset written, if that is not committed yet."""
+        shard = self.shard
+        uncommitted: int | None = None
+        while shard.effects:
+            for effect in shard.effects.take():
+                if isinstance(effect, Respond):
+                    _answer(effect.token, effect.response)
+                else:
+                    uncommitted = self._write(effect.records, effect.outcome) or uncommitted
+        self.schedule()
+        return uncommitted
+
+    def append(self, records: Sequence[GroupCoordinatorRecord]) -> int | None:
+        """Append an operation's records as one batch; returns their offset if it is not committed yet."""
+        if not records:
+            return None
+        now_ms = self._clock()
+        try:
+            offset = self._log.append(self._partition, encode_batch(records, now_ms))
+        except ApiError as error:
+            raise ApiError(coordinator_error(error.code), error.message) from error
+        self.shard.appended(records, None, offset, now_ms)
+        self.schedule()
+        return None if self._commit_now(offset) else offset
+
+    async def respond_when_committed(self, offset: int, response: T) -> T:
+        """The response, once everything up to the offset is committed."""
+        try:
+            async with asyncio.timeout(self._commit_timeout_ms / 1000):
+                await self._log.wait_committed(self._partition, offset)
+        except TimeoutError:
+            self._watch(offset)
+            raise ApiError(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"the offsets topic did not commit within offsets.commit.timeout.ms ({self._commit_timeout_ms} ms)",
+            ) from None
+        except asyncio.CancelledError:
+            # The client is gone; its write is not.
+            self._watch(offset)
+            raise
+        except ApiError as error:
+            raise ApiError(coordinator_error(error.code), error.message) from error
+        self._committed(offset)
+        return response
+
+    def clean(self, records: Sequence[GroupCoordinatorRecord]) -> None:
+        """Write tombstones that nobody waits for; if the log refuses, the next cleaning tries again."""
+        if self._is_closed:
+            return
+        for start in range(0, len(records), _CLEANING_BATCH_RECORDS):
+            try:
+                offset = self.append(records[start : start + _CLEANING_BATCH_RECORDS])
+            except ApiError as error:
+                logger.warning("__consumer_offsets-%d could not be cleaned: %s", self._partition, error)
+                return
+            if offset is not None:
+                self._watch(offset)
+
+    def close(self) -> None:
+        """Leadership is gone: parked requests are sent to the new coordinator."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.shard.unload()
+        for effect in self.shard.effects.take():
+            if isinstance(effect, Respond):
+                _answer(effect.token, effect.response)
+
+    def _write(self, records: Sequence[GroupCoordinatorRecord], outcome: Outcome) -> int | None:
+        now_ms = self._clock()
+        try:
+            offset = self._log.append(self._partition, encode_batch(records, now_ms))
+        except ApiError as error:
+            logger.warning("__consumer_offsets-%d refused a group's metadata: %s", self._partition, error)
+            self.shard.append_failed(outcome, coordinator_error(error.code), now_ms)
+            return None
+        self.shard.appended(records, outcome, offset, now_ms)
+        if self._commit_now(offset):
+            return None
+        self._watch(offset)
+        return offset
+
+    def _commit_now(self, offset: int) -> bool:
+        if not self._log.is_committed(self._partition, offset):
+            return False
+        self.shard.committed(offset, self._clock())
+        return True
+
+    def _committed(self, offset: int) -> None:
+        if not self._is_closed:
+            self.shard.committed(offset, self._clock())
+            self.settle()
+
+    def _watch(self, offset: int) -> None:
+        """Let the write take effect when it commits, though no request waits for it."""
+        if not self._is_closed:
+            self._tasks.start_background(f"commit of offset {offset}", self._await_commit(offset))
+
+    async def _await_commit(self, offset: int) -> None:
+        try:
+            await self._log.wait_committed(self._partition, offset)
+        except ApiError as error:
+            logger.info("__consumer_offsets-%d: offset %d was not committed: %s", self._partition, offset, error)
+            return
+        self._committed(offset)
+
+    def schedule(self) -> None:
+        """Make sure that the loop calls in time for the next deadline."""
+        next_ms = self.shard.timers.next_check_ms
+        if next_ms is None or self._is_closed or (self._timer is not None and self._timer_ms <= next_ms):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = next_ms
+        self._timer = self._loop.call_later(max(next_ms - self._clock(), 0) / 1000, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.shard.tick(self._clock())
+        self.settle()
+
+
+def _answer(token: object, response: object) -> None:
+    assert isinstance(token, asyncio.Future), "this shell parks requests as futures"
+    if not token.done():
+        token.set_result(response)

@@ -1,0 +1,277 @@
+"""The group coordinator of a node: finds the shard of a group and lets it decide.
+
+It owns the shards of the `__consumer_offsets` partitions that this node leads. A partition that is gained is loaded in
+the background (COORDINATOR_LOAD_IN_PROGRESS meanwhile), one that is lost is dropped at once (NOT_COORDINATOR). Methods
+answer directly where they can; only what must wait, for other members or for a commit, comes back as an awaitable.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeVar
+
+from ottla.broker.groups.active_shard import ActiveShard
+from ottla.broker.groups.loading import load_shard
+from ottla.broker.groups.log import CoordinatorLog
+from ottla.broker.groups.offsets_topic import OffsetsTopic
+from ottla.broker.groups.steady_clock import steady_clock
+from ottla.broker.tasks import Tasks
+from ottla.coordinator.group.config import GroupConfig
+from ottla.coordinator.group.description import describe_group, describe_missing_group, list_group, matches_filters
+from ottla.coordinator.group.join import JoinContext
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.delete_groups_response import DeletableGroupResult
+from ottla.protocol.messages.describe_groups_response import DescribedGroup
+from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
+from ottla.protocol.messages.join_group_request import JoinGroupRequest
+from ottla.protocol.messages.join_group_response import JoinGroupResponse
+from ottla.protocol.messages.leave_group_request import MemberIdentity
+from ottla.protocol.messages.leave_group_response import MemberResponse
+from ottla.protocol.messages.list_groups_response import ListedGroup
+from ottla.protocol.messages.offset_commit_request import OffsetCommitRequest
+from ottla.protocol.messages.offset_commit_response import OffsetCommitResponse
+from ottla.protocol.messages.offset_delete_request import OffsetDeleteRequest
+from ottla.protocol.messages.offset_delete_response import OffsetDeleteResponse
+from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
+from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponseTopics
+from ottla.protocol.messages.sync_group_request import SyncGroupRequest
+from ottla.protocol.messages.sync_group_response import SyncGroupResponse
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_MISSING_GROUP_IS_ERROR_FROM = 6
+
+
+class GroupCoordinator:
+    """Serves the groups of this node. Refusals of a whole request are raised as ApiError."""
+
+    def __init__(
+        self,
+        config: GroupConfig,
+        log: CoordinatorLog,
+        topic: OffsetsTopic,
+        tasks: Tasks,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        self.topic = topic
+        self._config = config
+        self._log = log
+        self._tasks = tasks
+        self._clock = clock or steady_clock()
+        # None while the partition is being loaded.
+        self._shards: dict[int, ActiveShard | None] = {}
+        self._loads: dict[int, asyncio.Task[None]] = {}
+        self._cleaning: asyncio.Task[None] | None = None
+
+    # Leadership
+
+    def start(self) -> None:
+        """Begin the periodic removal of expired offsets."""
+        self._cleaning = self._tasks.start_background("expiry of offsets", self._clean_periodically())
+
+    def become_leader(self, partition: int) -> None:
+        """This node now leads the partition: load it. A partition that is already led is left as it is."""
+        if partition in self._shards:
+            return
+        self._shards[partition] = None
+        self._loads[partition] = self._tasks.start_background(
+            f"load of __consumer_offsets-{partition}", self._load(partition)
+        )
+
+    def resign(self, partition: int) -> None:
+        """This node no longer leads the partition."""
+        load = self._loads.pop(partition, None)
+        if load is not None:
+            load.cancel()
+        active = self._shards.pop(partition, None)
+        if active is not None:
+            active.close()
+
+    def close(self) -> None:
+        """Stop serving; parked requests are answered."""
+        if self._cleaning is not None:
+            self._cleaning.cancel()
+        for partition in list(self._shards):
+            self.resign(partition)
+
+    async def loaded(self) -> None:
+        """Return once every partition that is led has been loaded."""
+        await asyncio.gather(*self._loads.values(), return_exceptions=True)
+
+    async def _load(self, partition: int) -> None:
+        try:
+            shard = await asyncio.to_thread(
+                lambda: load_shard(self._config, partition, self._log.read_batches(partition))
+            )
+        except (ApiError, OSError) as error:
+            # Without its state the groups must not be served: they would lose their offsets.
+            logger.error("__consumer_offsets-%d cannot be loaded: %s", partition, error)
+            self._shards.pop(partition, None)
+            return
+        finally:
+            if self._loads.get(partition) is asyncio.current_task():
+                del self._loads[partition]
+        active = ActiveShard(
+            partition, shard, self._log, self._tasks, self._clock, self._config.offsets_commit_timeout_ms
+        )
+        shard.loaded(self._clock())
+        self._shards[partition] = active
+        active.settle()
+
+    def _active(self, group_id: str) -> ActiveShard:
+        partition = self.topic.partition_of(group_id)
+        active = self._shards.get(partition)
+        if active is not None:
+            return active
+        if partition in self._shards:
+            raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"__consumer_offsets-{partition} is being loaded")
+        raise ApiError(ErrorCode.NOT_COORDINATOR, f"this node does not lead __consumer_offsets-{partition}")
+
+    # Membership
+
+    def join(
+        self, request: JoinGroupRequest, api_version: int, client_id: str, client_host: str
+    ) -> asyncio.Future[JoinGroupResponse]:
+        """The answer to a JoinGroup, when the join phase has ended."""
+        _require_group_id(request.group_id)
+        config = self._config
+        if not (
+            config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms
+        ):
+            raise ApiError(
+                ErrorCode.INVALID_SESSION_TIMEOUT,
+                f"session timeout {request.session_timeout_ms} ms is outside of group.min.session.timeout.ms "
+                f"{config.group_min_session_timeout_ms} and group.max.session.timeout.ms "
+                f"{config.group_max_session_timeout_ms}",
+            )
+        active = self._active(request.group_id)
+        answer: asyncio.Future[JoinGroupResponse] = asyncio.get_running_loop().create_future()
+        context = JoinContext(api_version, client_id, client_host, str(uuid.uuid4()))
+        active.shard.join(request, context, answer, self._clock())
+        active.settle()
+        return answer
+
+    def sync(self, request: SyncGroupRequest) -> asyncio.Future[SyncGroupResponse]:
+        """The answer to a SyncGroup, when the leader's assignment is committed."""
+        _require_group_id(request.group_id)
+        active = self._active(request.group_id)
+        answer: asyncio.Future[SyncGroupResponse] = asyncio.get_running_loop().create_future()
+        active.shard.sync(request, answer)
+        active.settle()
+        return answer
+
+    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
+        """Whether the member is still in, and whether it must rejoin."""
+        _require_group_id(request.group_id)
+        try:
+            active = self._active(request.group_id)
+        except ApiError as error:
+            # Nothing is known about the member yet; an error would make a healthy one rejoin for no reason.
+            return ErrorCode.NONE if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error.code
+        error_code = active.shard.heartbeat(
+            request.group_id, request.member_id, request.group_instance_id, request.generation_id, self._clock()
+        )
+        active.schedule()
+        return error_code
+
+    def leave(
+        self, group_id: str, leaving: Sequence[MemberIdentity]
+    ) -> list[MemberResponse] | Awaitable[list[MemberResponse]]:
+        """A row for each leaving member."""
+        _require_group_id(group_id)
+        active = self._active(group_id)
+        rows = active.shard.leave(group_id, leaving, self._clock())
+        offset = active.settle()
+        return rows if offset is None else active.respond_when_committed(offset, rows)
+
+    # Offsets
+
+    def commit_offsets(
+        self, request: OffsetCommitRequest, api_version: int
+    ) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+        """A row for each partition; topics must be known by name and carry their id."""
+        active = self._active(request.group_id)
+        result = active.shard.commit_offsets(request, api_version, self._clock())
+        offset = active.append(result.records)
+        return result.response if offset is None else active.respond_when_committed(offset, result.response)
+
+    def fetch_offsets(
+        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics] | None
+    ) -> list[OffsetFetchResponseTopics]:
+        """A row for each partition asked for; None asks for all that have an offset."""
+        return self._active(group_id).shard.fetch_offsets(group_id, topics)
+
+    def delete_offsets(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
+        """A row for each partition."""
+        _require_group_id(request.group_id)
+        active = self._active(request.group_id)
+        result = active.shard.deletions.delete_offsets(request)
+        offset = active.append(result.records)
+        return result.response if offset is None else active.respond_when_committed(offset, result.response)
+
+    def topics_deleted(self, topics: Collection[str]) -> None:
+        """Forget the offsets of topics that were deleted."""
+        for active in self._active_shards():
+            active.clean(active.shard.topics_deleted(topics))
+
+    # Groups
+
+    async def delete_groups(self, group_ids: Sequence[str]) -> list[DeletableGroupResult]:
+        """A row for each group, in the order asked."""
+        return [await self._delete_group(group_id) for group_id in group_ids]
+
+    async def _delete_group(self, group_id: str) -> DeletableGroupResult:
+        try:
+            active = self._active(group_id)
+            result = active.shard.deletions.delete_groups((group_id,))
+            offset = active.append(result.records)
+            if offset is not None:
+                await active.respond_when_committed(offset, None)
+        except ApiError as error:
+            return DeletableGroupResult(group_id=group_id, error_code=error.code)
+        return result.response[0]
+
+    def describe_groups(self, group_ids: Sequence[str], api_version: int) -> list[DescribedGroup]:
+        """A row for each group, in the order asked."""
+        return [self._describe_group(group_id, api_version) for group_id in group_ids]
+
+    def _describe_group(self, group_id: str, api_version: int) -> DescribedGroup:
+        try:
+            group = self._active(group_id).shard.groups.get(group_id)
+        except ApiError as error:
+            return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.message)
+        if group is None:
+            return describe_missing_group(group_id, is_error=api_version >= _MISSING_GROUP_IS_ERROR_FROM)
+        return describe_group(group)
+
+    def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
+        """The groups that this node coordinates; ApiError while some of them are still being loaded."""
+        if None in self._shards.values():
+            raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        wanted_states = {state.lower() for state in states}
+        wanted_types = {group_type.lower() for group_type in types}
+        return [
+            list_group(group)
+            for active in self._active_shards()
+            for group in active.shard.groups.values()
+            if matches_filters(group, wanted_states, wanted_types)
+        ]
+
+    def _active_shards(self) -> list[ActiveShard]:
+        return [active for active in self._shards.values() if active is not None]
+
+    async def _clean_periodically(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.offsets_retention_check_interval_ms / 1000)
+            for active in self._active_shards():
+                active.clean(active.shard.expire_offsets(self._clock()))
+                # One shard at a time: the loop serves requests in between.
+                await asyncio.sleep(0)
+
+
+def _require_group_id(group_id: str) -> None:
+    if not group_id:
+        raise ApiError(ErrorCode.INVALID_GROUP_ID, "group.id must not be empty")

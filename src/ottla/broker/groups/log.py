@@ -1,0 +1,50 @@
+"""The coordinator's view of its partitions' logs, and the errors of that log in a coordinator's words."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from ottla.coordinator.group.records import GroupCoordinatorRecord, encode_record
+from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.errors import ErrorCode
+
+
+class CoordinatorLog(Protocol):
+    """The partitions of `__consumer_offsets` that this node leads."""
+
+    def append(self, partition: int, batch: bytes | bytearray) -> int:
+        """Append one batch as the leader, with acks=all in mind; returns its last offset. Raises ApiError."""
+
+    def is_committed(self, partition: int, offset: int) -> bool:
+        """Whether the high watermark has passed the offset: then nobody has to wait."""
+
+    async def wait_committed(self, partition: int, offset: int) -> None:
+        """Return once the high watermark has passed the offset; ApiError when leadership is lost before."""
+
+    def read_batches(self, partition: int) -> Iterator[memoryview]:
+        """The whole log from its start, in pieces of whole batches; called in a thread."""
+
+
+def encode_batch(records: Sequence[GroupCoordinatorRecord], timestamp_ms: int) -> bytearray:
+    """The records as one batch."""
+    builder = BatchBuilder()
+    for record in records:
+        key, value = encode_record(record)
+        builder.append(key, value, timestamp_ms=timestamp_ms)
+    return builder.build()
+
+
+_COORDINATOR_ERRORS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def coordinator_error(log_error: ErrorCode) -> ErrorCode:
+    """What a group's client should hear when our own log refuses: look for the coordinator again, or wait."""
+    return _COORDINATOR_ERRORS.get(log_error, log_error)
