@@ -1,0 +1,158 @@
+"""OffsetFetch (9): where groups are.
+
+Versions: 1 reads from the offsets topic; 2 asks for everything with a null topic list and has an error for the whole
+answer; 3 throttles; 5 returns the leader epoch; 6 is flexible; 7 may insist on stable offsets; 8 asks for several
+groups at once; 9 carries the member of a KIP-848 group, which a classic group ignores; 10 names topics by id.
+
+No offset, no such partition, no such group: all of them are offset -1 without an error. An unknown topic id is
+UNKNOWN_TOPIC_ID. Nobody can commit inside a transaction yet, so every offset is stable. In version 10 a list of
+everything leaves out topics that no longer exist, as they have no id to be called by.
+"""
+
+from collections.abc import Sequence
+
+from ottla.broker.request_context import RequestContext
+from ottla.metadata.image import ClusterImage
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from ottla.protocol.messages.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+
+API_KEY = 9
+REQUEST = OffsetFetchRequest
+
+_TOP_LEVEL_ERROR_FROM = 2
+_GROUPS_FROM = 8
+_TOPIC_IDS_FROM = 10
+_NO_OFFSET = -1
+
+
+def handle(context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    if context.api_version >= _GROUPS_FROM:
+        return OffsetFetchResponse(groups=[_group(context, group) for group in request.groups])
+    return _single_group_response(_group(context, _single_group(request)), request, context.api_version)
+
+
+def error_response(context: RequestContext, request: OffsetFetchRequest, error: ApiError) -> OffsetFetchResponse:
+    if context.api_version >= _GROUPS_FROM:
+        return OffsetFetchResponse(
+            groups=[OffsetFetchResponseGroup(group_id=g.group_id, error_code=error.code) for g in request.groups]
+        )
+    failed = OffsetFetchResponseGroup(group_id=request.group_id, error_code=error.code)
+    return _single_group_response(failed, request, context.api_version)
+
+
+def _group(context: RequestContext, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    by_id = context.api_version >= _TOPIC_IDS_FROM
+    image = context.broker.image
+    try:
+        if asked.topics is None:
+            topics = context.broker.groups.fetch_offsets(asked.group_id, None)
+            rows = _with_ids(image, topics) if by_id else topics
+        else:
+            rows = _asked_topics(context, asked.group_id, asked.topics)
+    except ApiError as error:
+        return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error.code)
+    return OffsetFetchResponseGroup(group_id=asked.group_id, topics=rows)
+
+
+def _asked_topics(
+    context: RequestContext, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
+) -> list[OffsetFetchResponseTopics]:
+    if context.api_version < _TOPIC_IDS_FROM:
+        return context.broker.groups.fetch_offsets(group_id, topics)
+    image = context.broker.image
+    rows: list[OffsetFetchResponseTopics] = []
+    for topic in topics:
+        known = image.topics.by_id(topic.topic_id)
+        if known is None:
+            rows.append(_unknown_topic(topic))
+            continue
+        named = OffsetFetchRequestTopics(name=known.name, topic_id=known.id, partition_indexes=topic.partition_indexes)
+        rows += context.broker.groups.fetch_offsets(group_id, (named,))
+    return rows
+
+
+def _with_ids(image: ClusterImage, topics: Sequence[OffsetFetchResponseTopics]) -> list[OffsetFetchResponseTopics]:
+    rows = []
+    for topic in topics:
+        known = image.topics.by_name(topic.name)
+        if known is not None:
+            topic.topic_id = known.id
+            rows.append(topic)
+    return rows
+
+
+def _unknown_topic(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(
+        topic_id=topic.topic_id,
+        partitions=[
+            OffsetFetchResponsePartitions(
+                partition_index=index,
+                committed_offset=_NO_OFFSET,
+                metadata="",
+                error_code=ErrorCode.UNKNOWN_TOPIC_ID,
+            )
+            for index in topic.partition_indexes
+        ],
+    )
+
+
+def _single_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+            for topic in request.topics
+        ]
+    return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+
+
+def _single_group_response(
+    group: OffsetFetchResponseGroup, request: OffsetFetchRequest, api_version: int
+) -> OffsetFetchResponse:
+    if group.error_code == ErrorCode.NONE:
+        return OffsetFetchResponse(topics=[_old_topic(topic) for topic in group.topics])
+    if api_version >= _TOP_LEVEL_ERROR_FROM:
+        return OffsetFetchResponse(error_code=group.error_code)
+    # Version 1 can only say it per partition.
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=index, committed_offset=_NO_OFFSET, metadata="", error_code=group.error_code
+                    )
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ]
+    )
+
+
+def _old_topic(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(
+        name=topic.name,
+        partitions=[
+            OffsetFetchResponsePartition(
+                partition_index=p.partition_index,
+                committed_offset=p.committed_offset,
+                committed_leader_epoch=p.committed_leader_epoch,
+                metadata=p.metadata,
+                error_code=p.error_code,
+            )
+            for p in topic.partitions
+        ],
+    )

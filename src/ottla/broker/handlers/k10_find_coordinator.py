@@ -1,0 +1,77 @@
+"""FindCoordinator (10): which broker coordinates a group, a transaction or a share partition.
+
+Versions: 1 adds the key type and an error message; 3 is flexible; 4 asks for several keys at once (KIP-699); 5 lets the
+answer be TRANSACTION_ABORTABLE; 6 knows share groups.
+
+The offsets topic is created by the first question about a group, and the answer waits for it. Transactions are not
+served yet: their coordinator is the node that was asked, where InitProducerId says so once and for all, instead of
+letting a client retry until it gives up. Share coordinators do not exist: INVALID_REQUEST, as from a broker with
+share.version 0. A group whose broker has no address on the listener asked is COORDINATOR_NOT_AVAILABLE.
+"""
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from ottla.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+
+API_KEY = 10
+REQUEST = FindCoordinatorRequest
+
+_BATCHES_FROM = 4
+_GROUP = 0
+_TRANSACTION = 1
+_NO_NODE = -1
+_NO_PORT = -1
+# What Kafka writes into the message of a successful answer of versions 1-3.
+_OLD_SUCCESS_MESSAGE = "NONE"
+
+
+async def handle(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if context.api_version >= _BATCHES_FROM:
+        return FindCoordinatorResponse(
+            coordinators=[await _find(context, request.key_type, key) for key in request.coordinator_keys]
+        )
+    return _single(await _find(context, request.key_type, request.key))
+
+
+def error_response(
+    context: RequestContext, request: FindCoordinatorRequest, error: ApiError
+) -> FindCoordinatorResponse:
+    if context.api_version >= _BATCHES_FROM:
+        return FindCoordinatorResponse(coordinators=[_failed(key, error) for key in request.coordinator_keys])
+    return _single(_failed(request.key, error))
+
+
+async def _find(context: RequestContext, key_type: int, key: str) -> Coordinator:
+    broker = context.broker
+    try:
+        if key_type == _GROUP:
+            node_id = await broker.groups.topic.leader_of(key)
+        elif key_type == _TRANSACTION:
+            node_id = broker.config.node_id
+        else:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"coordinators of type {key_type} are not served")
+        node = broker.image.brokers.get(node_id)
+        listener = None if node is None or node.is_fenced else node.listener(context.listener)
+        if listener is None:
+            raise ApiError(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"node {node_id}, which coordinates {key!r}, is not reachable on listener {context.listener}",
+            )
+    except ApiError as error:
+        return _failed(key, error)
+    return Coordinator(key=key, node_id=node_id, host=listener.host, port=listener.port, error_message="")
+
+
+def _failed(key: str, error: ApiError) -> Coordinator:
+    return Coordinator(key=key, node_id=_NO_NODE, port=_NO_PORT, error_code=error.code, error_message=error.message)
+
+
+def _single(found: Coordinator) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message or _OLD_SUCCESS_MESSAGE,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )

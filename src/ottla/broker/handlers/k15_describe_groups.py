@@ -1,0 +1,33 @@
+"""DescribeGroups (15): state, protocol and members of groups.
+
+Versions: 1 throttles; 3 can include the operations that the caller may perform; 4 shows `group.instance.id`; 5 is
+flexible; 6 answers GROUP_ID_NOT_FOUND where earlier versions show a group that is Dead (KIP-1043).
+"""
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from ottla.protocol.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
+
+API_KEY = 15
+REQUEST = DescribeGroupsRequest
+
+# Kafka's codes of the operations on a group: Read, Delete, Describe, DescribeConfigs, AlterConfigs.
+_GROUP_OPERATIONS = (3, 6, 8, 10, 11)
+# Without an authoriser everybody may do everything.
+_ALL_GROUP_OPERATIONS = sum(1 << code for code in _GROUP_OPERATIONS)
+
+
+def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    groups = context.broker.groups.describe_groups(request.groups, context.api_version)
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = _ALL_GROUP_OPERATIONS
+    return DescribeGroupsResponse(groups=groups)
+
+
+def error_response(_context: RequestContext, request: DescribeGroupsRequest, error: ApiError) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(
+        groups=[DescribedGroup(group_id=group_id, error_code=error.code) for group_id in request.groups]
+    )
