@@ -17,6 +17,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ottla.broker.request_context import CloseConnection
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.frame import FrameReader, OversizedFrame
 
@@ -96,15 +97,15 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- the work -------------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Ends the connection after what is written has left."""
+    def close_when_idle(self) -> None:
+        """Ends the connection once the request in progress, if there is one, is answered."""
         self._is_closing = True
-        self._transport.close()
+        if self._pending is None:
+            self._transport.close()
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a request is being worked on."""
-        return self._pending is not None
+    def abort(self) -> None:
+        """Ends the connection now."""
+        self._transport.abort()
 
     def mute(self, seconds: float) -> None:
         """Takes no new request for that long: how a quota slows a client that does not slow itself (KIP-219)."""
@@ -127,6 +128,9 @@ class Connection(asyncio.BufferedProtocol):
             except MalformedMessage as error:
                 self._abort("malformed_request", error)
                 return
+            except CloseConnection as error:
+                self._abort("unanswerable_request", error)
+                return
             if isinstance(answer, asyncio.Future):
                 self._pending = answer
                 answer.add_done_callback(self._answered)
@@ -139,6 +143,9 @@ class Connection(asyncio.BufferedProtocol):
         if future.cancelled() or not self.is_open:
             return
         error = future.exception()
+        if isinstance(error, CloseConnection):
+            self._abort("unanswerable_request", error)
+            return
         if error is not None:
             # The dispatcher turns every failure of a handler into an answer; one that is left is ours.
             logger.error("Request from %s failed outside its handler", self.client_host, exc_info=error)
@@ -171,4 +178,3 @@ class Connection(asyncio.BufferedProtocol):
         self._dispatcher.count_rejected(reason)
         logger.warning("Closing the connection from %s: %s", self.client_host, error)
         self._transport.abort()
-

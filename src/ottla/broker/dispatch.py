@@ -20,9 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.request_context import CloseConnection, RequestContext
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.codec import MalformedMessage, decode_at, encode_parts
+from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.header import RequestHeader, read_request_header, response_header
 from ottla.protocol.schema import Message, Records
@@ -79,7 +79,7 @@ class Dispatcher:
         header = read_request_header(frame, self._flexible_from)
         api = self.apis.get(header.api_key)
         if api is None:
-            raise MalformedMessage(f"API key {header.api_key} is not served here")
+            raise CloseConnection(f"API key {header.api_key} is not served here")
         context = RequestContext(
             header.api_key,
             header.api_version,
@@ -94,6 +94,8 @@ class Dispatcher:
         request, _ = decode_at(api.request, frame, header.api_version, header.body_position)
         try:
             result = api.handle(context, request)
+        except CloseConnection:
+            raise
         except Exception as error:  # noqa: BLE001 - one request must not take the connection's others with it
             return self._encoded(api, header, self._failed(api, context, request, error))
         if isinstance(result, Message):
@@ -108,6 +110,8 @@ class Dispatcher:
         async def finish() -> Answer:
             try:
                 response = await result
+            except CloseConnection:
+                raise
             except Exception as error:  # noqa: BLE001 - as above
                 response = self._failed(api, context, request, error)
             return None if response is None else self._encoded(api, header, response)
@@ -120,12 +124,12 @@ class Dispatcher:
             logger.error("%s v%d failed", api.request.__name__, context.api_version, exc_info=error)
             error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The broker failed; its log has the reason")
         if api.error_response is None:
-            raise MalformedMessage(f"{api.request.__name__} cannot be answered: {error}")
+            raise CloseConnection(f"{api.request.__name__} cannot be answered: {error}")
         return api.error_response(context, request, error)
 
     def _unsupported_version(self, api: Api, header: RequestHeader, context: RequestContext) -> Answer:
         if header.api_key != ApiKey.API_VERSIONS or api.error_response is None:
-            raise MalformedMessage(
+            raise CloseConnection(
                 f"{api.request.__name__} v{header.api_version} is not served: "
                 f"versions {api.versions.start}-{api.versions.stop - 1} are"
             )
@@ -167,4 +171,3 @@ def _framed(parts: list[Records]) -> list[Records]:
     if small:
         joined.append(b"".join(small))
     return joined
-

@@ -12,7 +12,7 @@ from ottla.replication.partition import Partition
 
 
 async def wait_for_bytes(partitions: Iterable[Partition], bytes_needed: int, timeout_ms: int) -> None:
-    """Returns once that many new bytes became readable in all partitions together, one moved otherwise, or time is up."""
+    """Returns once so many new bytes became readable in all together, one of them moved otherwise, or time is up."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
     missing = bytes_needed

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from ottla.broker.services import Services
 
 
+class CloseConnection(Exception):
+    """Raised by a handler whose only possible answer is to close the connection."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """Who asks, through which door, in which version, and the broker that answers."""

@@ -8,9 +8,9 @@
                           those alone that have records, an error or moved offsets
 
 Guarantees: a session's epoch counts its requests, so a lost or repeated one is noticed (INVALID_FETCH_SESSION_EPOCH)
-and the client starts over with a full request. The cache is bounded; when it is full, a newcomer gets a slot that nobody
-used for `eviction_ms`, or one of a session that has lived that long and counts for less (followers before consumers,
-many partitions before few); otherwise it gets the answer without a session, which every client understands.
+and the client starts over with a full request. The cache is bounded; when it is full, a newcomer gets a slot that
+nobody used for `eviction_ms`, or one of a session that has lived that long and counts for less (followers before
+consumers, many partitions before few); otherwise it gets the answer without a session, which every client understands.
 
 Nothing here survives a restart: clients are told that their session is unknown and begin a new one.
 """

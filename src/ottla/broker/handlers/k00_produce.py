@@ -1,0 +1,201 @@
+"""Produce: appends one batch to each of some partitions.
+
+Versions: 3 is the oldest, with transactional id; 5 answers the log start offset; 7 allows zstd; 8 names single bad
+records; 9 is flexible; 10 hints at the leader (KIP-951); 12 belongs to KIP-890; 13 names topics by id (KIP-516).
+ApiVersions says 0 as the lowest all the same, because librdkafka decides by it whether a broker can compress
+(KAFKA-18659); a request in versions 0-2 ends the connection.
+
+acks=0 gets no answer at all; if something went wrong the connection is closed, which is the only way to tell the
+client. acks=all waits for the high watermark, at most `timeout_ms`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ottla.broker.clock import now_ms
+from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
+from ottla.broker.purgatory import wait_until_committed
+from ottla.broker.request_context import CloseConnection, RequestContext
+from ottla.metadata.internal_topics import is_internal
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.compression import Codec
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.produce_request import ProduceRequest, TopicProduceData
+from ottla.protocol.messages.produce_response import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from ottla.protocol.record_batch import BatchHeader
+from ottla.protocol.schema import Records
+from ottla.replication.partition import ACKS_ALL, Partition
+from ottla.storage.append_validation import InvalidRecords, needs_rewrite, rewrite_batch, validate_client_batch
+from ottla.storage.errors import StorageError
+from ottla.storage.log import AppendInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+API_KEY = ApiKey.PRODUCE
+REQUEST = ProduceRequest
+# Clients of this id are Kafka's own tools; they alone may write into internal topics.
+ADMIN_CLIENT_ID = "__admin_client"
+
+
+def handle(
+    context: RequestContext, request: ProduceRequest
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+    """Appends what can be appended at once; what needs a thread or replicas is awaited."""
+    production = _Production(context, request)
+    for topic in request.topic_data:
+        production.append_topic(topic)
+    if production.waiting:
+        return production.finish()
+    return production.answer()
+
+
+def error_response(context: RequestContext, request: ProduceRequest, error: ApiError) -> ProduceResponse:
+    """The same error for every partition."""
+    del context
+    rows = [
+        TopicProduceResponse(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partition_responses=[_refused(row.index, error) for row in topic.partition_data],
+        )
+        for topic in request.topic_data
+    ]
+    return ProduceResponse(responses=rows)
+
+
+class _Production:
+    """One Produce request on its way."""
+
+    __slots__ = ("_by_topic_id", "acks", "context", "has_failed", "hinted_leaders", "request", "responses", "waiting")
+
+    def __init__(self, context: RequestContext, request: ProduceRequest) -> None:
+        self.context = context
+        self.request = request
+        self.acks = request.acks
+        self._by_topic_id = context.api_version >= 13
+        self.responses: list[TopicProduceResponse] = []
+        self.waiting: list[Awaitable[None]] = []
+        self.hinted_leaders: set[int] = set()
+        self.has_failed = False
+
+    def append_topic(self, topic: TopicProduceData) -> None:
+        replicas = self.context.broker.replicas
+        rows: list[PartitionProduceResponse] = []
+        self.responses.append(TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=rows))
+        for data in topic.partition_data:
+            row = PartitionProduceResponse(index=data.index, base_offset=-1)
+            rows.append(row)
+            name = topic.name
+            try:
+                if self._by_topic_id:
+                    name = replicas.topic_name(topic.topic_id)
+                self._check_request(name)
+                self._append(replicas.partition(name, data.index), data.records, row)
+            except ApiError as error:
+                self._refuse(row, name, error)
+            except StorageError as error:
+                self._refuse(row, name, replicas.disk_failed(error))
+
+    def _check_request(self, topic: str) -> None:
+        if self.acks not in (ACKS_ALL, 0, 1):
+            raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {self.acks}; it may be -1 (all), 0 or 1")
+        if is_internal(topic) and self.context.client_id != ADMIN_CLIENT_ID:
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write into the internal topic {topic}")
+
+    def _append(self, partition: Partition, records: Records | None, row: PartitionProduceResponse) -> None:
+        partition.require_leader()
+        config = partition.log.config
+        now = now_ms()
+        header = validate_client_batch(records or b"", config, now)
+        assert records is not None
+        self._check_batch(header)
+        if needs_rewrite(header, config):
+            self.waiting.append(self._rewrite_and_append(partition, records, header, row))
+            return
+        info = partition.append(records, self.acks, now)
+        _accept(row, info)
+        if self.acks == ACKS_ALL and not partition.is_committed(info.last_offset):
+            self.waiting.append(self._wait(partition, info.last_offset, row))
+
+    def _check_batch(self, header: BatchHeader) -> None:
+        if header.codec == Codec.ZSTD and self.context.api_version < 7:
+            raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
+        if header.is_transactional:
+            raise ApiError(ErrorCode.INVALID_TXN_STATE, "Transactions are not served by this broker yet")
+
+    async def _rewrite_and_append(
+        self, partition: Partition, records: Records, header: BatchHeader, row: PartitionProduceResponse
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        workers = self.context.broker.workers
+        now = now_ms()
+        try:
+            batch, _ = await loop.run_in_executor(workers, rewrite_batch, records, header, partition.log.config, now)
+            info = partition.append(batch, self.acks, now)
+            _accept(row, info)
+            if self.acks == ACKS_ALL:
+                await self._wait(partition, info.last_offset, row)
+        except ApiError as error:
+            self._refuse(row, partition.topic, error)
+        except StorageError as error:
+            self._refuse(row, partition.topic, self.context.broker.replicas.disk_failed(error))
+
+    async def _wait(self, partition: Partition, last_offset: int, row: PartitionProduceResponse) -> None:
+        deadline = asyncio.get_running_loop().time() + max(self.request.timeout_ms, 0) / 1000
+        try:
+            if not await wait_until_committed(partition, last_offset, deadline):
+                row.error_code = ErrorCode.REQUEST_TIMED_OUT
+        except ApiError as error:
+            self._refuse(row, partition.topic, error)
+
+    def _refuse(self, row: PartitionProduceResponse, topic: str, error: ApiError) -> None:
+        self.has_failed = True
+        row.error_code = error.code
+        row.error_message = error.message
+        row.base_offset = -1
+        if isinstance(error, InvalidRecords):
+            row.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+                for index, message in error.record_errors
+            ]
+        if error.code in HINTED_ERRORS:
+            leader_id, leader_epoch = current_leader(self.context, topic, row.index)
+            row.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+            self.hinted_leaders.add(leader_id)
+
+    async def finish(self) -> ProduceResponse | None:
+        """Waits for what was not done at once. The parts run one after the other, in the order of the request."""
+        for part in self.waiting:
+            await part
+        return self.answer()
+
+    def answer(self) -> ProduceResponse | None:
+        if self.acks == 0:
+            if self.has_failed:
+                raise CloseConnection("a batch sent with acks=0 was refused; closing is the only way to say so")
+            return None
+        endpoints = [
+            NodeEndpoint(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
+            for broker, listener in leader_endpoints(self.context, self.hinted_leaders)
+        ]
+        return ProduceResponse(responses=self.responses, node_endpoints=endpoints)
+
+
+def _accept(row: PartitionProduceResponse, info: AppendInfo) -> None:
+    row.base_offset = info.first_offset
+    row.log_append_time_ms = info.log_append_time_ms
+    row.log_start_offset = info.log_start_offset
+
+
+def _refused(index: int, error: ApiError) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=index, error_code=error.code, base_offset=-1, error_message=error.message)

@@ -1,0 +1,121 @@
+"""ListOffsets: the offset for a time, or one of the special places in a log.
+
+Versions: 1 is the oldest; 2 isolation level; 4 leader epochs; 6 flexible; 7 the largest timestamp (-3); 8 the local log
+start (-4); 9 the end of what is tiered (-5); 10 a timeout for answers from remote storage; 11 the earliest offset that
+still waits for its upload (-6).
+
+A time is answered with the first record at or after it, exact to the record, which means to open a batch: that runs in
+a thread. Without tiered storage the local log start is the log start, nothing is tiered (-1), and the earliest offset
+that waits for an upload does not exist (-1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from ottla.protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from ottla.replication.partition import Partition
+from ottla.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+API_KEY = ApiKey.LIST_OFFSETS
+REQUEST = ListOffsetsRequest
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+# The version that introduced each special place.
+_SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+_READ_COMMITTED = 1
+_NOWHERE = (-1, -1, -1)
+
+
+def handle(
+    context: RequestContext, request: ListOffsetsRequest
+) -> ListOffsetsResponse | Awaitable[ListOffsetsResponse]:
+    """One row per partition asked for, in the same order."""
+    searches: list[tuple[Partition, int, ListOffsetsPartitionResponse]] = []
+    seen: set[tuple[str, int]] = set()
+    topics = []
+    for topic in request.topics:
+        rows = []
+        for wanted in topic.partitions:
+            row = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
+            rows.append(row)
+            try:
+                if (topic.name, wanted.partition_index) in seen:
+                    raise ApiError(ErrorCode.INVALID_REQUEST, "A partition is named twice")
+                seen.add((topic.name, wanted.partition_index))
+                partition = _partition(context, topic.name, wanted)
+                place = _place(partition, request, wanted.timestamp)
+                if place is None:
+                    searches.append((partition, wanted.timestamp, row))
+                else:
+                    row.timestamp, row.offset, row.leader_epoch = place
+            except ApiError as error:
+                row.error_code = error.code
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=rows))
+    response = ListOffsetsResponse(topics=topics)
+    return _searched(context, request, searches, response) if searches else response
+
+
+def _partition(context: RequestContext, topic: str, wanted: ListOffsetsPartition) -> Partition:
+    if wanted.timestamp < EARLIEST_PENDING_UPLOAD or context.api_version < _SINCE_VERSION.get(wanted.timestamp, 0):
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"Timestamp {wanted.timestamp} has no meaning in version {context.api_version}",
+        )
+    partition = context.broker.replicas.partition(topic, wanted.partition_index)
+    partition.require_leader()
+    partition.check_leader_epoch(wanted.current_leader_epoch)
+    return partition
+
+
+def _place(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> tuple[int, int, int] | None:
+    """(timestamp, offset, leader epoch) of a special place; None where the log must be searched."""
+    log = partition.log
+    if timestamp == LATEST:
+        is_committed_only = request.isolation_level == _READ_COMMITTED
+        return -1, log.last_stable_offset if is_committed_only else log.high_watermark, partition.leader_epoch
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return -1, log.log_start_offset, log.epoch_at(log.log_start_offset)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return _NOWHERE
+    return None
+
+
+async def _searched(
+    context: RequestContext,
+    request: ListOffsetsRequest,
+    searches: list[tuple[Partition, int, ListOffsetsPartitionResponse]],
+    response: ListOffsetsResponse,
+) -> ListOffsetsResponse:
+    loop = asyncio.get_running_loop()
+    for partition, timestamp, row in searches:
+        log = partition.log
+        try:
+            if timestamp == MAX_TIMESTAMP:
+                found = await loop.run_in_executor(context.broker.workers, log.largest_timestamp)
+            else:
+                found = await loop.run_in_executor(context.broker.workers, log.offset_for_timestamp, timestamp)
+        except StorageError as error:
+            row.error_code = context.broker.replicas.disk_failed(error).code
+            continue
+        limit = log.last_stable_offset if request.isolation_level == _READ_COMMITTED else log.high_watermark
+        if found is not None and found.offset < limit:
+            row.timestamp, row.offset, row.leader_epoch = found.timestamp, found.offset, found.leader_epoch
+    return response

@@ -1,0 +1,127 @@
+"""Metadata: the brokers, and the partitions of some topics with their leaders.
+
+Versions: 0 takes an empty list as "all topics", later ones null; 4 lets a client forbid that topics be created; 7
+leader epochs; 8 authorised operations (the cluster's until 10); 9 flexible; 10 topic ids, usable in the request from
+12; 13 a top-level error (KIP-1102).
+
+A topic that does not exist is created if the client and `auto.create.topics.enable` allow it, before the answer goes
+out, so that no client needs a second try.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.broker.partition_view import view
+from ottla.broker.request_context import RequestContext
+from ottla.metadata.image import TopicImage
+from ottla.metadata.internal_topics import is_internal
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from ottla.protocol.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from ottla.protocol.uuids import ZERO_UUID
+from ottla.security.operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS, as_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+API_KEY = ApiKey.METADATA
+REQUEST = MetadataRequest
+
+
+def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Awaitable[MetadataResponse]:
+    """Answers from the image; only the creation of topics has to wait."""
+    missing = _topics_to_create(context, request)
+    return _create_and_answer(context, request, missing) if missing else _answer(context, request, {})
+
+
+def _topics_to_create(context: RequestContext, request: MetadataRequest) -> list[str]:
+    is_allowed = context.api_version < 4 or request.allow_auto_topic_creation
+    if not request.topics or not is_allowed or not context.broker.config.get_bool("auto.create.topics.enable"):
+        return []
+    topics = context.broker.image.topics
+    return [
+        topic.name
+        for topic in request.topics
+        if topic.name is not None and topic.topic_id == ZERO_UUID and topics.by_name(topic.name) is None
+    ]
+
+
+async def _create_and_answer(context: RequestContext, request: MetadataRequest, missing: list[str]) -> MetadataResponse:
+    refused = await context.broker.topic_creation.create_on_demand(missing)
+    return _answer(context, request, refused)
+
+
+def _answer(context: RequestContext, request: MetadataRequest, refused: dict[str, ErrorCode]) -> MetadataResponse:
+    image = context.broker.image
+    wants_all = request.topics is None or (context.api_version == 0 and not request.topics)
+    if wants_all:
+        topics = [_topic_row(context, request, topic) for topic in image.topics]
+    else:
+        assert request.topics is not None
+        topics = [_requested_row(context, request, topic, refused) for topic in request.topics]
+    brokers = [
+        MetadataResponseBroker(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
+        for broker in image.brokers.unfenced()
+        if (listener := broker.listener(context.listener)) is not None
+    ]
+    operations = NOT_REQUESTED
+    if request.include_cluster_authorized_operations:
+        operations = as_bits(CLUSTER_OPERATIONS)
+    return MetadataResponse(
+        brokers=brokers,
+        cluster_id=context.broker.quorum.cluster_id,
+        # Any broker forwards to the controller, so one that the client can reach is the right answer.
+        controller_id=brokers[0].node_id if brokers else -1,
+        topics=topics,
+        cluster_authorized_operations=operations,
+    )
+
+
+def _requested_row(
+    context: RequestContext, request: MetadataRequest, wanted: MetadataRequestTopic, refused: dict[str, ErrorCode]
+) -> MetadataResponseTopic:
+    topics = context.broker.image.topics
+    if wanted.topic_id != ZERO_UUID:
+        topic = topics.by_id(wanted.topic_id)
+        if topic is None:
+            name = None if context.api_version >= 12 else ""
+            return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, topic_id=wanted.topic_id, name=name)
+        return _topic_row(context, request, topic)
+    name = wanted.name or ""
+    topic = topics.by_name(name)
+    if topic is None:
+        code = refused.get(name, context.broker.topic_creation.missing_topic_error(name))
+        return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name))
+    return _topic_row(context, request, topic)
+
+
+def _topic_row(context: RequestContext, request: MetadataRequest, topic: TopicImage) -> MetadataResponseTopic:
+    partitions = []
+    for index, state in sorted(topic.partitions.items()):
+        seen = view(context, state)
+        partitions.append(
+            MetadataResponsePartition(
+                error_code=seen.error_code,
+                partition_index=index,
+                leader_id=seen.leader_id,
+                leader_epoch=state.leader_epoch,
+                replica_nodes=state.replicas,
+                isr_nodes=state.isr,
+                offline_replicas=seen.offline_replicas,
+            )
+        )
+    operations = as_bits(TOPIC_OPERATIONS) if request.include_topic_authorized_operations else NOT_REQUESTED
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=is_internal(topic.name),
+        partitions=partitions,
+        topic_authorized_operations=operations,
+    )

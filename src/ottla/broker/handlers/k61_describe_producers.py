@@ -1,0 +1,47 @@
+"""DescribeProducers: the producers that a partition's leader remembers (KIP-664). Version 0, flexible."""
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError
+from ottla.protocol.messages.describe_producers_request import DescribeProducersRequest
+from ottla.protocol.messages.describe_producers_response import (
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+API_KEY = ApiKey.DESCRIBE_PRODUCERS
+REQUEST = DescribeProducersRequest
+
+
+def handle(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    """One row per partition asked for."""
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name, partitions=[_row(context, topic.name, index) for index in topic.partition_indexes]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _row(context: RequestContext, topic: str, index: int) -> PartitionResponse:
+    try:
+        partition = context.broker.replicas.partition(topic, index)
+        partition.require_leader()
+    except ApiError as error:
+        return PartitionResponse(partition_index=index, error_code=error.code, error_message=error.message)
+    producers = [
+        ProducerState(
+            producer_id=state.producer_id,
+            producer_epoch=state.epoch,
+            last_sequence=state.last_sequence,
+            last_timestamp=state.last_timestamp,
+            coordinator_epoch=state.coordinator_epoch,
+            current_txn_start_offset=-1 if state.current_txn_first_offset is None else state.current_txn_first_offset,
+        )
+        for state in partition.log.producer_states()
+    ]
+    return PartitionResponse(partition_index=index, active_producers=producers)

@@ -1,0 +1,41 @@
+"""Everything a handler may reach: the assembled broker, without its sockets."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ottla.broker.dynamic_configs import DynamicConfigs
+from ottla.broker.groups import GroupCoordinator
+from ottla.broker.producer_ids import ProducerIds
+from ottla.broker.quorum import MetadataQuorum
+from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.tasks import Tasks
+from ottla.broker.topic_creation import TopicCreation
+from ottla.config.broker_config import BrokerConfig
+from ottla.metadata.image import ClusterImage
+from ottla.replication.fetch_session import FetchSessionCache
+
+
+@dataclass(slots=True)
+class Services:
+    """The parts of a broker that answer requests."""
+
+    config: BrokerConfig
+    dynamic_configs: DynamicConfigs
+    quorum: MetadataQuorum
+    replicas: ReplicaManager
+    groups: GroupCoordinator
+    topic_creation: TopicCreation
+    producer_ids: ProducerIds
+    fetch_sessions: FetchSessionCache
+    tasks: Tasks
+    # For what may wait for a disk or take long: reads of cold data, validation of single records.
+    workers: ThreadPoolExecutor
+    # API key -> versions, as ApiVersions tells them.
+    served_versions: dict[int, range]
+
+    @property
+    def image(self) -> ClusterImage:
+        """The newest committed metadata."""
+        return self.quorum.image

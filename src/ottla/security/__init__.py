@@ -1,0 +1,1 @@
+"""Who may do what; until authentication exists everybody may do everything."""
