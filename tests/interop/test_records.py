@@ -15,7 +15,7 @@ RECORDS = (
     Record(b"with key", b"key", timestamp_ms=NOW_MS + 1),
     Record(None, b"tombstone", timestamp_ms=NOW_MS + 2),
     Record(b"", b"", timestamp_ms=NOW_MS + 3),
-    Record(b"with headers", b"key", (("first", b"1"), ("second", b"\x00\xff"), ("first", b"again")), NOW_MS + 4),
+    Record(b"with headers", b"key", (("first", b"1"), ("second", b"\x00\xff")), NOW_MS + 4),
     Record("žluťoučký kůň".encode(), timestamp_ms=NOW_MS + 5),
     # Repetitive enough for every codec to really compress it.
     Record(b"payload " * 2_000, timestamp_ms=NOW_MS + 6),
@@ -85,3 +85,14 @@ def test_a_topic_appears_when_a_client_first_produces_to_it(
     client.produce(topic, [Record(b"first")], partition=3)
     assert reference.topics()[topic] == 4
     assert reference.read(topic, 3, 0, 1)[0].record.value == b"first"
+
+
+@clients_with(Feature.REPEATED_HEADERS)
+def test_headers_repeat_and_keep_their_order(
+    client: Client, reference: ConfluentKafka, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    sent = Record(b"value", headers=(("name", b"1"), ("other", b""), ("name", b"2")), timestamp_ms=NOW_MS)
+    client.produce(topic, [sent])
+    assert reference.read(topic, 0, 0, 1)[0].record == sent
+    assert client.read(topic, 0, 0, 1)[0].record == sent

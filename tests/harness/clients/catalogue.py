@@ -5,9 +5,11 @@ import pytest
 from harness.clients.aio import AioKafka
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Client, Feature
+from harness.clients.java_client import JavaClient
 from harness.clients.kafka_python import KafkaPython
+from harness.clients.kafkajs import KafkaJs
 
-CLIENTS: tuple[type[Client], ...] = (ConfluentKafka, KafkaPython, AioKafka)
+CLIENTS: tuple[type[Client], ...] = (ConfluentKafka, KafkaPython, AioKafka, KafkaJs, JavaClient)
 
 
 def clients_with(*features: Feature) -> pytest.MarkDecorator:

@@ -35,8 +35,7 @@ class Received:
 
 class Feature(Enum):
     IDEMPOTENT = auto()
-    NULL_HEADERS = auto()
-    TIMESTAMPS = auto()
+    REPEATED_HEADERS = auto()
     GROUPS = auto()
     STATIC_MEMBERS = auto()
     COOPERATIVE = auto()
