@@ -1,0 +1,67 @@
+"""The facts that DescribeQuorum reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ottla.raft import Endpoint, RaftNode, ReplicaKey
+from ottla.raft.roles import Leader
+from ottla.raft.roles.leader import ReplicaProgress
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaDescription:
+    id: int
+    directory_id: bytes
+    log_end_offset: int
+    last_fetch_timestamp_ms: int
+    last_caught_up_timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumDescription:
+    leader_id: int
+    epoch: int
+    high_watermark: int
+    voters: tuple[ReplicaDescription, ...]
+    observers: tuple[ReplicaDescription, ...]
+    voter_endpoints: dict[int, tuple[Endpoint, ...]]
+
+
+def describe_quorum(node: RaftNode, *, local: ReplicaKey, monotonic_ms: int, wall_ms: int) -> QuorumDescription:
+    """Progress is known to the leader alone; others report who votes and nothing more."""
+    role = node.role
+    to_wall = wall_ms - monotonic_ms
+
+    def described(progress: ReplicaProgress) -> ReplicaDescription:
+        if progress.key.matches(local):
+            # The leader itself is by definition caught up now.
+            return ReplicaDescription(local.id, progress.key.directory_id, node.log.end_offset, wall_ms, wall_ms)
+        fetch, caught_up = progress.last_fetch_ms, progress.last_caught_up_ms
+        return ReplicaDescription(
+            progress.key.id,
+            progress.key.directory_id,
+            progress.end_offset,
+            UNKNOWN if fetch < 0 else fetch + to_wall,
+            UNKNOWN if caught_up < 0 else caught_up + to_wall,
+        )
+
+    if isinstance(role, Leader):
+        voters = tuple(described(role.progress[voter_id]) for voter_id in node.voters.ids)
+        observers = tuple(described(progress) for progress in role.observers.values())
+    else:
+        voters = tuple(
+            ReplicaDescription(voter.key.id, voter.key.directory_id, UNKNOWN, UNKNOWN, UNKNOWN)
+            for voter in node.voters.voters
+        )
+        observers = ()
+    return QuorumDescription(
+        leader_id=UNKNOWN if node.leader_id is None else node.leader_id,
+        epoch=node.epoch,
+        high_watermark=node.high_watermark,
+        voters=voters,
+        observers=observers,
+        voter_endpoints={voter.key.id: voter.endpoints for voter in node.voters.voters},
+    )

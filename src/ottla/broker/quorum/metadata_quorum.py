@@ -1,0 +1,355 @@
+"""The metadata quorum of a node: the raft state machine with its disk, and the image that brokers read.
+
+Guarantees
+- `image` holds committed records only, and only ever moves forward.
+- `submit` returns after its records are durable on a majority and `image` contains them.
+- Concurrent submissions share an append and an fsync.
+
+What survives a crash: the log and its snapshots, and the quorum-state file. A failed write or fsync is final
+(`failed` is set and every submission fails): after it nobody knows what the disk holds, so the node must restart.
+
+The loop: drain the Readys, persist them (fsync in a thread), apply what is committed, publish, tell the state machine
+`Persisted`. Until there is a transport between nodes, the quorum has one voter: this node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ottla.broker.clock import now_ms as wall_now_ms
+from ottla.broker.quorum.active_controller import ActiveController
+from ottla.broker.quorum.description import QuorumDescription, describe_quorum
+from ottla.broker.quorum.log_store import MetadataLogStore
+from ottla.broker.quorum.persister import Persister
+from ottla.broker.quorum.quorum_state_file import QuorumStateFile
+from ottla.broker.quorum.settings import MetadataQuorumSettings
+from ottla.broker.quorum.snapshot_files import SnapshotFiles
+from ottla.broker.quorum.snapshotter import Snapshotter
+from ottla.metadata.controller.features import finalized_levels, unsupported_level
+from ottla.metadata.decision import Decision
+from ottla.metadata.image import ClusterImage, ImageDelta
+from ottla.metadata.log_batches import MetadataBatch, read_metadata_batches
+from ottla.metadata.record_serde import encode_record
+from ottla.metadata.replay import Replay
+from ottla.metadata.snapshot import BOOTSTRAP_FILE, read_snapshot
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.abort_transaction_record import AbortTransactionRecord
+from ottla.protocol.messages.no_op_record import NoOpRecord
+from ottla.raft import (
+    Event,
+    LogView,
+    Persisted,
+    Propose,
+    RaftNode,
+    Ready,
+    ReplicaKey,
+    Start,
+    Tick,
+    VoterSet,
+)
+from ottla.raft.epochs import EpochHistory
+from ottla.raft.roles import Leader
+from ottla.storage.errors import StorageError
+from ottla.storage.file_system import FileSystem
+
+T = TypeVar("T")
+Subscriber = Callable[[ImageDelta, ClusterImage], None]
+
+logger = logging.getLogger("ottla.broker.quorum")
+
+_REPLAY_READ_BYTES = 8 * 1024 * 1024
+
+
+class MetadataQuorum:
+    def __init__(
+        self,
+        *,
+        local: ReplicaKey,
+        static_voters: VoterSet | None,
+        directory: Path,
+        file_system: FileSystem,
+        open_log: Callable[[], MetadataLogStore],
+        jitter: Callable[[int], int],
+        settings: MetadataQuorumSettings | None = None,
+        wall_clock_ms: Callable[[], int] = wall_now_ms,
+    ) -> None:
+        """`directory` is `__cluster_metadata-0`; `bootstrap.checkpoint` lies beside it. `static_voters` are those of
+        controller.quorum.voters, None when formatting named the voters."""
+        self._local = local
+        self._static_voters = static_voters
+        self._directory = directory
+        self._file_system = file_system
+        self._open_log = open_log
+        self._jitter = jitter
+        self._settings = settings or MetadataQuorumSettings()
+        self._wall_clock_ms = wall_clock_ms
+        self._subscribers: list[Subscriber] = []
+        self._readys: list[Ready] = []
+        self._wake = asyncio.Event()
+        self._controller: ActiveController | None = None
+        self._became_active = asyncio.Event()
+        self._last_write_ms = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_stopping = False
+        self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+
+    # --- what handlers use ----------------------------------------------------------------------------------------
+
+    @property
+    def image(self) -> ClusterImage:
+        """The newest committed image of this node."""
+        return self._replay.image
+
+    @property
+    def kraft_version(self) -> int:
+        return self._kraft_version
+
+    @property
+    def leader_id(self) -> int | None:
+        return self._node.leader_id
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node is the active controller and can decide."""
+        return self._controller is not None
+
+    def finalized_features(self) -> tuple[dict[str, int], int]:
+        """Feature levels in force and the epoch (the newest offset) they are known at."""
+        return finalized_levels(self.image, self._kraft_version), self.image.end_offset - 1
+
+    def subscribe(self, callback: Subscriber) -> None:
+        """`callback(delta, image)` after each change, in order, on the event loop, before submissions are answered.
+        A subscriber learns nothing of the past: read `image` first."""
+        self._subscribers.append(callback)
+
+    async def submit(self, decide: Callable[[ClusterImage, int], Decision[T]]) -> T:
+        """Decide on the image with all earlier decisions applied; the response once the outcome is committed and in
+        `image`. The image's `end_offset` is the offset that the first record of the decision gets."""
+        controller = self._controller
+        if controller is None or self._is_stopping:
+            raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
+        response, end_offset = controller.decide(decide, self._wall_clock_ms())
+        await controller.until(end_offset)
+        return response
+
+    def describe(self) -> QuorumDescription:
+        return describe_quorum(
+            self._node, local=self._local, monotonic_ms=self._monotonic_ms(), wall_ms=self._wall_clock_ms()
+        )
+
+    # --- life ------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Replay, elect, and begin the cluster if the log is new; returns when this node can decide."""
+        await asyncio.to_thread(self._load)
+        warning = unsupported_level(self._replay.image)
+        if warning:
+            logger.warning("%s; what depends on it is not served", warning)
+        self._step(Start())
+        self._tasks = [asyncio.create_task(self._run(), name="metadata quorum")]
+        active = asyncio.create_task(self._until_active())
+        await asyncio.wait((active, self.failed), return_when=asyncio.FIRST_COMPLETED)
+        active.cancel()
+        if self.failed.done():
+            await self._close()
+            raise self.failed.result()
+        self._tasks.append(asyncio.create_task(self._write_no_ops(), name="metadata no-ops"))
+
+    async def _until_active(self) -> None:
+        await self._became_active.wait()
+        if self._controller is not None:
+            await self._controller.until(self._controller.pending.end_offset)
+
+    async def stop(self) -> None:
+        """Finish what was submitted, then release the log."""
+        self._is_stopping = True
+        controller = self._controller
+        if controller is not None and not self.failed.done() and controller.pending.end_offset > self.image.end_offset:
+            await asyncio.wait(
+                (controller.until(controller.pending.end_offset), self.failed), return_when="FIRST_COMPLETED"
+            )
+        await self._close()
+
+    async def _close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        if self._controller is not None:
+            self._controller.abandon(ApiError(ErrorCode.NOT_CONTROLLER, "The controller is shutting down"))
+            self._controller = None
+        await self._snapshotter.finish()
+        await asyncio.to_thread(self._log.close)
+
+    def _load(self) -> None:
+        """Blocking: open the log, load the newest snapshot and work out who votes."""
+        self._file_system.make_directory(self._directory)
+        files = SnapshotFiles(self._file_system, self._directory)
+        files.remove_leftovers()
+        snapshots = files.list()
+        newest = snapshots[-1] if snapshots else None
+        contents = files.read(newest) if newest else None
+        voters = contents.voters if contents and contents.voters else self._static_voters
+        if voters is None:
+            raise ValueError(f"{self._directory} names no voters: format the storage, or set controller.quorum.voters")
+        if not voters.is_only(self._local):
+            raise ValueError(
+                f"the quorum's voters are {', '.join(map(str, voters.ids))}; this release runs with one voter, "
+                f"this node ({self._local.id})"
+            )
+        self._kraft_version = contents.kraft_version if contents else 0
+        self._log = self._open_log()
+        if newest and self._log.end_offset < newest.offset:
+            self._log.truncate_fully_and_start_at(newest.offset)
+        self._replay = Replay(contents.image(newest) if contents and newest else ClusterImage())
+        state_file = QuorumStateFile(self._file_system, self._directory)
+        self._node = RaftNode(
+            local=self._local,
+            voters=voters,
+            log=LogView(self._log.start_offset, self._log.end_offset, EpochHistory(self._log.epoch_starts()), newest),
+            election=state_file.read(),
+            jitter=self._jitter,
+            settings=self._settings.raft,
+            kraft_version=self._kraft_version,
+        )
+        self._persister = Persister(
+            log=self._log,
+            state_file=state_file,
+            kraft_version=self._kraft_version,
+            voters=voters,
+            wall_clock_ms=self._wall_clock_ms,
+        )
+        self._snapshotter = Snapshotter(
+            files=files,
+            log=self._log,
+            settings=self._settings,
+            voters=voters,
+            kraft_version=self._kraft_version,
+            wall_clock_ms=self._wall_clock_ms,
+            last_snapshot_ms=contents.last_contained_log_timestamp_ms if contents else self._wall_clock_ms(),
+            report=self._step,
+        )
+
+    # --- the loop --------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                await self._wait_for_work()
+                readys, self._readys = self._readys, []
+                epoch, end_offset = self._node.epoch, self._node.log.end_offset
+                must_persist = any(ready.must_persist for ready in readys)
+                if must_persist:
+                    await self._persister.persist(readys)
+                await self._apply_committed()
+                self._activate()
+                if must_persist:
+                    self._step(Persisted(end_offset, epoch))
+        except asyncio.CancelledError:
+            raise
+        except StorageError as error:
+            self._fail(error)
+        except Exception as error:
+            logger.exception("The metadata quorum cannot go on")
+            self._fail(error)
+
+    async def _wait_for_work(self) -> None:
+        if self._readys:
+            return
+        self._wake.clear()
+        now_ms = self._monotonic_ms()
+        deadline_ms = self._node.next_deadline_ms(now_ms)
+        timeout = None if deadline_ms is None else max(deadline_ms - now_ms, 0) / 1000
+        try:
+            await asyncio.wait_for(self._wake.wait(), timeout)
+        except TimeoutError:
+            self._step(Tick())
+
+    def _step(self, event: Event) -> Ready:
+        ready = self._node.step(event, self._monotonic_ms())
+        self._readys.append(ready)
+        self._wake.set()
+        return ready
+
+    def _propose(self, values: tuple[bytes, ...]) -> int:
+        ready = self._step(Propose(values, None))
+        if not ready.accepted:
+            raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
+        self._last_write_ms = self._monotonic_ms()
+        return ready.accepted[0].base_offset
+
+    async def _apply_committed(self) -> None:
+        """Bring the image up to the high watermark and publish each step."""
+        while self.image.end_offset < self._node.high_watermark:
+            batches = self._proposed_batches() or await self._read_batches()
+            delta = self._replay.apply(batches)
+            self._snapshotter.applied(batches, self.image)
+            if not delta.is_empty:
+                for subscriber in self._subscribers:
+                    subscriber(delta, self.image)
+            if self._controller is not None:
+                self._controller.reached(self.image.end_offset)
+
+    def _proposed_batches(self) -> list[MetadataBatch]:
+        batches: list[MetadataBatch] = []
+        if self._controller is not None:
+            offset = self.image.end_offset
+            while (batch := self._controller.unapplied.get(offset)) and batch.end_offset <= self._node.high_watermark:
+                batches.append(self._controller.unapplied.pop(offset))
+                offset = batch.end_offset
+        return batches
+
+    async def _read_batches(self) -> list[MetadataBatch]:
+        start, end = self.image.end_offset, self._node.high_watermark
+        return await asyncio.to_thread(
+            lambda: list(read_metadata_batches(self._log.read(start, end, _REPLAY_READ_BYTES)))
+        )
+
+    def _activate(self) -> None:
+        """Once the leader's whole log is committed and applied, it may decide."""
+        role = self._node.role
+        is_caught_up = self.image.end_offset == self._node.log.end_offset
+        if self._controller is not None or not isinstance(role, Leader) or not is_caught_up:
+            return
+        if self._replay.is_in_transaction:
+            # A former controller died inside a metadata transaction; nothing of it may become visible.
+            self._propose((encode_record(AbortTransactionRecord(reason="the controller changed")),))
+            return
+        self._controller = ActiveController(self.image, role.epoch, self._propose)
+        logger.info("Active controller in epoch %d from offset %d", role.epoch, self.image.end_offset)
+        if self.image.metadata_version == 0:
+            self._begin_cluster(self._controller)
+        self._became_active.set()
+
+    def _begin_cluster(self, controller: ActiveController) -> None:
+        path = self._directory.parent / BOOTSTRAP_FILE
+        data = self._file_system.read_file(path)
+        if data is None:
+            raise ValueError(f"{path} is missing: the storage is not formatted")
+        controller.write(read_snapshot(data).records, self._wall_clock_ms())
+
+    async def _write_no_ops(self) -> None:
+        """A record now and then shows followers and operators that the quorum commits."""
+        interval_ms = self._settings.max_idle_interval_ms
+        while interval_ms > 0:
+            idle_ms = self._monotonic_ms() - self._last_write_ms
+            if idle_ms < interval_ms:
+                await asyncio.sleep((interval_ms - idle_ms) / 1000)
+                continue
+            if self._controller is not None and not self._is_stopping:
+                self._controller.write((NoOpRecord(),), self._wall_clock_ms())
+            self._last_write_ms = self._monotonic_ms()
+
+    def _fail(self, error: Exception) -> None:
+        if not self.failed.done():
+            self.failed.set_result(error)
+        if self._controller is not None:
+            self._controller.abandon(ApiError(ErrorCode.NOT_CONTROLLER, f"The metadata log failed: {error}"))
+            self._controller = None
+
+    def _monotonic_ms(self) -> int:
+        return int(asyncio.get_running_loop().time() * 1000)
