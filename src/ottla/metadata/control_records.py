@@ -14,7 +14,7 @@ from ottla.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from ottla.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from ottla.protocol.messages.voters_record import VotersRecord
 from ottla.raft.batch import KRaftVersionContent, LeaderChangeContent, VotersContent
-from ottla.raft.voters import NO_DIRECTORY, Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,15 @@ def decode_control_record(key: bytes | None, value: bytes | None) -> ControlReco
 
 
 def _encode_leader_change(content: LeaderChangeContent) -> bytes:
-    keys = (*content.voters, *content.granting_voters)
-    # Version 1 names directories, which a static quorum does not have.
-    version = 1 if any(key.directory_id != NO_DIRECTORY for key in keys) else 0
+    # Kafka writes version 0 whatever its kraft.version, and its readers expect nothing else; only version 1 has room
+    # for directory ids.
     message = LeaderChangeMessage(
-        version=version,
+        version=0,
         leader_id=content.leader_id,
-        voters=[_voter(key) for key in content.voters],
-        granting_voters=[_voter(key) for key in content.granting_voters],
+        voters=[leader_change_message.Voter(voter_id=key.id) for key in content.voters],
+        granting_voters=[leader_change_message.Voter(voter_id=key.id) for key in content.granting_voters],
     )
-    return encode(message, version)
+    return encode(message, 0)
 
 
 def _decode_leader_change(value: bytes, version: int) -> LeaderChangeContent:
@@ -87,10 +86,6 @@ def _decode_leader_change(value: bytes, version: int) -> LeaderChangeContent:
         tuple(ReplicaKey(v.voter_id, v.voter_directory_id) for v in message.voters),
         tuple(ReplicaKey(v.voter_id, v.voter_directory_id) for v in message.granting_voters),
     )
-
-
-def _voter(key: ReplicaKey) -> leader_change_message.Voter:
-    return leader_change_message.Voter(voter_id=key.id, voter_directory_id=key.directory_id)
 
 
 def _encode_voters(voters: VoterSet) -> bytes:
