@@ -1,8 +1,6 @@
 """Batches that the broker writes itself: coordinators' records, metadata, transaction markers, compacted segments."""
 
-import struct
 from collections.abc import Sequence
-from enum import IntEnum
 
 from ottla.protocol.compression import Codec, compress
 from ottla.protocol.record_batch import (
@@ -21,23 +19,6 @@ from ottla.protocol.record_batch import (
     encode_batch,
 )
 from ottla.protocol.records import Headers, Record, encode_records
-
-_CONTROL_KEY = struct.Struct(">hh")
-_END_TXN_VALUE = struct.Struct(">hi")
-_CONTROL_KEY_VERSION = 0
-_END_TXN_VERSION = 0
-
-
-class ControlType(IntEnum):
-    """What a control record says; its key holds the number."""
-
-    ABORT = 0
-    COMMIT = 1
-    LEADER_CHANGE = 2
-    SNAPSHOT_HEADER = 3
-    SNAPSHOT_FOOTER = 4
-    KRAFT_VERSION = 5
-    KRAFT_VOTERS = 6
 
 
 class BatchBuilder:
@@ -133,50 +114,3 @@ def rebuild_batch(original: BatchHeader, records: Sequence[Record], delete_horiz
     )
     payload = compress(header.codec, encode_records(records)) if records else b""
     return encode_batch(header, payload)
-
-
-def control_key(control_type: ControlType) -> bytes:
-    """The key of a control record."""
-    return _CONTROL_KEY.pack(_CONTROL_KEY_VERSION, control_type)
-
-
-def parse_control_key(key: bytes | None) -> int:
-    """The type of a control record; numbers that we do not know are returned as they are, -1 if there is no key."""
-    if key is None or len(key) < _CONTROL_KEY.size:
-        return -1
-    control_type: int = _CONTROL_KEY.unpack_from(key)[1]
-    return control_type
-
-
-def control_batch(
-    control_type: ControlType,
-    value: bytes,
-    *,
-    timestamp_ms: int,
-    base_offset: int = 0,
-    leader_epoch: int = NO_LEADER_EPOCH,
-) -> bytearray:
-    """A batch of one control record without a producer, as in the metadata log; `value` is the encoded message."""
-    builder = BatchBuilder(base_offset=base_offset, leader_epoch=leader_epoch, is_control=True)
-    builder.append(control_key(control_type), value, timestamp_ms=timestamp_ms)
-    return builder.build()
-
-
-def end_txn_batch(
-    *, producer_id: int, producer_epoch: int, is_commit: bool, coordinator_epoch: int, timestamp_ms: int
-) -> bytearray:
-    """The marker that ends a producer's transaction in one partition."""
-    builder = BatchBuilder(
-        producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True
-    )
-    key = control_key(ControlType.COMMIT if is_commit else ControlType.ABORT)
-    builder.append(key, _END_TXN_VALUE.pack(_END_TXN_VERSION, coordinator_epoch), timestamp_ms=timestamp_ms)
-    return builder.build()
-
-
-def end_txn_coordinator_epoch(value: bytes | None) -> int:
-    """The coordinator epoch in the value of an end-of-transaction marker."""
-    if value is None or len(value) < _END_TXN_VALUE.size:
-        return -1
-    epoch: int = _END_TXN_VALUE.unpack_from(value)[1]
-    return epoch

@@ -1,0 +1,36 @@
+"""What can go wrong on a disk, and whose fault it is."""
+
+from pathlib import Path
+
+
+class StorageError(Exception):
+    """The operating system refused an operation below a log directory: that directory is to be taken offline, alone."""
+
+    def __init__(self, log_dir: Path, operation: str, path: Path, cause: str) -> None:
+        super().__init__(f"cannot {operation} {path}: {cause} (log directory {log_dir})")
+        self.log_dir = log_dir
+
+
+class UnsupportedSegment(Exception):
+    """A segment holds batches of the old message formats, which Kafka 4 and this broker no longer read."""
+
+    def __init__(self, path: Path, magic: int) -> None:
+        super().__init__(
+            f"{path} holds messages of format version {magic}; only version 2 is supported. "
+            f"Convert the topic with a Kafka 3.x broker first, or remove the partition's directory."
+        )
+
+
+class DirectoryInUse(Exception):
+    """Another process holds the lock of a log directory."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"log directory {path.parent} is in use by another process, which holds the lock on {path}")
+
+
+class DamagedFile(Exception):
+    """A small file of ours (checkpoint, snapshot, meta.properties) does not hold what it must."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path} is damaged: {what}")
+        self.path = path

@@ -1,0 +1,114 @@
+"""At which offset each leader epoch of a partition began: the history by which replicas find where they diverged.
+
+Epochs and their start offsets ascend together (KIP-101, KIP-279). An epoch enters when the first batch of it is
+appended, or when a leader takes office. Every batch carries its epoch, so what a crash takes from the checkpoint file
+is found again by the scan of recovery: the file must only be on the disk before the recovery point passes the batch,
+and `flush` of the log sees to that.
+"""
+
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from typing import NamedTuple
+
+from ottla.storage.checkpoints import decode_checkpoint, encode_checkpoint, write_atomically
+from ottla.storage.errors import DamagedFile
+from ottla.storage.file_system import FileSystem
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_EPOCH_OFFSET = -1
+
+
+class EpochStart(NamedTuple):
+    """An epoch and the first offset written in it."""
+
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochs:
+    """The epochs of one log, in memory, with their checkpoint file."""
+
+    __slots__ = ("_entries", "_file_system", "_is_dirty", "_path", "latest")
+
+    def __init__(self, file_system: FileSystem, path: Path) -> None:
+        self._file_system = file_system
+        self._path = path
+        self._entries: list[EpochStart] = []
+        self._is_dirty = False
+        # The newest epoch, -1 if there is none: read at each append.
+        self.latest = UNDEFINED_EPOCH
+
+    def load(self) -> bool:
+        """Read the file; False if it is damaged, then the epochs have to be found in the log."""
+        data = self._file_system.read_file(self._path)
+        if data is None:
+            return True
+        try:
+            entries = [EpochStart(int(epoch), int(start)) for epoch, start in decode_checkpoint(self._path, data)]
+        except (ValueError, DamagedFile):
+            return False
+        self._replace(entries)
+        self._is_dirty = False
+        return True
+
+    @property
+    def entries(self) -> list[EpochStart]:
+        return list(self._entries)
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """An epoch begins at an offset; nothing happens if it is not newer than the latest."""
+        if epoch <= self.latest:
+            return
+        # An epoch that began here or later without a record has no place in the history.
+        kept = [entry for entry in self._entries if entry.start_offset < start_offset]
+        self._replace([*kept, EpochStart(epoch, start_offset)])
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """The largest epoch not above the one asked for, and where it ends; (-1, -1) if that is unknown."""
+        if epoch == UNDEFINED_EPOCH or not self._entries:
+            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+        if epoch == self.latest:
+            return epoch, log_end_offset
+        if epoch > self.latest:
+            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+        following = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
+        if following == 0:
+            # All that is known begins after the epoch asked for: it ends where the history begins.
+            return epoch, self._entries[0].start_offset
+        return self._entries[following - 1].epoch, self._entries[following].start_offset
+
+    def epoch_of(self, offset: int) -> int:
+        """The epoch in which an offset was written, -1 if unknown."""
+        entry = bisect_right(self._entries, offset, key=lambda start: start.start_offset) - 1
+        return self._entries[entry].epoch if entry >= 0 else UNDEFINED_EPOCH
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget epochs that began at or after an offset."""
+        keep = bisect_left(self._entries, end_offset, key=lambda entry: entry.start_offset)
+        if keep < len(self._entries):
+            self._replace(self._entries[:keep])
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget epochs that ended before an offset; the one that holds it begins there now."""
+        first_after = bisect_right(self._entries, start_offset, key=lambda entry: entry.start_offset)
+        if first_after == 0:
+            return
+        holding = self._entries[first_after - 1]
+        if first_after > 1 or holding.start_offset < start_offset:
+            self._replace([EpochStart(holding.epoch, start_offset), *self._entries[first_after:]])
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._replace([])
+
+    def write(self) -> None:
+        """Make the file durable, if anything changed; may wait for the disk."""
+        if self._is_dirty:
+            self._is_dirty = False
+            lines = [f"{entry.epoch} {entry.start_offset}" for entry in self._entries]
+            write_atomically(self._file_system, self._path, encode_checkpoint(lines))
+
+    def _replace(self, entries: list[EpochStart]) -> None:
+        self._entries = entries
+        self._is_dirty = True
+        self.latest = entries[-1].epoch if entries else UNDEFINED_EPOCH

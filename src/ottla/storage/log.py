@@ -1,0 +1,594 @@
+"""One partition's log: an append-only sequence of batches in segments, with everything that is known about it.
+
+Guarantees. Offsets ascend; a leader's append gives consecutive ones, a follower's keeps the leader's. An append is in
+the log whole or not at all. Readers see whole batches. Between `log_start_offset` and `log_end_offset` nothing changes
+but by truncation, retention and compaction.
+
+    log_start_offset <= high_watermark <= log_end_offset,   recovery_point <= log_end_offset,
+    last_stable_offset <= high_watermark
+
+`recovery_point` is the offset up to which everything is on the disk: `flush` moves it, after the sync, never before.
+
+Threads. Appends and warm reads run on the event loop. Cold reads, lookups by time, flush, retention and compaction run
+in threads. Whatever changes the log holds its lock, for as long as a rename takes and never over a sync; readers take
+none: the list of segments is replaced, not changed, and files stay open while someone reads them.
+"""
+
+import threading
+import zlib
+from bisect import bisect_right
+from pathlib import Path
+from typing import NamedTuple
+
+from ottla.protocol.compression import Buffer
+from ottla.protocol.control_records import parse_end_txn_marker
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.record_batch import (
+    LOG_APPEND_TIME_FLAG,
+    NO_TIMESTAMP,
+    PLACEMENT,
+    PLACEMENT_BYTES,
+    BatchHeader,
+    crc_is_valid,
+    iterate_headers,
+    parse_header,
+)
+from ottla.protocol.records import CorruptRecords
+from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
+from ottla.storage.file_system import FileSystem
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_reading import LogRead, Positions, read_batches
+from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
+from ottla.storage.producer_replay import apply_batch, replay
+from ottla.storage.producer_state import AppendOrigin, ProducerState
+from ottla.storage.recovery import load_log
+from ottla.storage.retention import deletable_segments
+from ottla.storage.segment import Segment
+from ottla.storage.segment_files import DELETED_SUFFIX
+from ottla.storage.transaction_index import AbortedTransaction
+
+
+class AppendInfo(NamedTuple):
+    """Where a batch went; for a duplicate, where its original is."""
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    # -1 unless the topic's timestamps are those of the append.
+    log_append_time_ms: int
+    log_start_offset: int
+    is_duplicate: bool
+
+
+class Log:
+    """A log on the disk; `Log.open` finds or creates it."""
+
+    def __init__(
+        self,
+        file_system: FileSystem,
+        directory: Path,
+        config: LogConfig,
+        *,
+        log_start_offset: int = 0,
+        recovery_point: int = 0,
+        was_clean: bool = False,
+        now_ms: int,
+    ) -> None:
+        file_system.make_directory(directory)
+        loaded = load_log(
+            file_system,
+            directory,
+            config,
+            log_start_offset=log_start_offset,
+            recovery_point=recovery_point,
+            was_clean=was_clean,
+            now_ms=now_ms,
+        )
+        self.directory = directory
+        self.config = config
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.high_watermark = loaded.log_start_offset
+        self.recovery_point = loaded.recovery_point
+        self.last_flush_ms = now_ms
+        self.leader_epochs = loaded.leader_epochs
+        self.producers = loaded.producers
+        self._file_system = file_system
+        self._snapshots = loaded.snapshots
+        self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
+        self._segments = loaded.segments
+        self._active = loaded.segments[-1]
+        self._lock = threading.RLock()
+        self._positions = Positions(self.log_end_offset, self._active)
+        # Counts truncations, so that a flush that overlaps one does not move the recovery point.
+        self._truncations = 0
+        self._awaiting_removal: list[tuple[int, Segment]] = []
+
+    # What is known.
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The segments now, oldest first; the last one is active."""
+        return self._segments
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all batches, indexes not counted."""
+        return sum(segment.size_bytes for segment in self._segments)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it every transaction is decided and replicated."""
+        unstable = self.producers.first_unstable_offset
+        if unstable is None or unstable > self.high_watermark:
+            return self.high_watermark
+        return unstable
+
+    @property
+    def unflushed_messages(self) -> int:
+        return self.log_end_offset - self.recovery_point
+
+    def producer_states(self) -> list[ProducerState]:
+        """The producers that write here."""
+        return self.producers.all()
+
+    def update_config(self, config: LogConfig) -> None:
+        """New settings hold from the next operation on."""
+        self.config = config
+
+    def update_high_watermark(self, high_watermark: int) -> bool:
+        """Everything below is committed; whether that is news. The bound is kept within the log."""
+        bounded = max(self.log_start_offset, min(high_watermark, self.log_end_offset))
+        if bounded == self.high_watermark:
+            return False
+        self.high_watermark = bounded
+        self.producers.forget_replicated(bounded)
+        return True
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch not above the one asked for and where it ends; (-1, -1) if unknown."""
+        return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def assign_leader_epoch(self, epoch: int) -> None:
+        """A leader takes office: its epoch begins at the end of the log."""
+        with self._lock:
+            self.leader_epochs.assign(epoch, self.log_end_offset)
+
+    # Appending.
+
+    def append_as_leader(
+        self,
+        records: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        header: BatchHeader | None = None,
+    ) -> AppendInfo:
+        """Give batches the next offsets and append them.
+
+        A client's data is one batch, checked here unless the caller passes the `header` that `validate_client_batch`
+        (and `rewrite_batch`, where needed) returned for these very bytes. Others may append several batches at once.
+        """
+        if header is None:
+            if origin is not AppendOrigin.CLIENT:
+                return self._append_own(records, leader_epoch, now_ms, origin)
+            header = validate_client_batch(records, self.config, now_ms)
+            if needs_rewrite(header, self.config):
+                records, header = rewrite_batch(records, header, self.config, now_ms)
+        size = header.batch_length + 12
+        assert size == len(records), "the header is not the one of these bytes"
+        with self._lock:
+            base_offset = self.log_end_offset
+            last_offset = base_offset + header.last_offset_delta
+            max_timestamp = header.max_timestamp
+            is_idempotent = header.producer_id >= 0
+            if is_idempotent:
+                original = self.producers.check(header, origin)
+                if original is not None:
+                    return AppendInfo(
+                        original.first_offset,
+                        original.last_offset,
+                        original.timestamp_ms,
+                        NO_TIMESTAMP,
+                        self.log_start_offset,
+                        is_duplicate=True,
+                    )
+            segment = self._segment_for(size, base_offset, last_offset, max_timestamp, now_ms)
+            segment.append(
+                (PLACEMENT.pack(base_offset, header.batch_length, leader_epoch), memoryview(records)[PLACEMENT_BYTES:]),
+                size,
+                last_offset,
+                max_timestamp,
+            )
+            if leader_epoch > self.leader_epochs.latest:
+                self.leader_epochs.assign(leader_epoch, base_offset)
+            if is_idempotent:
+                self.producers.update(header, base_offset)
+            self._advance(last_offset + 1, segment)
+            return AppendInfo(
+                base_offset,
+                last_offset,
+                max_timestamp,
+                max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
+                self.log_start_offset,
+                is_duplicate=False,
+            )
+
+    def append_as_follower(self, records: Buffer, *, now_ms: int) -> AppendInfo | None:
+        """Append batches of the leader at the offsets that they have; None if there is no whole one.
+
+        The bytes may end in the middle of a batch. CorruptRecords if a batch is damaged or out of order.
+        """
+        whole = memoryview(records)[: _whole_batches_bytes(records)]
+        with self._lock:
+            headers = list(iterate_headers(whole))
+            next_offset = self.log_end_offset
+            for position, header in headers:
+                if header.base_offset < next_offset or header.last_offset_delta < 0:
+                    raise CorruptRecords(f"offset {header.base_offset} comes again, the log goes to {next_offset}")
+                if not crc_is_valid(whole, header, position):
+                    raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
+                next_offset = header.next_offset
+            if not headers:
+                return None
+            return self._append_placed(whole, headers, now_ms)
+
+    def _append_own(self, records: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin) -> AppendInfo:
+        """Append batches that this broker made itself, markers of transactions among them."""
+        placed = bytearray(records)
+        with self._lock:
+            headers = []
+            next_offset = self.log_end_offset
+            for position, header in iterate_headers(placed):
+                if header.has_producer_id:
+                    self._check_own(header, placed, position, origin)
+                PLACEMENT.pack_into(placed, position, next_offset, header.batch_length, leader_epoch)
+                headers.append((position, header._replace(base_offset=next_offset, leader_epoch=leader_epoch)))
+                next_offset += header.last_offset_delta + 1
+            if not headers:
+                raise ValueError("there is no batch to append")
+            return self._append_placed(memoryview(placed), headers, now_ms)
+
+    def _check_own(self, header: BatchHeader, batches: bytearray, position: int, origin: AppendOrigin) -> None:
+        if not header.is_control:
+            self.producers.check(header, origin)
+            return
+        marker = parse_end_txn_marker(memoryview(batches)[position : position + header.size_bytes], header)
+        if marker is not None:
+            self.producers.check_marker(header, marker.coordinator_epoch)
+
+    def _append_placed(self, batches: memoryview, headers: list[tuple[int, BatchHeader]], now_ms: int) -> AppendInfo:
+        """Append batches whose offsets are final, in one write."""
+        first, last = headers[0][1], headers[-1][1]
+        max_timestamp = max(header.max_timestamp for _, header in headers)
+        segment = self._segment_for(len(batches), first.base_offset, last.last_offset, max_timestamp, now_ms)
+        start = segment.write((batches,), len(batches))
+        for position, header in headers:
+            size = header.size_bytes
+            segment.note_batch(start + position, size, header.last_offset, header.max_timestamp)
+            if header.leader_epoch > self.leader_epochs.latest:
+                self.leader_epochs.assign(header.leader_epoch, header.base_offset)
+            if header.has_producer_id:
+                batch = batches[position : position + size]
+                aborted = apply_batch(self.producers, header, header.base_offset, batch)
+                if aborted is not None:
+                    segment.transaction_index.append(aborted)
+        self._advance(last.next_offset, segment)
+        return AppendInfo(
+            first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, self.log_start_offset, is_duplicate=False
+        )
+
+    def _advance(self, log_end_offset: int, segment: Segment) -> None:
+        self._positions.remember(log_end_offset, segment, segment.size_bytes)
+        self.log_end_offset = log_end_offset
+        self.producers.map_end_offset = log_end_offset
+
+    def _segment_for(self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int) -> Segment:
+        """The active segment, after a roll if it is full or old."""
+        segment = self._active
+        config = self.config
+        if segment.size_bytes + size > config.segment_bytes:
+            if size > config.segment_bytes:
+                raise ApiError(
+                    ErrorCode.RECORD_LIST_TOO_LARGE,
+                    f"{size} bytes of records do not fit in one segment, segment.bytes is {config.segment_bytes}.",
+                )
+        elif (
+            last_offset - segment.base_offset <= MAX_RELATIVE_OFFSET
+            and segment.indexes_bytes < config.segment_index_bytes
+            and not self._is_due(segment, max_timestamp, now_ms)
+        ):
+            return segment
+        return self.roll(now_ms, first_offset)
+
+    def _is_due(self, segment: Segment, max_timestamp: int, now_ms: int) -> bool:
+        """Whether the segment has been open for segment.ms, by the clock of its records if they have one."""
+        if segment.size_bytes == 0:
+            return False
+        first = segment.rolling_timestamp
+        waited = max_timestamp - first if first is not None and first >= 0 else now_ms - segment.created_ms
+        config = self.config
+        return waited > config.segment_ms or (
+            config.segment_jitter_ms > 0 and waited > config.segment_ms - self._jitter_ms(segment)
+        )
+
+    def _jitter_ms(self, segment: Segment) -> int:
+        """Spreads the rolls of many logs over time; the same for a segment whenever it is asked."""
+        limit = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        return zlib.crc32(str(segment.path).encode()) % limit if limit > 0 else 0
+
+    def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
+        """Close the active segment and begin another at the end of the log, or at a later offset."""
+        with self._lock:
+            if base_offset is None:
+                base_offset = self.log_end_offset
+            if self._active.size_bytes == 0 and self._active.base_offset == base_offset:
+                return self._active
+            emptied = self._active if self._active.size_bytes == 0 else None
+            self._active.seal()
+            self._take_snapshot(base_offset, sync=False)
+            self._active = Segment.create(
+                self._file_system,
+                self.directory,
+                base_offset,
+                index_interval_bytes=self.config.index_interval_bytes,
+                created_ms=now_ms,
+            )
+            self._segments = [segment for segment in self._segments if segment is not emptied] + [self._active]
+            if emptied is not None:
+                emptied.remove_files()
+            self._positions.remember(base_offset, self._active, 0)
+            return self._active
+
+    def _take_snapshot(self, offset: int, *, sync: bool) -> None:
+        if self.producers.map_end_offset > self._last_snapshot_offset:
+            self._snapshots.write(self.producers, offset, sync=sync)
+            self._last_snapshot_offset = offset
+
+    # Reading.
+
+    def read(
+        self,
+        start_offset: int,
+        max_bytes: int,
+        *,
+        max_offset_exclusive: int,
+        min_one_batch: bool,
+        allow_blocking: bool = False,
+    ) -> LogRead:
+        """Whole batches from the one that holds `start_offset` on, up to the end of its segment at most.
+
+        If the outcome `is_cold`, bytes are not in memory: call again in a thread with `allow_blocking`.
+        """
+        if start_offset < self.log_start_offset or start_offset > self.log_end_offset:
+            raise ApiError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Offset {start_offset} is not in the log, which goes from {self.log_start_offset} "
+                f"to {self.log_end_offset}.",
+            )
+        end_offset = min(max_offset_exclusive, self.log_end_offset)
+        if start_offset >= end_offset:
+            return LogRead(b"", start_offset, is_cold=False)
+        return read_batches(
+            self._segments,
+            self._positions,
+            start_offset,
+            end_offset,
+            max_bytes,
+            min_one_batch=min_one_batch,
+            allow_blocking=allow_blocking,
+        )
+
+    def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions that touch a range, sorted by first offset."""
+        found: list[AbortedTransaction] = []
+        segments = self._segments
+        first = max(bisect_right(segments, start_offset, key=_base_offset) - 1, 0)
+        for segment in segments[first:]:
+            found += segment.transaction_index.overlapping(start_offset, end_offset)
+            # An entry whose last stable offset is past the range tells that all later ones begin after it.
+            if any(entry.last_stable_offset >= end_offset for entry in segment.transaction_index.entries):
+                break
+        return sorted(found, key=lambda entry: entry.first_offset)
+
+    # Shortening.
+
+    def truncate_to(self, offset: int, now_ms: int) -> bool:
+        """Cut the log so that it ends at an offset; False if it ends before or there already."""
+        if offset < 0:
+            raise ValueError(f"cannot truncate to the negative offset {offset}")
+        with self._lock:
+            if offset >= self.log_end_offset:
+                return False
+            if offset < self._segments[0].base_offset:
+                self.truncate_fully_and_start_at(offset, now_ms)
+                return True
+            keep = bisect_right(self._segments, offset, key=_base_offset)
+            removed = self._segments[keep:]
+            self._segments = self._segments[:keep]
+            self._active = self._segments[-1]
+            for segment in removed:
+                segment.remove_files()
+            self._active.truncate_to(offset)
+            self.leader_epochs.truncate_from_end(offset)
+            self._after_truncation(offset)
+            self._reload_producers(now_ms)
+            return True
+
+    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
+        """Drop everything; the log is empty and continues at an offset."""
+        with self._lock:
+            for segment in self._segments:
+                segment.remove_files()
+            self._active = Segment.create(
+                self._file_system,
+                self.directory,
+                offset,
+                index_interval_bytes=self.config.index_interval_bytes,
+                created_ms=now_ms,
+            )
+            self._segments = [self._active]
+            self.leader_epochs.clear()
+            self._snapshots.remove_all()
+            self._last_snapshot_offset = -1
+            self.producers.clear(offset)
+            self.log_start_offset = offset
+            self._after_truncation(offset)
+
+    def _after_truncation(self, offset: int) -> None:
+        self._truncations += 1
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))
+        self.recovery_point = min(self.recovery_point, offset)
+        self._positions = Positions(offset, self._active)
+
+    def _reload_producers(self, now_ms: int) -> None:
+        self._snapshots.remove_after(self.log_end_offset)
+        self._snapshots.restore(
+            self.producers,
+            self.log_start_offset,
+            self.log_end_offset,
+            now_ms,
+            self.config.producer_id_expiration_ms,
+        )
+        self._last_snapshot_offset = max(self._snapshots.offsets(), default=-1)
+        start = self.producers.map_end_offset
+        if start < self.log_end_offset:
+            first = max(bisect_right(self._segments, start, key=_base_offset) - 1, 0)
+            replay(self.producers, self._segments[first:], start, self.log_end_offset)
+        self.producers.forget_replicated(self.high_watermark)
+
+    def increment_log_start_offset(self, offset: int) -> bool:
+        """Records below an offset are deleted for good; ApiError above the high watermark, False if nothing changes."""
+        if offset > self.high_watermark:
+            raise ApiError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Records can be deleted up to the high watermark {self.high_watermark}, not to {offset}.",
+            )
+        with self._lock:
+            if offset <= self.log_start_offset:
+                return False
+            self.log_start_offset = offset
+            self.leader_epochs.truncate_from_start(offset)
+            return True
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Drop the segments that retention and the log start offset allow to go; how many."""
+        with self._lock:
+            doomed = deletable_segments(
+                self._segments, self.config, self.log_start_offset, self.log_end_offset, self.high_watermark, now_ms
+            )
+            if not doomed:
+                return 0
+            if doomed[-1] is self._active:
+                self.roll(now_ms)
+            self._drop(doomed, now_ms)
+            self.log_start_offset = max(self.log_start_offset, self._segments[0].base_offset)
+            self.leader_epochs.truncate_from_start(self.log_start_offset)
+            return len(doomed)
+
+    def delete_segments_before(self, offset: int, now_ms: int) -> int:
+        """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""
+        self.increment_log_start_offset(offset)
+        with self._lock:
+            keep = bisect_right(self._segments, self.log_start_offset, key=_base_offset) - 1
+            doomed = self._segments[: max(keep, 0)]
+            self._drop(doomed, now_ms)
+            return len(doomed)
+
+    def _drop(self, doomed: list[Segment], now_ms: int) -> None:
+        """Take segments out of the log; their files follow after file.delete.delay.ms."""
+        self._segments = [segment for segment in self._segments if segment not in doomed]
+        self._positions = self._positions.renewed(self.log_end_offset, self._active)
+        for segment in doomed:
+            segment.rename(DELETED_SUFFIX)
+            segment.unload()
+            self._snapshots.remove(segment.base_offset)
+            self._awaiting_removal.append((now_ms + self.config.file_delete_delay_ms, segment))
+
+    def remove_deleted_files(self, now_ms: int) -> int:
+        """Remove the files whose delay has passed; how many segments."""
+        with self._lock:
+            due = [segment for due_ms, segment in self._awaiting_removal if due_ms <= now_ms]
+            self._awaiting_removal = [entry for entry in self._awaiting_removal if entry[0] > now_ms]
+        for segment in due:
+            segment.remove_files()
+        return len(due)
+
+    def replace_segments(self, old: list[Segment], new: Segment, now_ms: int) -> None:
+        """Put a compacted segment, whose files are synced and end in `.cleaned`, in the place of its sources."""
+        with self._lock:
+            new.become_swap()
+            first = self._segments.index(old[0])
+            self._segments = [*self._segments[:first], new, *self._segments[first + len(old) :]]
+            self._positions = self._positions.renewed(self.log_end_offset, self._active)
+            for segment in old:
+                segment.rename(DELETED_SUFFIX)
+                segment.unload()
+                self._awaiting_removal.append((now_ms + self.config.file_delete_delay_ms, segment))
+                if segment is not old[0]:
+                    self._snapshots.remove(segment.base_offset)
+            new.rename("")
+            new.unload()
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers that have been idle for producer.id.expiration.ms; how many."""
+        with self._lock:
+            return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
+
+    # Durability.
+
+    def flush(self, now_ms: int) -> None:
+        """Wait until everything appended so far is on the disk, then move the recovery point."""
+        with self._lock:
+            end_offset = self.log_end_offset
+            truncations = self._truncations
+            self.last_flush_ms = now_ms
+            if end_offset <= self.recovery_point:
+                return
+            first = max(bisect_right(self._segments, self.recovery_point, key=_base_offset) - 1, 0)
+            files = []
+            for segment in self._segments[first:]:
+                segment.write_indexes()
+                files += segment.open_files()
+        for file in files:
+            file.sync()
+        self.leader_epochs.write()
+        self._file_system.sync_directory(self.directory)
+        with self._lock:
+            if truncations == self._truncations:
+                self.recovery_point = max(self.recovery_point, end_offset)
+
+    def close(self, now_ms: int) -> None:
+        """Flush, store what makes the next start quick, and release the files; nobody may be reading."""
+        with self._lock:
+            self._active.seal()
+            self._take_snapshot(self.log_end_offset, sync=True)
+        self.flush(now_ms)
+        self.leader_epochs.write()
+        with self._lock:
+            for segment in self._segments:
+                segment.close()
+
+    def abandon(self) -> None:
+        """Release the files without writing anything, after the directory failed."""
+        with self._lock:
+            for segment in self._segments:
+                segment.unload()
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
+
+
+def _whole_batches_bytes(records: Buffer) -> int:
+    """Up to where the bytes are whole batches."""
+    position = 0
+    while len(records) - position >= 61:
+        size = parse_header(records, position).size_bytes
+        if position + size > len(records):
+            break
+        position += size
+    return position

@@ -1,0 +1,180 @@
+"""Finding the bytes for a fetch: from which position to which, and reading them once.
+
+A consumer that reads on asks for the offset after the batch it got last, and one at the end of the log for what was
+just appended. `Positions` remembers both, so that such a read needs no index and looks at no header. Otherwise the
+offset index leads to within a few kilobytes of the batch, and the headers of the rest are walked.
+
+The end of a read is a batch boundary as well. If the limit on bytes falls inside, the offset index gives the last
+boundary before it, and the headers after that are walked in the bytes already read.
+"""
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from ottla.protocol.compression import Buffer
+from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, parse_header
+from ottla.storage.segment import Segment
+from ottla.storage.segment_scan import ColdPages, read_bytes, scan_headers
+
+# Positions remembered for one log.
+_MAX_POSITIONS = 128
+# Sealed segments of one log whose files are open and whose indexes are in memory.
+_MAX_SEALED_IN_MEMORY = 4
+# Index entries are index.interval.bytes apart, so that one read of this size nearly always reaches the batch.
+_LOOKUP_CHUNK_BYTES = 8 * 1024
+
+
+class LogRead(NamedTuple):
+    """Whole batches, and the offset after the last of them; nothing, if the bytes are cold."""
+
+    records: Buffer
+    next_offset: int
+    is_cold: bool
+
+
+class Positions:
+    """Where batches begin that someone is likely to ask for next.
+
+    A log puts a new object in place of the old one when it is truncated or its segments change; a read that began
+    before keeps the old object, and what it remembers there is seen by nobody.
+    """
+
+    __slots__ = ("_known", "_sealed")
+
+    def __init__(self, log_end_offset: int, active: Segment) -> None:
+        self._known: dict[int, tuple[Segment, int]] = {log_end_offset: (active, active.size_bytes)}
+        self._sealed: list[Segment] = []
+
+    def renewed(self, log_end_offset: int, active: Segment) -> "Positions":
+        """A fresh object for the same end of the log."""
+        fresh = Positions(log_end_offset, active)
+        fresh._sealed = self._sealed
+        return fresh
+
+    def note_read(self, segment: Segment) -> None:
+        """A sealed segment was read; the one read longest ago gives its indexes and its file back."""
+        sealed = self._sealed
+        if segment in sealed:
+            return
+        sealed.append(segment)
+        if len(sealed) > _MAX_SEALED_IN_MEMORY:
+            sealed.pop(0).unload()
+
+    def remember(self, offset: int, segment: Segment, position: int) -> None:
+        """The batch with this first offset begins, or will begin, at a position."""
+        known = self._known
+        known[offset] = (segment, position)
+        if len(known) > _MAX_POSITIONS:
+            known.pop(next(iter(known)), None)
+
+    def get(self, offset: int) -> tuple[Segment, int] | None:
+        return self._known.get(offset)
+
+
+def read_batches(
+    segments: list[Segment],
+    positions: Positions,
+    start_offset: int,
+    end_offset: int,
+    max_bytes: int,
+    *,
+    min_one_batch: bool,
+    allow_blocking: bool,
+) -> LogRead:
+    """Batches from the one with `start_offset` on, all below `end_offset`, which is a batch boundary in the log."""
+    try:
+        found = positions.get(start_offset)
+        if found is None or found[1] >= found[0].size_bytes:
+            found = _find(segments, start_offset, allow_blocking)
+            if found is None:
+                return LogRead(b"", end_offset, is_cold=False)
+        segment, start = found
+        end, next_offset = _end_in(segment, segments, positions, end_offset, allow_blocking)
+        size = end - start
+        if size <= 0:
+            return LogRead(b"", start_offset, is_cold=False)
+        if size <= max_bytes:
+            records = read_bytes(segment.file, start, size, allow_blocking=allow_blocking)
+        else:
+            records, next_offset = _read_limited(segment, start, end, max_bytes, min_one_batch, allow_blocking)
+            if not records:
+                return LogRead(b"", start_offset, is_cold=False)
+    except ColdPages:
+        return LogRead(b"", start_offset, is_cold=True)
+    if segment is not segments[-1]:
+        positions.note_read(segment)
+    if next_offset != end_offset:
+        positions.remember(next_offset, segment, start + len(records))
+    return LogRead(records, next_offset, is_cold=False)
+
+
+def _find(segments: list[Segment], offset: int, allow_blocking: bool) -> tuple[Segment, int] | None:
+    """The batch that holds an offset, or the first after it."""
+    first = max(bisect_right(segments, offset, key=_base_offset) - 1, 0)
+    for segment in segments[first:]:
+        position = find_batch(segment, offset, allow_blocking=allow_blocking)
+        if position is not None:
+            return segment, position
+    return None
+
+
+def find_batch(segment: Segment, offset: int, *, allow_blocking: bool) -> int | None:
+    """The position of the first batch of a segment that ends at or after an offset; ColdPages if the disk is needed."""
+    if segment.size_bytes == 0:
+        return None
+    if not segment.is_loaded and not allow_blocking:
+        raise ColdPages
+    start = segment.offset_index.position_before(offset)
+    headers = scan_headers(
+        segment.file, start, segment.size_bytes, chunk_bytes=_LOOKUP_CHUNK_BYTES, allow_blocking=allow_blocking
+    )
+    for position, header in headers:
+        if header.last_offset >= offset:
+            return position
+    return None
+
+
+def _end_in(
+    segment: Segment, segments: list[Segment], positions: Positions, end_offset: int, allow_blocking: bool
+) -> tuple[int, int]:
+    """Up to which position a segment may be read, and the offset that follows there."""
+    known = positions.get(end_offset)
+    if known is not None and known[0] is segment:
+        return known[1], end_offset
+    following = bisect_right(segments, segment.base_offset, key=_base_offset)
+    if following < len(segments) and segments[following].base_offset <= end_offset:
+        return segment.size_bytes, segments[following].base_offset
+    size = segment.size_bytes
+    position = find_batch(segment, end_offset, allow_blocking=allow_blocking)
+    return (size if position is None else position), end_offset
+
+
+def _read_limited(
+    segment: Segment, start: int, end: int, max_bytes: int, min_one_batch: bool, allow_blocking: bool
+) -> tuple[Buffer, int]:
+    """The whole batches among the next `max_bytes` bytes, or the first one; and the offset after them."""
+    limit = start + max(max_bytes, HEADER_BYTES)
+    data = memoryview(read_bytes(segment.file, start, min(limit, end) - start, allow_blocking=allow_blocking))
+    if segment.is_loaded or allow_blocking:
+        position = max(segment.offset_index.last_batch_start(start + max_bytes), start) - start
+    else:
+        position = 0
+    next_offset = -1
+    while position + HEADER_BYTES <= len(data):
+        header: BatchHeader = parse_header(data, position)
+        if position + header.size_bytes > max_bytes:
+            break
+        position += header.size_bytes
+        next_offset = header.next_offset
+    if position > 0:
+        if next_offset < 0:
+            next_offset = parse_header(data, position).base_offset
+        return data[:position], next_offset
+    if not min_one_batch:
+        return b"", -1
+    first = parse_header(data)
+    return read_bytes(segment.file, start, first.size_bytes, allow_blocking=allow_blocking), first.next_offset
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset

@@ -1,0 +1,119 @@
+"""Bringing producer state up to date from the log: from the newest usable snapshot, then batch by batch."""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from ottla.protocol.compression import Buffer
+from ottla.protocol.control_records import parse_end_txn_marker
+from ottla.protocol.record_batch import BatchHeader
+from ottla.storage.errors import DamagedFile
+from ottla.storage.file_system import FileSystem
+from ottla.storage.producer_snapshot import decode_snapshot, encode_snapshot
+from ottla.storage.producer_state import ProducerStates
+from ottla.storage.segment import Segment
+from ottla.storage.segment_files import SNAPSHOT_SUFFIX, offset_of, segment_path
+from ottla.storage.segment_scan import scan_headers
+from ottla.storage.transaction_index import AbortedTransaction
+
+_log = logging.getLogger(__name__)
+
+
+def apply_batch(
+    producers: ProducerStates, header: BatchHeader, base_offset: int, batch: Buffer
+) -> AbortedTransaction | None:
+    """Account for an appended batch of a producer; an aborted transaction, if the batch is the marker of one.
+
+    The bytes of the batch are looked at for control batches alone.
+    """
+    if not header.is_control:
+        producers.update(header, base_offset)
+        return None
+    marker = parse_end_txn_marker(batch, header)
+    if marker is None:
+        return None
+    ended = producers.end_transaction(
+        header, base_offset, is_commit=marker.is_commit, coordinator_epoch=marker.coordinator_epoch
+    )
+    if ended is None or not ended.is_aborted:
+        return None
+    return AbortedTransaction(
+        ended.producer_id, ended.first_offset, ended.last_offset, producers.stable_offset_after(ended)
+    )
+
+
+def replay(producers: ProducerStates, segments: Iterable[Segment], start_offset: int, end_offset: int) -> None:
+    """Apply the batches between two offsets; transaction indexes stay as they are."""
+    for segment in segments:
+        if segment.size_bytes == 0:
+            continue
+        file = segment.file
+        start = segment.offset_index.position_before(start_offset)
+        for position, header in scan_headers(file, start, segment.size_bytes):
+            if header.base_offset >= end_offset:
+                break
+            if header.base_offset >= start_offset and header.has_producer_id:
+                batch = file.read(position, header.size_bytes) if header.is_control else b""
+                apply_batch(producers, header, header.base_offset, batch)
+    producers.map_end_offset = max(producers.map_end_offset, end_offset)
+
+
+class ProducerSnapshots:
+    """The snapshot files of one log."""
+
+    def __init__(self, file_system: FileSystem, directory: Path) -> None:
+        self._file_system = file_system
+        self._directory = directory
+
+    def offsets(self) -> list[int]:
+        """The offsets for which there is a snapshot, ascending."""
+        names = self._file_system.list_directory(self._directory)
+        return sorted(
+            offset for name in names if name.endswith(SNAPSHOT_SUFFIX) and (offset := offset_of(name)) is not None
+        )
+
+    def write(self, producers: ProducerStates, offset: int, *, sync: bool) -> None:
+        """Store the state as it is at an offset."""
+        path = segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
+        self._file_system.write_file(path, encode_snapshot(producers.to_entries()), sync=sync)
+
+    def restore(
+        self, producers: ProducerStates, start_offset: int, end_offset: int, now_ms: int, expiration_ms: int
+    ) -> None:
+        """Load the newest snapshot between two offsets; a damaged one is removed and the one before it used."""
+        for offset in reversed(self.offsets()):
+            path = segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
+            if offset > end_offset:
+                continue
+            if offset < start_offset:
+                break
+            try:
+                entries = decode_snapshot(path, self._file_system.read_file(path) or b"")
+            except DamagedFile as error:
+                _log.warning("%s; an older snapshot or the log takes its place", error)
+                self._file_system.remove(path)
+                continue
+            producers.load_entries(entries, offset, now_ms, expiration_ms)
+            return
+        producers.clear(start_offset)
+
+    def remove_after(self, offset: int) -> None:
+        """Remove the snapshots of offsets that the log no longer reaches."""
+        for later in self.offsets():
+            if later > offset:
+                self.remove(later)
+
+    def keep_only(self, offsets: set[int]) -> None:
+        """Remove the snapshots of other offsets, except the newest."""
+        for offset in self.offsets()[:-1]:
+            if offset not in offsets:
+                self.remove(offset)
+
+    def remove(self, offset: int) -> None:
+        """Remove one snapshot, if it is there."""
+        self._file_system.remove(segment_path(self._directory, offset, SNAPSHOT_SUFFIX))
+
+    def remove_all(self) -> None:
+        """Remove every snapshot."""
+        for offset in self.offsets():
+            self.remove(offset)

@@ -1,0 +1,292 @@
+"""What a log knows of the producers that write to it: sequences for idempotence, open transactions for stability.
+
+Guarantee (KIP-98). A batch of an idempotent producer is appended once and in order. Per producer id the last five
+batches are remembered; one of them sent again is answered with its original offset. A gap is
+OUT_OF_ORDER_SEQUENCE_NUMBER, an older epoch INVALID_PRODUCER_EPOCH. Sequences continue at 0 after 2^31-1.
+
+The first offset of each open transaction is kept; together with finished ones whose marker is not yet below the high
+watermark they bound the last stable offset.
+
+State changes only with the log: `check` decides before the write, `update` and `end_transaction` follow it. It can
+always be rebuilt from the batches; snapshots shorten that. `map_end_offset` is the offset up to which the log is
+reflected here.
+"""
+
+from collections import deque
+from enum import Enum
+from typing import NamedTuple
+
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.record_batch import MAX_SEQUENCE, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
+from ottla.storage.producer_snapshot import ProducerEntry
+
+BATCHES_REMEMBERED = 5
+_NO_COORDINATOR_EPOCH = -1
+_NO_OFFSET = -1
+
+
+class AppendOrigin(Enum):
+    """Who appends, and so what has to be checked."""
+
+    CLIENT = "client"
+    COORDINATOR = "coordinator"
+    RAFT_LEADER = "raft leader"
+    REPLICATION = "replication"
+
+
+class ProducerBatch(NamedTuple):
+    """A batch that was appended."""
+
+    first_sequence: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp_ms: int
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+
+class EndedTransaction(NamedTuple):
+    """A transaction whose marker was just appended."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    is_aborted: bool
+
+
+class ProducerState:
+    """One producer id in one partition."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "epoch",
+        "last_timestamp_ms",
+        "producer_id",
+        "transaction_first_offset",
+    )
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.epoch = NO_PRODUCER_EPOCH
+        self.batches: deque[ProducerBatch] = deque(maxlen=BATCHES_REMEMBERED)
+        self.coordinator_epoch = _NO_COORDINATOR_EPOCH
+        self.last_timestamp_ms = NO_TIMESTAMP
+        self.transaction_first_offset: int | None = None
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    @property
+    def last_offset(self) -> int:
+        return self.batches[-1].last_offset if self.batches else _NO_OFFSET
+
+    def adopt_epoch(self, epoch: int) -> None:
+        """A new epoch begins with its own sequences."""
+        if epoch != self.epoch:
+            self.batches.clear()
+            self.epoch = epoch
+
+
+class ProducerStates:
+    """The producers of one log."""
+
+    __slots__ = ("_ended", "_open", "_producers", "_topic_partition", "map_end_offset")
+
+    def __init__(self, topic_partition: str) -> None:
+        self._topic_partition = topic_partition
+        self._producers: dict[int, ProducerState] = {}
+        # First offset -> producer id of open transactions, and -> marker's offset of ended ones not yet replicated.
+        self._open: dict[int, int] = {}
+        self._ended: dict[int, int] = {}
+        self.map_end_offset = 0
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def all(self) -> list[ProducerState]:
+        """Every producer known now."""
+        return list(self._producers.values())
+
+    def get(self, producer_id: int) -> ProducerState | None:
+        return self._producers.get(producer_id)
+
+    # Decisions before an append.
+
+    def check(self, header: BatchHeader, origin: AppendOrigin) -> ProducerBatch | None:
+        """Whether a batch may be appended: ApiError if not, the original of a duplicate, None if it is the next."""
+        state = self._producers.get(header.producer_id)
+        if state is None:
+            return None
+        epoch = header.producer_epoch
+        if origin is AppendOrigin.CLIENT and epoch == state.epoch:
+            first, last = header.base_sequence, header.last_sequence
+            for batch in state.batches:
+                if batch.first_sequence == first and batch.last_sequence == last:
+                    return batch
+        if epoch < state.epoch:
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Producer {header.producer_id} of partition {self._topic_partition} has epoch {state.epoch} already; "
+                f"a batch of epoch {epoch} is refused.",
+            )
+        if origin is AppendOrigin.CLIENT:
+            self._check_sequence(state, header)
+        if state.transaction_first_offset is not None and not header.is_transactional:
+            raise ApiError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"Producer {header.producer_id} has an open transaction in partition {self._topic_partition}; "
+                f"a batch outside of it is refused.",
+            )
+        return None
+
+    def check_marker(self, header: BatchHeader, coordinator_epoch: int) -> None:
+        """Whether an end-of-transaction marker may be appended: ApiError if its coordinator or producer is fenced."""
+        state = self._producers.get(header.producer_id)
+        if state is None:
+            return
+        if header.producer_epoch < state.epoch:
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Producer {header.producer_id} of partition {self._topic_partition} has epoch {state.epoch} already; "
+                f"a marker of epoch {header.producer_epoch} is refused.",
+            )
+        if coordinator_epoch < state.coordinator_epoch:
+            raise ApiError(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"A marker of coordinator epoch {coordinator_epoch} for producer {header.producer_id} is refused in "
+                f"partition {self._topic_partition}: epoch {state.coordinator_epoch} was here before.",
+            )
+
+    def _check_sequence(self, state: ProducerState, header: BatchHeader) -> None:
+        first = header.base_sequence
+        if header.producer_epoch != state.epoch:
+            expected = 0
+        else:
+            last = state.last_sequence
+            expected = 0 if last == MAX_SEQUENCE else last + 1
+        # Without an epoch every trace of the producer's batches is gone: any sequence may follow.
+        if first != expected and state.epoch != NO_PRODUCER_EPOCH:
+            raise ApiError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Producer {header.producer_id} sent sequence {first} to partition {self._topic_partition}, "
+                f"{expected} is expected next.",
+            )
+
+    # Changes that follow an append.
+
+    def update(self, header: BatchHeader, base_offset: int) -> None:
+        """A data batch was appended at an offset."""
+        producer_id = header.producer_id
+        state = self._producers.get(producer_id)
+        if state is None:
+            state = self._producers[producer_id] = ProducerState(producer_id)
+        if header.producer_epoch != state.epoch:
+            state.adopt_epoch(header.producer_epoch)
+        delta = header.last_offset_delta
+        state.batches.append(
+            ProducerBatch(header.base_sequence, header.last_sequence, base_offset + delta, delta, header.max_timestamp)
+        )
+        state.last_timestamp_ms = header.max_timestamp
+        if header.is_transactional and state.transaction_first_offset is None:
+            state.transaction_first_offset = base_offset
+            self._open[base_offset] = producer_id
+
+    def end_transaction(
+        self, header: BatchHeader, base_offset: int, *, is_commit: bool, coordinator_epoch: int
+    ) -> EndedTransaction | None:
+        """A marker was appended at an offset; the transaction that it ended, None if there was none open."""
+        producer_id = header.producer_id
+        state = self._producers.get(producer_id)
+        if state is None:
+            state = self._producers[producer_id] = ProducerState(producer_id)
+        state.adopt_epoch(header.producer_epoch)
+        state.coordinator_epoch = coordinator_epoch
+        state.last_timestamp_ms = header.max_timestamp
+        first_offset = state.transaction_first_offset
+        if first_offset is None:
+            return None
+        state.transaction_first_offset = None
+        self._open.pop(first_offset, None)
+        self._ended[first_offset] = base_offset
+        return EndedTransaction(producer_id, first_offset, base_offset, not is_commit)
+
+    def stable_offset_after(self, ended: EndedTransaction) -> int:
+        """The last stable offset that the end of a transaction allows."""
+        return min(self._open, default=ended.last_offset + 1)
+
+    # Bounds and ageing.
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """The first offset of a transaction whose outcome is open, or decided but not yet replicated."""
+        if not self._open and not self._ended:
+            return None
+        return min([*self._open, *self._ended])
+
+    def forget_replicated(self, high_watermark: int) -> None:
+        """Transactions whose marker is below the high watermark are decided for every replica."""
+        if self._ended:
+            self._ended = {first: marker for first, marker in self._ended.items() if marker >= high_watermark}
+
+    def expire(self, now_ms: int, expiration_ms: int) -> int:
+        """Forget producers that have been idle for too long; how many."""
+        idle = [
+            state.producer_id
+            for state in self._producers.values()
+            if state.transaction_first_offset is None and now_ms - state.last_timestamp_ms >= expiration_ms
+        ]
+        for producer_id in idle:
+            del self._producers[producer_id]
+        return len(idle)
+
+    def clear(self, map_end_offset: int) -> None:
+        """Forget everything."""
+        self._producers.clear()
+        self._open.clear()
+        self._ended.clear()
+        self.map_end_offset = map_end_offset
+
+    def to_entries(self) -> list[ProducerEntry]:
+        """The content of a snapshot."""
+        entries = []
+        for state in self._producers.values():
+            batch = state.batches[-1] if state.batches else ProducerBatch(-1, NO_SEQUENCE, _NO_OFFSET, 0, NO_TIMESTAMP)
+            first_offset = state.transaction_first_offset
+            entries.append(
+                ProducerEntry(
+                    state.producer_id,
+                    state.epoch,
+                    batch.last_sequence,
+                    batch.last_offset,
+                    batch.offset_delta,
+                    state.last_timestamp_ms,
+                    state.coordinator_epoch,
+                    _NO_OFFSET if first_offset is None else first_offset,
+                )
+            )
+        return entries
+
+    def load_entries(self, entries: list[ProducerEntry], map_end_offset: int, now_ms: int, expiration_ms: int) -> None:
+        """Take over a snapshot made at an offset, without the producers that have been idle for too long."""
+        self.clear(map_end_offset)
+        for entry in entries:
+            in_transaction = entry.current_transaction_first_offset != _NO_OFFSET
+            if not in_transaction and now_ms - entry.timestamp_ms >= expiration_ms:
+                continue
+            state = self._producers[entry.producer_id] = ProducerState(entry.producer_id)
+            state.epoch = entry.epoch
+            state.coordinator_epoch = entry.coordinator_epoch
+            state.last_timestamp_ms = entry.timestamp_ms
+            if entry.last_offset != _NO_OFFSET:
+                first = (entry.last_sequence - entry.offset_delta) & MAX_SEQUENCE
+                state.batches.append(
+                    ProducerBatch(first, entry.last_sequence, entry.last_offset, entry.offset_delta, entry.timestamp_ms)
+                )
+            if in_transaction:
+                state.transaction_first_offset = entry.current_transaction_first_offset
+                self._open[entry.current_transaction_first_offset] = entry.producer_id

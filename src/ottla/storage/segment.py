@@ -1,0 +1,347 @@
+"""One segment of a log: a file of batches, with its indexes.
+
+Invariants. The file holds whole batches, in ascending order of offsets, all at or above the base offset; positions and
+relative offsets fit in 31 bits. Only the last segment of a log grows. `size_bytes` never counts bytes of a failed
+append: they are cut off before the error is raised.
+
+A closed segment costs nothing until it is read: its file is opened and its indexes are read on first use, which may
+wait for the disk, and `unload` forgets them again. Missing or damaged indexes are rebuilt from the batches then.
+"""
+
+from pathlib import Path
+
+from ottla.protocol.compression import Buffer
+from ottla.protocol.record_batch import NO_TIMESTAMP, BatchHeader
+from ottla.storage.errors import StorageError
+from ottla.storage.file_system import File, FileSystem
+from ottla.storage.offset_index import OffsetIndex
+from ottla.storage.segment_files import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
+from ottla.storage.segment_scan import scan_headers
+from ottla.storage.time_index import TimeIndex
+from ottla.storage.transaction_index import TransactionIndex
+
+_UNKNOWN = -2
+
+
+class Segment:
+    """The batches from `base_offset` on."""
+
+    __slots__ = (
+        "_bytes_since_index",
+        "_directory",
+        "_file",
+        "_file_system",
+        "_index_interval_bytes",
+        "_max_timestamp",
+        "_max_timestamp_offset",
+        "_offset_index",
+        "_suffix",
+        "_time_index",
+        "_transaction_index",
+        "base_offset",
+        "created_ms",
+        "indexes_bytes",
+        "rolling_timestamp",
+        "size_bytes",
+    )
+
+    def __init__(
+        self,
+        file_system: FileSystem,
+        directory: Path,
+        base_offset: int,
+        size_bytes: int,
+        *,
+        index_interval_bytes: int,
+        created_ms: int,
+        suffix: str = "",
+    ) -> None:
+        self.base_offset = base_offset
+        self.size_bytes = size_bytes
+        self.created_ms = created_ms
+        # The size of the larger of the two indexes, to compare with segment.index.bytes.
+        self.indexes_bytes = 0
+        # The largest timestamp of the first batch: the clock by which the segment is rolled. None until known.
+        self.rolling_timestamp: int | None = None
+        self._file_system = file_system
+        self._directory = directory
+        self._suffix = suffix
+        self._index_interval_bytes = index_interval_bytes
+        self._bytes_since_index = 0
+        self._max_timestamp = _UNKNOWN
+        self._max_timestamp_offset = base_offset
+        self._file: File | None = None
+        self._offset_index: OffsetIndex | None = None
+        self._time_index: TimeIndex | None = None
+        self._transaction_index: TransactionIndex | None = None
+
+    @classmethod
+    def create(
+        cls,
+        file_system: FileSystem,
+        directory: Path,
+        base_offset: int,
+        *,
+        index_interval_bytes: int,
+        created_ms: int,
+        suffix: str = "",
+    ) -> "Segment":
+        """A new, empty segment; files of the same name are emptied."""
+        segment = cls(
+            file_system,
+            directory,
+            base_offset,
+            0,
+            index_interval_bytes=index_interval_bytes,
+            created_ms=created_ms,
+            suffix=suffix,
+        )
+        file = file_system.open(segment.path, create=True)
+        if file.size():
+            file.truncate(0)
+        segment._file = file
+        segment.clear_indexes()
+        return segment
+
+    def __repr__(self) -> str:
+        return f"Segment({self.path.name}, {self.size_bytes} bytes)"
+
+    @property
+    def path(self) -> Path:
+        """The file of batches."""
+        return self._path(LOG_SUFFIX)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether a lookup needs no disk."""
+        return self._file is not None and self._offset_index is not None
+
+    @property
+    def file(self) -> File:
+        """The file of batches, opened if need be."""
+        file = self._file
+        if file is None:
+            file = self._file = self._file_system.open(self.path)
+        return file
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        index = self._offset_index
+        if index is None:
+            index = OffsetIndex.load(self._file_system, self._path(OFFSET_INDEX_SUFFIX), self.base_offset)
+            if index is None or (len(index) and index.last_position >= self.size_bytes):
+                return self.rebuild_indexes()[0]
+            self._offset_index = index
+        return index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        index = self._time_index
+        if index is None:
+            index = TimeIndex.load(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
+            if index is None or (self.size_bytes and not len(index)):
+                return self.rebuild_indexes()[1]
+            self._time_index = index
+        return index
+
+    @property
+    def transaction_index(self) -> TransactionIndex:
+        """The aborted transactions; DamagedFile if the file is none of ours, which recovery finds out first."""
+        index = self._transaction_index
+        if index is None:
+            index = TransactionIndex.load(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+            self._transaction_index = index
+        return index
+
+    @property
+    def modified_ms(self) -> int:
+        """When the file was written last."""
+        return self._file_system.modified_ms(self.path)
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp in the segment, -1 if there is none; may read the time index."""
+        if self._max_timestamp == _UNKNOWN:
+            self._max_timestamp = self.time_index.last_timestamp
+            self._max_timestamp_offset = self.time_index.last_offset
+        return self._max_timestamp
+
+    @property
+    def max_timestamp_offset(self) -> int:
+        """The last offset of the first batch that reaches the largest timestamp."""
+        return self._max_timestamp_offset if self.max_timestamp != NO_TIMESTAMP else self.base_offset
+
+    def append(self, parts: tuple[Buffer, ...], size: int, last_offset: int, max_timestamp: int) -> int:
+        """Write one batch given in parts; the position where it begins."""
+        position = self.write(parts, size)
+        self.note_batch(position, size, last_offset, max_timestamp)
+        return position
+
+    def write(self, parts: tuple[Buffer, ...], size: int) -> int:
+        """Write bytes at the end, all or none; the position where they begin."""
+        position = self.size_bytes
+        file = self.file
+        try:
+            written = file.append(parts)
+        except StorageError:
+            file.truncate(position)
+            raise
+        if written != size:
+            file.truncate(position)
+            raise StorageError(
+                self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes: it may be full"
+            )
+        self.size_bytes = position + size
+        return position
+
+    def note_batch(self, position: int, size: int, last_offset: int, max_timestamp: int) -> None:
+        """Account for a batch in the indexes."""
+        if max_timestamp > self.max_timestamp:
+            self._max_timestamp = max_timestamp
+            self._max_timestamp_offset = last_offset
+        if self.rolling_timestamp is None:
+            self.rolling_timestamp = max_timestamp
+        if self._bytes_since_index > self._index_interval_bytes:
+            self.offset_index.append(last_offset, position)
+            self.time_index.append(self._max_timestamp, self._max_timestamp_offset)
+            self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+            self._bytes_since_index = 0
+        self._bytes_since_index += size
+
+    def clear_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        """Start over with empty indexes."""
+        offset_index = OffsetIndex(self._file_system, self._path(OFFSET_INDEX_SUFFIX), self.base_offset)
+        time_index = TimeIndex(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
+        self._offset_index = offset_index
+        self._time_index = time_index
+        self._max_timestamp = NO_TIMESTAMP
+        self._max_timestamp_offset = self.base_offset
+        self.indexes_bytes = 0
+        self._bytes_since_index = 0
+        self.rolling_timestamp = None
+        return offset_index, time_index
+
+    def clear_transaction_index(self) -> None:
+        """Start over without aborted transactions."""
+        self._transaction_index = TransactionIndex(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+
+    def rebuild_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        """Make offset and time index anew from the batches."""
+        offset_index, time_index = self.clear_indexes()
+        for position, header in scan_headers(self.file, 0, self.size_bytes):
+            self.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+        self.seal()
+        return offset_index, time_index
+
+    def read_end(self) -> tuple[int, BatchHeader | None]:
+        """Restore what appending needs, for the last segment of a log; its next offset and last batch."""
+        start = self.offset_index.last_position
+        self._max_timestamp = self.time_index.last_timestamp
+        self._max_timestamp_offset = self.time_index.last_offset
+        self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+        self._bytes_since_index = 0
+        last: BatchHeader | None = None
+        for _, header in scan_headers(self.file, start, self.size_bytes):
+            last = header
+            if header.max_timestamp > self._max_timestamp:
+                self._max_timestamp = header.max_timestamp
+                self._max_timestamp_offset = header.last_offset
+            self._bytes_since_index += header.size_bytes
+        if self.size_bytes and self.rolling_timestamp is None:
+            first = next(scan_headers(self.file, 0, self.size_bytes))[1]
+            self.rolling_timestamp = first.max_timestamp
+        return (last.next_offset if last else self.base_offset), last
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut off the batch that holds an offset and all after it."""
+        position = self.offset_index.position_before(offset)
+        for batch_position, header in scan_headers(self.file, position, self.size_bytes):
+            if header.last_offset >= offset:
+                self.cut_at(batch_position, header.base_offset)
+                return
+
+    def cut_at(self, position: int, offset: int) -> None:
+        """Cut off everything from a position on, where the batch of an offset begins or would begin."""
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
+        self.file.truncate(position)
+        self.size_bytes = position
+        if position == 0:
+            self.rolling_timestamp = None
+        self.read_end()
+
+    def seal(self) -> None:
+        """Complete the time index and write all indexes; for a segment that no longer grows."""
+        if self.size_bytes and self.max_timestamp != NO_TIMESTAMP:
+            self.time_index.append(self._max_timestamp, self._max_timestamp_offset)
+        self.write_indexes()
+
+    def write_indexes(self) -> None:
+        """Bring the index files up to date; `sync` makes them durable."""
+        for index in (self._offset_index, self._time_index, self._transaction_index):
+            if index is not None:
+                index.write()
+
+    def open_files(self) -> list[File]:
+        """The file of batches and the index files there are, each to be synced by the caller."""
+        files = [self.file]
+        for suffix in SEGMENT_SUFFIXES[1:]:
+            path = self._path(suffix)
+            if self._file_system.file_size(path) is not None:
+                files.append(self._file_system.open(path))
+        return files
+
+    def unload(self) -> None:
+        """Forget file and indexes of a sealed segment until they are needed again."""
+        self._file = None
+        self._offset_index = None
+        self._time_index = None
+        self._transaction_index = None
+
+    def close(self) -> None:
+        """Write the indexes and release the file."""
+        self.write_indexes()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def rename(self, suffix: str) -> None:
+        """Give all files another suffix ("" is none), the file of batches last."""
+        renames = [
+            (self._path(part), segment_path(self._directory, self.base_offset, part + suffix))
+            for part in SEGMENT_SUFFIXES
+        ]
+        for source, target in reversed(renames):
+            if self._file_system.file_size(source) is not None:
+                self._file_system.rename(source, target)
+        self._suffix = suffix
+        for index, part in (
+            (self._offset_index, OFFSET_INDEX_SUFFIX),
+            (self._time_index, TIME_INDEX_SUFFIX),
+            (self._transaction_index, TRANSACTION_INDEX_SUFFIX),
+        ):
+            if index is not None:
+                index.path = self._path(part)
+
+    def become_swap(self) -> None:
+        """From `.cleaned` to `.swap`: from here on a crash leads to the new segment, not to its sources."""
+        self.rename(SWAP_SUFFIX)
+        self._file_system.sync_directory(self._directory)
+
+    def remove_files(self) -> None:
+        """Remove all files; reads under way in other threads end normally."""
+        self._file = None
+        for suffix in SEGMENT_SUFFIXES:
+            self._file_system.remove(self._path(suffix))
+
+    def _path(self, part: str) -> Path:
+        return segment_path(self._directory, self.base_offset, part + self._suffix)

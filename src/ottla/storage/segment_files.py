@@ -1,0 +1,37 @@
+"""The names of a log's files: Kafka's, so that its tools find their way around.
+
+A segment is named after its first offset in twenty digits. `.deleted` marks files that wait for their removal,
+`.cleaned` the output of a compaction that has not finished, `.swap` one that has finished and takes the place of its
+sources.
+"""
+
+from pathlib import Path
+
+LOG_SUFFIX = ".log"
+OFFSET_INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+
+DELETED_SUFFIX = ".deleted"
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
+
+INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
+
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+
+_OFFSET_DIGITS = 20
+
+
+def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
+    """The path of one file of a segment; suffixes may be joined, as in `.log.swap`."""
+    return directory / f"{base_offset:0{_OFFSET_DIGITS}d}{suffix}"
+
+
+def offset_of(name: str) -> int | None:
+    """The offset in a file's name, None if the name does not begin with one."""
+    digits = name.partition(".")[0]
+    return int(digits) if digits.isascii() and digits.isdigit() else None

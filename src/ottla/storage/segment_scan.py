@@ -1,0 +1,68 @@
+"""Walking through the batches of a segment file, in bounded pieces."""
+
+from collections.abc import Iterator
+
+from ottla.protocol.compression import Buffer
+from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, parse_header
+from ottla.protocol.records import CorruptRecords
+from ottla.storage.file_system import File
+
+_CHUNK_BYTES = 256 * 1024
+
+
+class ColdPages(Exception):
+    """The bytes wanted are not in memory, and the caller must not wait for the disk."""
+
+
+def scan_headers(
+    file: File, start: int, end: int, *, chunk_bytes: int = _CHUNK_BYTES, allow_blocking: bool = True
+) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each batch between two positions; CorruptRecords at the first that is not whole."""
+    chunk: Buffer = b""
+    chunk_start = start
+    position = start
+    while position < end:
+        if position + HEADER_BYTES > chunk_start + len(chunk):
+            chunk = read_bytes(file, position, min(chunk_bytes, end - position), allow_blocking=allow_blocking)
+            chunk_start = position
+        header = parse_header(chunk, position - chunk_start)
+        _require_room(header, position, end)
+        yield position, header
+        position += header.size_bytes
+
+
+def scan_batches(file: File, start: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """As scan_headers, with the bytes of each batch."""
+    chunk = memoryview(b"")
+    chunk_start = start
+    position = start
+    while position < end:
+        if position + HEADER_BYTES > chunk_start + len(chunk):
+            chunk = memoryview(file.read(position, min(_CHUNK_BYTES, end - position)))
+            chunk_start = position
+        header = parse_header(chunk, position - chunk_start)
+        _require_room(header, position, end)
+        size = header.size_bytes
+        if position + size > chunk_start + len(chunk):
+            chunk = memoryview(file.read(position, min(max(_CHUNK_BYTES, size), end - position)))
+            chunk_start = position
+        begin = position - chunk_start
+        yield position, header, chunk[begin : begin + size]
+        position += size
+
+
+def read_bytes(file: File, position: int, size: int, *, allow_blocking: bool) -> Buffer:
+    """Bytes of a file; ColdPages if they are not in memory and waiting is not allowed."""
+    if allow_blocking:
+        return file.read(position, size)
+    data = file.read_warm(position, size)
+    if data is None:
+        raise ColdPages
+    return data
+
+
+def _require_room(header: BatchHeader, position: int, end: int) -> None:
+    if position + header.size_bytes > end:
+        raise CorruptRecords(
+            f"the batch at position {position} takes {header.size_bytes} bytes, {end - position} are left"
+        )
