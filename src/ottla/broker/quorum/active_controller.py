@@ -22,8 +22,9 @@ from ottla.protocol.schema import Message
 
 T = TypeVar("T")
 
-# Kafka's bound on the records of one user operation, which go into one batch.
-MAX_RECORDS_PER_DECISION = 10_000
+# A decision is one batch. The bound is far above what a request can ask for; unfencing a broker of a hundred thousand
+# partitions takes about a tenth of it.
+MAX_DECISION_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,6 @@ class ActiveController:
     def decide(self, decide: Callable[[ClusterImage, int], Decision[T]], now_ms: int) -> tuple[T, int]:
         """Make a decision and write it; its response and the offset that the image must reach first."""
         decision = decide(self.pending, now_ms)
-        if len(decision.records) > MAX_RECORDS_PER_DECISION:
-            raise ApiError(
-                ErrorCode.POLICY_VIOLATION,
-                f"The operation needs {len(decision.records)} metadata records, at most {MAX_RECORDS_PER_DECISION} "
-                f"can be written together; split it into smaller requests",
-            )
         if decision.records:
             self.write(decision.records, now_ms)
         return decision.response, self.pending.end_offset
@@ -63,10 +58,16 @@ class ActiveController:
         # Applied before it is proposed: records that make no sense must fail here, not after they are durable.
         pending, _ = apply_records(self.pending, records, end_offset=end_offset, epoch=self._epoch)
         values = tuple(encode_record(record) for record in records)
+        size = sum(map(len, values))
+        if size > MAX_DECISION_BYTES:
+            raise ApiError(
+                ErrorCode.POLICY_VIOLATION,
+                f"The operation needs {size} bytes of metadata, at most {MAX_DECISION_BYTES} can be written together; "
+                f"split it into smaller requests",
+            )
         proposed = self._propose(values)
         assert proposed == base_offset, f"decided for offset {base_offset}, written at {proposed}"
         self.pending = pending
-        size = sum(map(len, values))
         self.unapplied[base_offset] = MetadataBatch(base_offset, end_offset, self._epoch, now_ms, size, (), records)
 
     def until(self, end_offset: int) -> asyncio.Future[None]:

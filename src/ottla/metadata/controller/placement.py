@@ -1,0 +1,76 @@
+"""Where the replicas of new partitions go.
+
+Goals, in this order: replicas of a partition on different brokers; on different racks as far as there are racks;
+leaders spread evenly; replicas spread evenly. Brokers stand in a ring in which racks alternate ({0,1,2} and {3,4,5}
+become 0,3,1,4,2,5), and a random start keeps small topics from all beginning on the same broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+
+from ottla.metadata.image import BrokerImage
+from ottla.protocol.errors import ApiError, ErrorCode
+
+
+def alternate_racks(brokers: Iterable[BrokerImage]) -> list[BrokerImage]:
+    by_rack: dict[str, list[BrokerImage]] = {}
+    for broker in sorted(brokers, key=lambda broker: broker.id):
+        by_rack.setdefault(broker.rack or "", []).append(broker)
+    columns = zip_longest(*(by_rack[rack] for rack in sorted(by_rack)))
+    return [broker for column in columns for broker in column if broker is not None]
+
+
+def place_replicas(
+    brokers: Iterable[BrokerImage], *, partition_count: int, replication_factor: int, pick: Callable[[int], int]
+) -> list[tuple[int, ...]]:
+    """One replica list per partition, the leader first; ApiError when there are too few brokers."""
+    ring = alternate_racks(brokers)
+    if replication_factor > len(ring):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replication_factor} time(s): only {len(ring)} broker(s) registered",
+        )
+    if all(broker.is_fenced for broker in ring):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replication_factor} time(s): all brokers are fenced",
+        )
+    start = pick(len(ring))
+    placer = _Placer(ring[start:] + ring[:start])
+    return [placer.place(partition, replication_factor) for partition in range(partition_count)]
+
+
+class _Placer:
+    """Counts what each broker of the ring has got so far, and gives to those who have least."""
+
+    def __init__(self, ring: list[BrokerImage]) -> None:
+        self._ring = ring
+        self._racks = [broker.rack or "" for broker in ring]
+        self._rack_count = len(set(self._racks))
+        self._replicas = [0] * len(ring)
+        self._leaderships = [0] * len(ring)
+
+    def place(self, partition: int, replication_factor: int) -> tuple[int, ...]:
+        ring, racks, size = self._ring, self._racks, len(self._ring)
+        leader = min(
+            (i for i in range(size) if not ring[i].is_fenced),
+            key=lambda i: (self._leaderships[i], self._replicas[i], (i - partition) % size),
+        )
+        self._leaderships[leader] += 1
+        chosen = [leader]
+        used_racks = {racks[leader]}
+        while len(chosen) < replication_factor:
+            if len(used_racks) == self._rack_count:
+                # Every rack has a replica: begin another round over the racks.
+                used_racks.clear()
+            following = min(
+                (i for i in range(size) if i not in chosen),
+                key=lambda i: (racks[i] in used_racks, ring[i].is_fenced, self._replicas[i], (i - leader) % size),
+            )
+            chosen.append(following)
+            used_racks.add(racks[following])
+        for i in chosen:
+            self._replicas[i] += 1
+        return tuple(ring[i].id for i in chosen)
