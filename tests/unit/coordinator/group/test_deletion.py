@@ -1,0 +1,202 @@
+"""OffsetDelete, DeleteGroups, expiry and deleted topics."""
+
+import pytest
+
+from coordinator.group.playbook import SESSION_MS, Playbook, subscription
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+
+RETENTION_MS = 60_000
+
+
+def delete(play: Playbook, *names: tuple[str, int], group: str = "g") -> dict[tuple[str, int], int]:
+    request = OffsetDeleteRequest(
+        group_id=group,
+        topics=[
+            OffsetDeleteRequestTopic(name=name, partitions=[OffsetDeleteRequestPartition(partition_index=partition)])
+            for name, partition in names
+        ],
+    )
+    result = play.shard.deletions.delete_offsets(request)
+    play.append(result.records)
+    return {(t.name, p.partition_index): p.error_code for t in result.response.topics for p in t.partitions}
+
+
+def delete_groups(play: Playbook, *groups: str) -> dict[str, int]:
+    result = play.shard.deletions.delete_groups(groups)
+    play.append(result.records)
+    return {row.group_id: row.error_code for row in result.response}
+
+
+def remaining(play: Playbook, group: str = "g") -> set[tuple[str, int]]:
+    live = {key for key, _ in play.shard.offsets.latest(group)}
+    assert live == {key for key, _ in play.reloaded().offsets.latest(group)}
+    return live
+
+
+def expire(play: Playbook) -> None:
+    play.append(play.shard.expire_offsets(play.now_ms))
+
+
+class TestOffsetDelete:
+    def test_offsets_of_an_empty_group_can_be_deleted(self) -> None:
+        play = Playbook()
+        play.commit({("t", 0): 1, ("t", 1): 2})
+        assert delete(play, ("t", 0), ("never", 9)) == {("t", 0): 0, ("never", 9): 0}
+        assert remaining(play) == {("t", 1)}
+
+    def test_topics_that_members_consume_keep_their_offsets(self) -> None:
+        play = Playbook()
+        (member,) = play.stable_group(1, protocols={"range": subscription("t")})
+        play.commit({("t", 0): 1, ("old", 0): 2}, member_id=member, generation=1)
+        codes = delete(play, ("t", 0), ("old", 0))
+        assert codes == {("t", 0): ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, ("old", 0): ErrorCode.NONE}
+        assert remaining(play) == {("t", 0)}
+
+    def test_a_consumer_group_that_cannot_be_read_counts_as_subscribed_to_everything(self) -> None:
+        play = Playbook()
+        (member,) = play.stable_group(1, protocols={"range": b"?"})
+        play.commit({("t", 0): 1}, member_id=member, generation=1)
+        assert delete(play, ("t", 0)) == {("t", 0): ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC}
+
+    def test_members_that_are_not_consumers_must_leave_first(self) -> None:
+        play = Playbook()
+        member, _ = play.new_member(protocol_type="connect", protocols={"p": b""})
+        with pytest.raises(ApiError) as raised:
+            delete(play, ("t", 0))
+        assert raised.value.code is ErrorCode.NON_EMPTY_GROUP
+        play.leave(member)
+        play.finish_join_phase()
+        assert delete(play, ("t", 0)) == {("t", 0): ErrorCode.NONE}
+
+    def test_an_unknown_group_is_named(self) -> None:
+        with pytest.raises(ApiError) as raised:
+            delete(Playbook(), ("t", 0))
+        assert raised.value.code is ErrorCode.GROUP_ID_NOT_FOUND
+
+    def test_an_offset_in_flight_is_deleted_too(self) -> None:
+        play = Playbook()
+        play.holds_commits = True
+        play.commit({("t", 0): 1})
+        delete(play, ("t", 0))
+        play.commit_all()
+        assert remaining(play) == set()
+
+
+class TestDeleteGroups:
+    def test_an_empty_group_goes_with_all_its_offsets(self) -> None:
+        play = Playbook()
+        play.commit({("t", 0): 1, ("u", 4): 2})
+        assert delete_groups(play, "g") == {"g": ErrorCode.NONE}
+        assert not play.shard.groups
+        assert not play.reloaded().groups
+        assert remaining(play) == set()
+
+    def test_groups_with_members_and_unknown_groups_are_named(self) -> None:
+        play = Playbook()
+        play.stable_group(1)
+        assert delete_groups(play, "g", "?") == {
+            "g": ErrorCode.NON_EMPTY_GROUP,
+            "?": ErrorCode.GROUP_ID_NOT_FOUND,
+        }
+
+    def test_a_deleted_group_starts_again_from_nothing(self) -> None:
+        play = Playbook()
+        (member,) = play.stable_group(1)
+        play.leave(member)
+        delete_groups(play, "g")
+        _, token = play.new_member()
+        play.finish_join_phase()
+        assert play.answers[token].generation_id == 1
+
+    def test_a_pending_members_deadline_outlives_its_group_harmlessly(self) -> None:
+        play = Playbook()
+        play.join()
+        delete_groups(play, "g")
+        play.advance(SESSION_MS)
+        assert not play.shard.groups
+
+
+class TestExpiry:
+    def play(self) -> Playbook:
+        return Playbook(offsets_retention_minutes=1)
+
+    def test_a_simple_groups_offsets_age_from_their_commit(self) -> None:
+        play = self.play()
+        play.commit({("t", 0): 1})
+        play.advance(RETENTION_MS // 2)
+        play.commit({("t", 1): 1})
+        play.advance(RETENTION_MS // 2 - 1)
+        expire(play)
+        assert remaining(play) == {("t", 0), ("t", 1)}
+        play.advance(1)
+        expire(play)
+        assert remaining(play) == {("t", 1)}
+        assert "g" in play.shard.groups
+
+    def test_a_group_that_is_left_with_nothing_goes_too(self) -> None:
+        play = self.play()
+        play.commit({("t", 0): 1})
+        play.advance(RETENTION_MS)
+        expire(play)
+        assert not play.shard.groups
+        assert not play.reloaded().groups
+
+    def test_an_emptied_groups_offsets_age_from_when_it_became_empty(self) -> None:
+        play = self.play()
+        (member,) = play.stable_group(1)
+        play.commit({("t", 0): 1}, member_id=member, generation=1)
+        for _ in range(2 * RETENTION_MS // (SESSION_MS - 1)):
+            play.advance(SESSION_MS - 1)
+            play.heartbeat(member, 1)
+        play.leave(member)
+        play.advance(RETENTION_MS - 1)
+        expire(play)
+        assert remaining(play) == {("t", 0)}
+        play.advance(1)
+        expire(play)
+        assert remaining(play) == set()
+
+    def test_a_stable_groups_offsets_expire_only_for_topics_it_left(self) -> None:
+        play = self.play()
+        (member,) = play.stable_group(1, protocols={"range": subscription("t")})
+        play.commit({("t", 0): 1, ("old", 0): 1}, member_id=member, generation=1)
+        for _ in range(2 * RETENTION_MS // (SESSION_MS - 1)):
+            play.advance(SESSION_MS - 1)
+            play.heartbeat(member, 1)
+        expire(play)
+        assert remaining(play) == {("t", 0)}
+
+    def test_nothing_expires_while_a_group_rebalances_or_is_not_of_consumers(self) -> None:
+        play = self.play()
+        member, _ = play.new_member(protocol_type="connect", protocols={"p": b""}, session_ms=10**6)
+        play.finish_join_phase()
+        play.sync(member, 1, {member: b""}, protocol_type=None, protocol_name=None)
+        play.commit({("t", 0): 1}, member_id=member, generation=1)
+        play.advance(2 * RETENTION_MS)
+        expire(play)
+        assert remaining(play) == {("t", 0)}
+
+    def test_an_offset_with_its_own_retention_obeys_that(self) -> None:
+        play = self.play()
+        play.commit({("t", 0): 1}, retention_ms=10 * RETENTION_MS, version=4)
+        play.commit({("t", 1): 1}, retention_ms=10, version=4)
+        play.advance(10)
+        expire(play)
+        assert remaining(play) == {("t", 0)}
+        play.advance(10 * RETENTION_MS)
+        expire(play)
+        assert remaining(play) == set()
+
+
+def test_offsets_go_with_their_topic() -> None:
+    play = Playbook()
+    play.commit({("t", 0): 1, ("u", 0): 2})
+    play.commit({("t", 1): 1}, group="h")
+    play.append(play.shard.topics_deleted({"t"}))
+    assert remaining(play) == {("u", 0)}
+    assert remaining(play, "h") == set()
