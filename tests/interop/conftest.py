@@ -7,6 +7,7 @@ import pytest
 from harness.clients.catalogue import start_client
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Client
+from harness.clients.java_client import JavaClient
 from harness.servers import Server
 from harness.waiting import eventually
 
@@ -20,12 +21,38 @@ def running_clients() -> Iterator[dict[str, Client]]:
         client.close()
 
 
+@pytest.fixture(scope="session")
+def client_named(server: Server, running_clients: dict[str, Client]) -> Callable[[str], Client]:
+    def get(name: str) -> Client:
+        if name not in running_clients:
+            running_clients[name] = start_client(name, server.bootstrap)
+        return running_clients[name]
+
+    return get
+
+
 @pytest.fixture
-def client(request: pytest.FixtureRequest, server: Server, running_clients: dict[str, Client]) -> Client:
-    name = request.param
-    if name not in running_clients:
-        running_clients[name] = start_client(name, server.bootstrap)
-    return running_clients[name]
+def client(request: pytest.FixtureRequest, client_named: Callable[[str], Client]) -> Client:
+    return client_named(request.param)
+
+
+@pytest.fixture(scope="session")
+def java(client_named: Callable[[str], Client]) -> JavaClient:
+    found = client_named(JavaClient.name)
+    assert isinstance(found, JavaClient)
+    return found
+
+
+@pytest.fixture(scope="session")
+def tool(java: JavaClient) -> Callable[..., str]:
+    """Runs one of Kafka's command line tools against the server; it must succeed; what it printed."""
+
+    def run(main: str, *arguments: str, stdin: str = "") -> str:
+        printed = java.tool(main, "--bootstrap-server", java.bootstrap, *arguments, stdin=stdin)
+        assert printed.code == 0, printed
+        return printed.out
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -193,6 +193,9 @@ class ConfluentKafka(Client):
             name: len(topic.partitions) for name, topic in self._admin.list_topics(timeout=TIMEOUT_S).topics.items()
         }
 
+    def brokers(self) -> dict[int, str]:
+        return {node: str(broker) for node, broker in self._admin.list_topics(timeout=TIMEOUT_S).brokers.items()}
+
     def add_partitions(self, topic: str, total: int) -> None:
         self._admin.create_partitions([NewPartitions(topic, total)])[topic].result(TIMEOUT_S)
 

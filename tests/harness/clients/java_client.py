@@ -2,6 +2,7 @@
 
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,9 +20,22 @@ def compiled_agent() -> Path:
     return classes
 
 
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a command line tool left."""
+
+    code: int
+    out: str
+    err: str
+
+
 class JavaClient(RemoteClient):
     name = "java"
     features = frozenset(Feature)
 
     def start_agent(self) -> Agent:
         return Agent(java("Agent", self.bootstrap, classes=(compiled_agent(),)))
+
+    def tool(self, main: str, *arguments: str, stdin: str = "") -> Printed:
+        """Runs the main class of a tool, as its script in Kafka's bin directory would."""
+        return Printed(**self.agent.call("tool", main=main, args=arguments, stdin=stdin))

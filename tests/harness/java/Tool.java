@@ -6,28 +6,33 @@ import java.io.InputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
 /** Runs a tool's main method as if it were a process: with its own input, output and exit code. */
 final class Tool {
     private static final class Ended extends RuntimeException {
-        final int code;
-
-        Ended(int code) {
+        Ended() {
             super(null, null, false, false);
-            this.code = code;
         }
     }
 
+    private static final List<Runnable> SHUTDOWN_HOOKS = new ArrayList<>();
+    private static Integer exitCode;
+
     static {
-        // All of Kafka's tools end through this class.
-        Exit.setExitProcedure((code, message) -> {
-            throw new Ended(code);
-        });
-        Exit.setHaltProcedure((code, message) -> {
-            throw new Ended(code);
-        });
-        Exit.setShutdownHookAdder((name, runnable) -> { });
+        // All of Kafka's tools end through this class. Some catch what it throws and end again: the first end counts.
+        Exit.setExitProcedure((code, message) -> end(code));
+        Exit.setHaltProcedure((code, message) -> end(code));
+        Exit.setShutdownHookAdder((name, hook) -> SHUTDOWN_HOOKS.add(hook));
+    }
+
+    private static void end(int code) {
+        if (exitCode == null) {
+            exitCode = code;
+        }
+        throw new Ended();
     }
 
     static JsonNode run(JsonNode args) throws Exception {
@@ -37,26 +42,26 @@ final class Tool {
         PrintStream errors = System.err;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         ByteArrayOutputStream complained = new ByteArrayOutputStream();
-        int code = 0;
+        exitCode = null;
+        SHUTDOWN_HOOKS.clear();
         try {
             System.setIn(new ByteArrayInputStream(args.get("stdin").asText().getBytes(StandardCharsets.UTF_8)));
             System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
             System.setErr(new PrintStream(complained, true, StandardCharsets.UTF_8));
             Class.forName(args.get("main").asText()).getMethod("main", String[].class).invoke(null, (Object) arguments);
         } catch (InvocationTargetException failure) {
-            if (failure.getCause() instanceof Ended) {
-                code = ((Ended) failure.getCause()).code;
-            } else {
+            if (!(failure.getCause() instanceof Ended)) {
                 failure.getCause().printStackTrace(System.err);
-                code = 1;
+                exitCode = 1;
             }
         } finally {
+            SHUTDOWN_HOOKS.forEach(Runnable::run);
             System.setIn(input);
             System.setOut(output);
             System.setErr(errors);
         }
         ObjectNode answer = Agent.JSON.createObjectNode();
-        answer.put("code", code);
+        answer.put("code", exitCode == null ? 0 : exitCode);
         answer.put("out", printed.toString(StandardCharsets.UTF_8));
         answer.put("err", complained.toString(StandardCharsets.UTF_8));
         return answer;
