@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
+from ottla.storage.partition_directories import TopicPartition
 
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
@@ -16,8 +17,6 @@ LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
 _VERSION = 0
-
-TopicPartition = tuple[str, int]
 
 
 def write_atomically(file_system: FileSystem, path: Path, data: bytes) -> None:

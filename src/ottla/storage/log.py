@@ -16,7 +16,6 @@ none: the list of segments is replaced, not changed, and files stay open while s
 
 import threading
 import zlib
-from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,14 +36,15 @@ from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
-from ottla.storage.log_reading import LogRead, Positions, read_batches
+from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
 from ottla.storage.retention import deletable_segments
 from ottla.storage.segment import Segment
-from ottla.storage.segment_files import DELETED_SUFFIX
+from ottla.storage.segment_list import SegmentList
+from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
 
 
@@ -96,25 +96,22 @@ class Log:
         self._file_system = file_system
         self._snapshots = loaded.snapshots
         self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
-        self._segments = loaded.segments
-        self._active = loaded.segments[-1]
+        self._segments = SegmentList(file_system, directory, loaded.segments, loaded.log_end_offset)
         self._lock = threading.RLock()
-        self._positions = Positions(self.log_end_offset, self._active)
         # Counts truncations, so that a flush that overlaps one does not move the recovery point.
         self._truncations = 0
-        self._awaiting_removal: list[tuple[int, Segment]] = []
 
     # What is known.
 
     @property
     def segments(self) -> list[Segment]:
         """The segments now, oldest first; the last one is active."""
-        return self._segments
+        return self._segments.segments
 
     @property
     def size_bytes(self) -> int:
         """The bytes of all batches, indexes not counted."""
-        return sum(segment.size_bytes for segment in self._segments)
+        return self._segments.size_bytes
 
     @property
     def last_stable_offset(self) -> int:
@@ -127,6 +124,11 @@ class Log:
     @property
     def unflushed_messages(self) -> int:
         return self.log_end_offset - self.recovery_point
+
+    @property
+    def must_flush_now(self) -> bool:
+        """Whether flush.messages is reached: then an append is answered after a flush."""
+        return self.log_end_offset - self.recovery_point >= self.config.flush_messages
 
     def producer_states(self) -> list[ProducerState]:
         """The producers that write here."""
@@ -280,13 +282,13 @@ class Log:
         )
 
     def _advance(self, log_end_offset: int, segment: Segment) -> None:
-        self._positions.remember(log_end_offset, segment, segment.size_bytes)
+        self._segments.positions.remember(log_end_offset, segment, segment.size_bytes)
         self.log_end_offset = log_end_offset
         self.producers.map_end_offset = log_end_offset
 
     def _segment_for(self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int) -> Segment:
         """The active segment, after a roll if it is full or old."""
-        segment = self._active
+        segment = self._segments.active
         config = self.config
         if segment.size_bytes + size > config.segment_bytes:
             if size > config.segment_bytes:
@@ -309,9 +311,10 @@ class Log:
         first = segment.rolling_timestamp
         waited = max_timestamp - first if first is not None and first >= 0 else now_ms - segment.created_ms
         config = self.config
-        return waited > config.segment_ms or (
-            config.segment_jitter_ms > 0 and waited > config.segment_ms - self._jitter_ms(segment)
-        )
+        limit_ms = config.segment_ms
+        if config.is_compacted:
+            limit_ms = min(limit_ms, config.max_compaction_lag_ms)
+        return waited > limit_ms or (config.segment_jitter_ms > 0 and waited > limit_ms - self._jitter_ms(segment))
 
     def _jitter_ms(self, segment: Segment) -> int:
         """Spreads the rolls of many logs over time; the same for a segment whenever it is asked."""
@@ -323,23 +326,13 @@ class Log:
         with self._lock:
             if base_offset is None:
                 base_offset = self.log_end_offset
-            if self._active.size_bytes == 0 and self._active.base_offset == base_offset:
-                return self._active
-            emptied = self._active if self._active.size_bytes == 0 else None
-            self._active.seal()
+            active = self._segments.active
+            if active.size_bytes == 0 and active.base_offset == base_offset:
+                return active
+            active.seal()
             self._take_snapshot(base_offset, sync=False)
-            self._active = Segment.create(
-                self._file_system,
-                self.directory,
-                base_offset,
-                index_interval_bytes=self.config.index_interval_bytes,
-                created_ms=now_ms,
-            )
-            self._segments = [segment for segment in self._segments if segment is not emptied] + [self._active]
-            if emptied is not None:
-                emptied.remove_files()
-            self._positions.remember(base_offset, self._active, 0)
-            return self._active
+            self._segments.roll(base_offset, self.config.index_interval_bytes, now_ms)
+            return self._segments.active
 
     def _take_snapshot(self, offset: int, *, sync: bool) -> None:
         if self.producers.map_end_offset > self._last_snapshot_offset:
@@ -371,8 +364,8 @@ class Log:
         if start_offset >= end_offset:
             return LogRead(b"", start_offset, is_cold=False)
         return read_batches(
-            self._segments,
-            self._positions,
+            self._segments.segments,
+            self._segments.positions,
             start_offset,
             end_offset,
             max_bytes,
@@ -383,14 +376,20 @@ class Log:
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
         found: list[AbortedTransaction] = []
-        segments = self._segments
-        first = max(bisect_right(segments, start_offset, key=_base_offset) - 1, 0)
-        for segment in segments[first:]:
+        for segment in self._segments.from_offset(start_offset):
             found += segment.transaction_index.overlapping(start_offset, end_offset)
             # An entry whose last stable offset is past the range tells that all later ones begin after it.
             if any(entry.last_stable_offset >= end_offset for entry in segment.transaction_index.entries):
                 break
         return sorted(found, key=lambda entry: entry.first_offset)
+
+    def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
+        """The first record that is not earlier than a timestamp, exact to the record; for a thread."""
+        return first_at_or_after(self._segments.segments, timestamp, self.log_start_offset, max_offset_exclusive)
+
+    def offset_of_max_timestamp(self, max_offset_exclusive: int) -> TimestampOffset | None:
+        """The first record with the largest timestamp; for a thread."""
+        return latest(self._segments.segments, self.log_start_offset, max_offset_exclusive)
 
     # Shortening.
 
@@ -401,16 +400,10 @@ class Log:
         with self._lock:
             if offset >= self.log_end_offset:
                 return False
-            if offset < self._segments[0].base_offset:
+            if offset < self._segments.segments[0].base_offset:
                 self.truncate_fully_and_start_at(offset, now_ms)
                 return True
-            keep = bisect_right(self._segments, offset, key=_base_offset)
-            removed = self._segments[keep:]
-            self._segments = self._segments[:keep]
-            self._active = self._segments[-1]
-            for segment in removed:
-                segment.remove_files()
-            self._active.truncate_to(offset)
+            self._segments.truncate_to(offset)
             self.leader_epochs.truncate_from_end(offset)
             self._after_truncation(offset)
             self._reload_producers(now_ms)
@@ -419,16 +412,7 @@ class Log:
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
         """Drop everything; the log is empty and continues at an offset."""
         with self._lock:
-            for segment in self._segments:
-                segment.remove_files()
-            self._active = Segment.create(
-                self._file_system,
-                self.directory,
-                offset,
-                index_interval_bytes=self.config.index_interval_bytes,
-                created_ms=now_ms,
-            )
-            self._segments = [self._active]
+            self._segments.restart_at(offset, self.config.index_interval_bytes, now_ms)
             self.leader_epochs.clear()
             self._snapshots.remove_all()
             self._last_snapshot_offset = -1
@@ -442,7 +426,6 @@ class Log:
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))
         self.recovery_point = min(self.recovery_point, offset)
-        self._positions = Positions(offset, self._active)
 
     def _reload_producers(self, now_ms: int) -> None:
         self._snapshots.remove_after(self.log_end_offset)
@@ -456,8 +439,7 @@ class Log:
         self._last_snapshot_offset = max(self._snapshots.offsets(), default=-1)
         start = self.producers.map_end_offset
         if start < self.log_end_offset:
-            first = max(bisect_right(self._segments, start, key=_base_offset) - 1, 0)
-            replay(self.producers, self._segments[first:], start, self.log_end_offset)
+            replay(self.producers, self._segments.from_offset(start), start, self.log_end_offset)
         self.producers.forget_replicated(self.high_watermark)
 
     def increment_log_start_offset(self, offset: int) -> bool:
@@ -478,14 +460,19 @@ class Log:
         """Drop the segments that retention and the log start offset allow to go; how many."""
         with self._lock:
             doomed = deletable_segments(
-                self._segments, self.config, self.log_start_offset, self.log_end_offset, self.high_watermark, now_ms
+                self._segments.segments,
+                self.config,
+                self.log_start_offset,
+                self.log_end_offset,
+                self.high_watermark,
+                now_ms,
             )
             if not doomed:
                 return 0
-            if doomed[-1] is self._active:
+            if doomed[-1] is self._segments.active:
                 self.roll(now_ms)
             self._drop(doomed, now_ms)
-            self.log_start_offset = max(self.log_start_offset, self._segments[0].base_offset)
+            self.log_start_offset = max(self.log_start_offset, self._segments.segments[0].base_offset)
             self.leader_epochs.truncate_from_start(self.log_start_offset)
             return len(doomed)
 
@@ -493,45 +480,41 @@ class Log:
         """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""
         self.increment_log_start_offset(offset)
         with self._lock:
-            keep = bisect_right(self._segments, self.log_start_offset, key=_base_offset) - 1
-            doomed = self._segments[: max(keep, 0)]
+            doomed = self._segments.before(self.log_start_offset)
             self._drop(doomed, now_ms)
             return len(doomed)
 
     def _drop(self, doomed: list[Segment], now_ms: int) -> None:
         """Take segments out of the log; their files follow after file.delete.delay.ms."""
-        self._segments = [segment for segment in self._segments if segment not in doomed]
-        self._positions = self._positions.renewed(self.log_end_offset, self._active)
+        self._segments.drop(doomed, self.log_end_offset, now_ms + self.config.file_delete_delay_ms)
         for segment in doomed:
-            segment.rename(DELETED_SUFFIX)
-            segment.unload()
             self._snapshots.remove(segment.base_offset)
-            self._awaiting_removal.append((now_ms + self.config.file_delete_delay_ms, segment))
 
     def remove_deleted_files(self, now_ms: int) -> int:
         """Remove the files whose delay has passed; how many segments."""
         with self._lock:
-            due = [segment for due_ms, segment in self._awaiting_removal if due_ms <= now_ms]
-            self._awaiting_removal = [entry for entry in self._awaiting_removal if entry[0] > now_ms]
+            due = self._segments.take_due(now_ms)
         for segment in due:
             segment.remove_files()
         return len(due)
 
-    def replace_segments(self, old: list[Segment], new: Segment, now_ms: int) -> None:
-        """Put a compacted segment, whose files are synced and end in `.cleaned`, in the place of its sources."""
+    def replace_segments(self, old: list[Segment], new: Segment, now_ms: int) -> bool:
+        """Put a compacted segment, whose files are synced and end in `.cleaned`, in the place of its sources.
+
+        False, and nothing done, if the sources are no longer all there.
+        """
+        if not self._segments.contains(old):
+            new.remove_files()
+            return False
+        new.become_swap()
         with self._lock:
-            new.become_swap()
-            first = self._segments.index(old[0])
-            self._segments = [*self._segments[:first], new, *self._segments[first + len(old) :]]
-            self._positions = self._positions.renewed(self.log_end_offset, self._active)
-            for segment in old:
-                segment.rename(DELETED_SUFFIX)
-                segment.unload()
-                self._awaiting_removal.append((now_ms + self.config.file_delete_delay_ms, segment))
-                if segment is not old[0]:
-                    self._snapshots.remove(segment.base_offset)
-            new.rename("")
-            new.unload()
+            if not self._segments.contains(old):
+                new.remove_files()
+                return False
+            self._segments.replace(old, new, self.log_end_offset, now_ms + self.config.file_delete_delay_ms)
+            for segment in old[1:]:
+                self._snapshots.remove(segment.base_offset)
+            return True
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers that have been idle for producer.id.expiration.ms; how many."""
@@ -548,9 +531,8 @@ class Log:
             self.last_flush_ms = now_ms
             if end_offset <= self.recovery_point:
                 return
-            first = max(bisect_right(self._segments, self.recovery_point, key=_base_offset) - 1, 0)
             files = []
-            for segment in self._segments[first:]:
+            for segment in self._segments.from_offset(self.recovery_point):
                 segment.write_indexes()
                 files += segment.open_files()
         for file in files:
@@ -564,23 +546,19 @@ class Log:
     def close(self, now_ms: int) -> None:
         """Flush, store what makes the next start quick, and release the files; nobody may be reading."""
         with self._lock:
-            self._active.seal()
+            self._segments.active.seal()
             self._take_snapshot(self.log_end_offset, sync=True)
         self.flush(now_ms)
         self.leader_epochs.write()
         with self._lock:
-            for segment in self._segments:
+            for segment in self._segments.segments:
                 segment.close()
 
     def abandon(self) -> None:
         """Release the files without writing anything, after the directory failed."""
         with self._lock:
-            for segment in self._segments:
+            for segment in self._segments.segments:
                 segment.unload()
-
-
-def _base_offset(segment: Segment) -> int:
-    return segment.base_offset
 
 
 def _whole_batches_bytes(records: Buffer) -> int:

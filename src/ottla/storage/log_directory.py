@@ -1,0 +1,223 @@
+"""One entry of `log.dirs`: its lock, its checkpoints, the marker of a clean shutdown, and the logs in it.
+
+The marker says that every log was flushed and its checkpoints written. It is removed, and the removal synced, before
+the first append: a crash after that leads to recovery. A directory whose disk fails goes offline and takes its logs
+along; it comes back with a restart.
+"""
+
+import json
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ottla.storage.checkpoints import (
+    CLEANER_CHECKPOINT,
+    HIGH_WATERMARK_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    OffsetCheckpoint,
+)
+from ottla.storage.errors import DamagedFile
+from ottla.storage.file_system import FileLock, FileSystem
+from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+from ottla.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
+from ottla.storage.partition_directories import (
+    DELETE_SUFFIX,
+    TopicPartition,
+    is_deleted_directory,
+    marked_directory_name,
+    parse_partition_directory,
+    partition_directory_name,
+)
+from ottla.storage.partition_metadata import read_topic_id, write_topic_id
+
+_log = logging.getLogger(__name__)
+
+LOCK_FILE = ".lock"
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+_CLEAN_SHUTDOWN_VERSION = 0
+# The quorum's own log lives beside the partitions but is opened by its owner.
+METADATA_TOPIC = "__cluster_metadata"
+
+
+class LogDirectory:
+    """A directory of logs, locked from construction to `close`."""
+
+    def __init__(self, file_system: FileSystem) -> None:
+        self.path: Path = file_system.root
+        self.file_system = file_system
+        self.is_online = True
+        self.logs: dict[TopicPartition, Log] = {}
+        self.topic_ids: dict[TopicPartition, bytes] = {}
+        # From the marker of the last clean shutdown; -1 if there was none.
+        self.previous_broker_epoch = -1
+        file_system.make_directory(self.path)
+        self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
+        self._awaiting_removal: list[tuple[int, Path]] = []
+        self._recovery_points = self._checkpoint(RECOVERY_POINT_CHECKPOINT)
+        self._high_watermarks = self._checkpoint(HIGH_WATERMARK_CHECKPOINT)
+        self._start_offsets = self._checkpoint(LOG_START_OFFSET_CHECKPOINT)
+        self._cleaner_offsets = self._checkpoint(CLEANER_CHECKPOINT)
+
+    def __repr__(self) -> str:
+        return f"LogDirectory({self.path}, {'online' if self.is_online else 'offline'}, {len(self.logs)} logs)"
+
+    def _checkpoint(self, name: str) -> OffsetCheckpoint:
+        return OffsetCheckpoint(self.file_system, self.path / name)
+
+    # Identity.
+
+    def read_meta_properties(self) -> MetaProperties | None:
+        """To which cluster and node the directory belongs, None if it was never formatted."""
+        return read_meta_properties(self.file_system, self.path)
+
+    def write_meta_properties(self, properties: MetaProperties) -> None:
+        """Format the directory."""
+        write_meta_properties(self.file_system, self.path, properties)
+
+    # Start and end.
+
+    def load(self, config_for: Callable[[str], LogConfig], *, recovery_threads: int, now_ms: int) -> None:
+        """Open every log of the directory, several at a time; removes the marker of the clean shutdown first."""
+        was_clean = self._take_clean_shutdown()
+        recovery_points = _read_or_empty(self._recovery_points)
+        start_offsets = _read_or_empty(self._start_offsets)
+        high_watermarks = _read_or_empty(self._high_watermarks)
+
+        def open_log(name: str, key: TopicPartition) -> None:
+            log = Log(
+                self.file_system,
+                self.path / name,
+                config_for(key[0]),
+                log_start_offset=start_offsets.get(key, 0),
+                recovery_point=recovery_points.get(key, 0),
+                was_clean=was_clean,
+                now_ms=now_ms,
+            )
+            log.update_high_watermark(high_watermarks.get(key, 0))
+            self._adopt(key, log)
+
+        with ThreadPoolExecutor(max_workers=recovery_threads, thread_name_prefix="log-recovery") as threads:
+            jobs = []
+            for name in self.file_system.list_directory(self.path):
+                key = parse_partition_directory(name)
+                if is_deleted_directory(name):
+                    self._awaiting_removal.append((now_ms, self.path / name))
+                elif key is not None and key[0] != METADATA_TOPIC and self.file_system.is_directory(self.path / name):
+                    jobs.append(threads.submit(open_log, name, key))
+            for job in jobs:
+                job.result()
+
+    def _take_clean_shutdown(self) -> bool:
+        path = self.path / CLEAN_SHUTDOWN_FILE
+        data = self.file_system.read_file(path)
+        if data is None:
+            return False
+        try:
+            self.previous_broker_epoch = int(json.loads(data)["brokerEpoch"])
+        except (ValueError, KeyError, TypeError):
+            self.previous_broker_epoch = -1
+        self.file_system.remove(path)
+        self.file_system.sync_directory(self.path)
+        return True
+
+    def _adopt(self, key: TopicPartition, log: Log) -> None:
+        self.logs[key] = log
+        topic_id = read_topic_id(self.file_system, log.directory)
+        if topic_id is not None:
+            self.topic_ids[key] = topic_id
+
+    def close(self, *, broker_epoch: int, now_ms: int, threads: int) -> None:
+        """Flush and close every log, write the checkpoints and the marker of a clean shutdown, release the lock."""
+        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="log-closing") as pool:
+            for job in [pool.submit(log.close, now_ms) for log in self.logs.values()]:
+                job.result()
+        self.write_checkpoints()
+        marker = json.dumps({"version": _CLEAN_SHUTDOWN_VERSION, "brokerEpoch": broker_epoch})
+        self.file_system.write_file(self.path / CLEAN_SHUTDOWN_FILE, marker.encode(), sync=True)
+        self.file_system.sync_directory(self.path)
+        self._lock.release()
+
+    def take_offline(self) -> list[TopicPartition]:
+        """Give up a failed directory, touching its disk no more; the partitions that are gone with it."""
+        self.is_online = False
+        lost = list(self.logs)
+        for log in self.logs.values():
+            log.abandon()
+        self.logs = {}
+        self.topic_ids = {}
+        self._lock.release()
+        return lost
+
+    # Partitions.
+
+    def create(self, key: TopicPartition, topic_id: bytes | None, config: LogConfig, now_ms: int) -> Log:
+        """A new, empty log."""
+        directory = self.path / partition_directory_name(*key)
+        log = Log(self.file_system, directory, config, now_ms=now_ms)
+        if topic_id is not None:
+            write_topic_id(self.file_system, directory, topic_id)
+            self.topic_ids[key] = topic_id
+        self.logs[key] = log
+        return log
+
+    def delete(self, key: TopicPartition, now_ms: int) -> None:
+        """Take a log out at once; its files go after file.delete.delay.ms."""
+        log = self.logs.pop(key)
+        self.topic_ids.pop(key, None)
+        marked = self.path / marked_directory_name(*key, uuid.uuid4().hex, DELETE_SUFFIX)
+        self.file_system.rename(log.directory, marked)
+        self.file_system.sync_directory(self.path)
+        log.abandon()
+        self._awaiting_removal.append((now_ms + log.config.file_delete_delay_ms, marked))
+
+    def remove_deleted(self, now_ms: int) -> int:
+        """Remove the files of deleted partitions whose delay has passed; how many partitions."""
+        due = [path for due_ms, path in self._awaiting_removal if due_ms <= now_ms]
+        self._awaiting_removal = [entry for entry in self._awaiting_removal if entry[0] > now_ms]
+        for path in due:
+            self.file_system.remove_tree(path)
+        return len(due)
+
+    # Checkpoints.
+
+    def write_checkpoints(self) -> None:
+        """Write recovery points, log start offsets and high watermarks."""
+        self.write_recovery_points()
+        self.write_log_start_offsets()
+        self.write_high_watermarks()
+
+    def write_recovery_points(self) -> None:
+        self._recovery_points.write({key: log.recovery_point for key, log in list(self.logs.items())})
+
+    def write_log_start_offsets(self) -> None:
+        """Only logs whose start lies inside their first segment need a line."""
+        self._start_offsets.write(
+            {
+                key: log.log_start_offset
+                for key, log in list(self.logs.items())
+                if log.log_start_offset > log.segments[0].base_offset
+            }
+        )
+
+    def write_high_watermarks(self) -> None:
+        self._high_watermarks.write({key: log.high_watermark for key, log in list(self.logs.items())})
+
+    def read_cleaner_offsets(self) -> dict[TopicPartition, int]:
+        """Up to where each compacted log is clean."""
+        return _read_or_empty(self._cleaner_offsets)
+
+    def write_cleaner_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self._cleaner_offsets.write({key: offset for key, offset in offsets.items() if key in self.logs})
+
+
+def _read_or_empty(checkpoint: OffsetCheckpoint) -> dict[TopicPartition, int]:
+    """A damaged checkpoint costs time at the start, never data: logs are scanned from their beginning instead."""
+    try:
+        return checkpoint.read()
+    except DamagedFile as error:
+        _log.warning("%s; it is ignored", error)
+        return {}

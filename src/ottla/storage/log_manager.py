@@ -1,0 +1,220 @@
+"""All logs of a broker, over all its log directories.
+
+A new partition goes to the online directory with the fewest. A directory whose disk fails goes offline alone: the pass
+that meets a StorageError closes that directory, reports it, and goes on with the others. The passes (retention, flush,
+checkpoints, compaction) are plain functions that may wait for disks; the broker's shell calls each in a thread, one
+call of each at a time.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from ottla.storage.compaction import Cleanable, assess, compact
+from ottla.storage.errors import StorageError
+from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.partition_directories import TopicPartition
+
+_log = logging.getLogger(__name__)
+
+
+class NoLogDirectory(Exception):
+    """Every log directory is offline."""
+
+    def __init__(self) -> None:
+        super().__init__("no log directory is online; the broker's log says which disk failed and why")
+
+
+class LogManager:
+    """The logs of one broker.
+
+    `on_directory_failure` is told of each directory that goes offline, with the partitions that it held.
+    """
+
+    def __init__(
+        self,
+        directories: Sequence[LogDirectory],
+        *,
+        on_directory_failure: Callable[[LogDirectory, list[TopicPartition]], None] = lambda *_: None,
+    ) -> None:
+        self.directories = list(directories)
+        self._on_directory_failure = on_directory_failure
+        self._logs: dict[TopicPartition, Log] = {}
+        self._directory_of: dict[TopicPartition, LogDirectory] = {}
+
+    @property
+    def online_directories(self) -> list[LogDirectory]:
+        return [directory for directory in self.directories if directory.is_online]
+
+    def load(self, config_for: Callable[[str], LogConfig], *, recovery_threads: int, now_ms: int) -> None:
+        """Open the logs of every directory; `config_for` gives a topic's settings."""
+
+        def in_directory(directory: LogDirectory) -> None:
+            directory.load(config_for, recovery_threads=recovery_threads, now_ms=now_ms)
+            for key, log in directory.logs.items():
+                self._logs[key] = log
+                self._directory_of[key] = directory
+
+        self._for_each_directory(in_directory)
+
+    # Partitions.
+
+    def get(self, topic: str, partition: int) -> Log | None:
+        """The log of a partition, None if this broker has none or its directory is offline."""
+        return self._logs.get((topic, partition))
+
+    def all(self) -> list[tuple[TopicPartition, Log]]:
+        """Every log that is online."""
+        return list(self._logs.items())
+
+    def directory_of(self, topic: str, partition: int) -> LogDirectory | None:
+        return self._directory_of.get((topic, partition))
+
+    def topic_id_of(self, topic: str, partition: int) -> bytes | None:
+        """The topic id stored with a partition."""
+        directory = self._directory_of.get((topic, partition))
+        return directory.topic_ids.get((topic, partition)) if directory else None
+
+    def get_or_create(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, now_ms: int) -> Log:
+        """The log of a partition, made in the directory with the fewest if there is none; may wait for the disk.
+
+        StorageError takes the chosen directory offline and is raised; NoLogDirectory if there is none left.
+        """
+        key = (topic, partition)
+        log = self._logs.get(key)
+        if log is not None:
+            return log
+        online = self.online_directories
+        if not online:
+            raise NoLogDirectory
+        directory = min(online, key=lambda candidate: len(candidate.logs))
+        try:
+            log = directory.create(key, topic_id, config, now_ms)
+        except StorageError as error:
+            self.fail_directory(error)
+            raise
+        self._logs[key] = log
+        self._directory_of[key] = directory
+        return log
+
+    def delete(self, topic: str, partition: int, now_ms: int) -> bool:
+        """Take a partition's log away; its name is free at once, its files go later. False if there is none."""
+        key = (topic, partition)
+        directory = self._directory_of.pop(key, None)
+        if directory is None:
+            return False
+        del self._logs[key]
+        try:
+            directory.delete(key, now_ms)
+        except StorageError as error:
+            self.fail_directory(error)
+        return True
+
+    def update_config(self, topic: str, config: LogConfig) -> None:
+        """New settings for every log of a topic."""
+        for (name, _), log in self.all():
+            if name == topic:
+                log.update_config(config)
+
+    # Failure.
+
+    def fail_directory(self, error: StorageError) -> list[TopicPartition]:
+        """Take the directory of a disk error offline; the partitions lost with it, none if it was offline already."""
+        for directory in self.directories:
+            if directory.path == error.log_dir and directory.is_online:
+                return self._fail(directory, error)
+        return []
+
+    def _fail(self, directory: LogDirectory, error: StorageError) -> list[TopicPartition]:
+        lost = directory.take_offline()
+        for key in lost:
+            self._logs.pop(key, None)
+            self._directory_of.pop(key, None)
+        _log.error("log directory %s is offline with %d partitions: %s", directory.path, len(lost), error)
+        self._on_directory_failure(directory, lost)
+        return lost
+
+    # Passes.
+
+    def retention_pass(self, now_ms: int) -> int:
+        """Drop old segments, expired producers and the files of what was deleted; how many segments went."""
+        dropped = 0
+
+        def in_directory(directory: LogDirectory) -> None:
+            nonlocal dropped
+            for log in list(directory.logs.values()):
+                dropped += log.delete_old_segments(now_ms)
+                log.remove_deleted_files(now_ms)
+                log.expire_producers(now_ms)
+            directory.remove_deleted(now_ms)
+
+        self._for_each_directory(in_directory)
+        return dropped
+
+    def flush_pass(self, now_ms: int) -> int:
+        """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced."""
+        flushed = 0
+
+        def in_directory(directory: LogDirectory) -> None:
+            nonlocal flushed
+            for log in list(directory.logs.values()):
+                if log.unflushed_messages > 0 and (
+                    log.must_flush_now
+                    or now_ms - log.last_flush_ms >= log.config.flush_ms
+                    or log.recovery_point < log.segments[-1].base_offset
+                ):
+                    log.flush(now_ms)
+                    flushed += 1
+
+        self._for_each_directory(in_directory)
+        return flushed
+
+    def checkpoint_pass(self) -> None:
+        """Write recovery points, log start offsets and high watermarks of every directory."""
+        self._for_each_directory(LogDirectory.write_checkpoints)
+
+    def high_watermark_pass(self) -> None:
+        """Write the high watermarks alone, which is done more often."""
+        self._for_each_directory(LogDirectory.write_high_watermarks)
+
+    def compaction_pass(self, now_ms: int) -> TopicPartition | None:
+        """Compact the log that needs it most; which one that was, None if none is due."""
+        best: tuple[LogDirectory, TopicPartition, Cleanable] | None = None
+        for directory in self.online_directories:
+            offsets = directory.read_cleaner_offsets()
+            for key, log in list(directory.logs.items()):
+                if not log.config.is_compacted:
+                    continue
+                cleanable = assess(log, offsets.get(key, 0), now_ms)
+                if cleanable and (best is None or _urgency(cleanable) > _urgency(best[2])):
+                    best = directory, key, cleanable
+        if best is None:
+            return None
+        directory, key, cleanable = best
+        try:
+            clean_to = compact(directory.logs[key], directory.file_system, cleanable, now_ms)
+            directory.write_cleaner_offsets({**directory.read_cleaner_offsets(), key: clean_to})
+        except StorageError as error:
+            self.fail_directory(error)
+            return None
+        return key
+
+    def close(self, *, broker_epoch: int, now_ms: int, threads_per_directory: int) -> None:
+        """Flush and close everything, so that the next start needs no recovery."""
+
+        def in_directory(directory: LogDirectory) -> None:
+            directory.close(broker_epoch=broker_epoch, now_ms=now_ms, threads=threads_per_directory)
+
+        self._for_each_directory(in_directory)
+
+    def _for_each_directory(self, action: Callable[[LogDirectory], None]) -> None:
+        for directory in self.online_directories:
+            try:
+                action(directory)
+            except StorageError as error:
+                self.fail_directory(error)
+
+
+def _urgency(cleanable: Cleanable) -> tuple[bool, float]:
+    return cleanable.is_overdue, cleanable.dirty_ratio
