@@ -72,13 +72,14 @@ class MetadataQuorum:
         static_voters: VoterSet | None,
         directory: Path,
         file_system: FileSystem,
-        open_log: Callable[[], MetadataLogStore],
+        open_log: Callable[[int], MetadataLogStore],
         jitter: Callable[[int], int],
         settings: MetadataQuorumSettings | None = None,
         wall_clock_ms: Callable[[], int] = wall_now_ms,
     ) -> None:
         """`directory` is `__cluster_metadata-0`; `bootstrap.checkpoint` lies beside it. `static_voters` are those of
-        controller.quorum.voters, None when formatting named the voters."""
+        controller.quorum.voters, None when formatting named the voters. `open_log` gets the offset from which on the
+        log is needed, and runs in a thread."""
         self._local = local
         self._static_voters = static_voters
         self._directory = directory
@@ -202,7 +203,7 @@ class MetadataQuorum:
                 f"this node ({self._local.id})"
             )
         self._kraft_version = contents.kraft_version if contents else 0
-        self._log = self._open_log()
+        self._log = self._open_log(snapshots[0].offset if snapshots else 0)
         if newest and self._log.end_offset < newest.offset:
             self._log.truncate_fully_and_start_at(newest.offset)
         self._replay = Replay(contents.image(newest) if contents and newest else ClusterImage())
