@@ -4,7 +4,6 @@
 refuse with ConfigError; names that mean nothing here become warnings, because files outlive versions.
 """
 
-import socket
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -52,7 +51,7 @@ class BrokerConfig:
             if key.default is REQUIRED and key.name not in static:
                 BROKER_CONFIGS.default(key.name)
         #: The texts that were given, by name: what DescribeConfigs calls the static broker config.
-        self.static_values: Mapping[str, str] = {name: text for name, text in static.items() if name in self._values}
+        self.static_values: Mapping[str, str] = static
         #: Lines for the operator about what was ignored or assumed.
         self.warnings: tuple[str, ...] = tuple(warnings)
         consistency.check(self)
@@ -159,6 +158,8 @@ class BrokerConfig:
 
         A port of 0 stays 0: only who has bound the socket knows the port the system chose.
         """
+        import socket  # costs more than all of the configuration, and most nodes name their host
+
         given = parse_listeners("advertised.listeners", self.get_list("advertised.listeners"), self.security_protocols)
         chosen = given or self.broker_listeners
         return tuple(

@@ -4,7 +4,6 @@ They are the ones Kafka makes at start. One is relaxed: a node that is the whole
 nor a controller listener, because nobody else would connect to it.
 """
 
-import ipaddress
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
 _MEBIBYTE: Final = 1 << 20
 _CODECS: Final = range(5)
+_IPV6: Final = re.compile(r"[0-9A-Fa-f:.%]*:[0-9A-Fa-f:.%]*")
 _HOST_NAME: Final = re.compile(r"[0-9A-Za-z._\-%]+")
 
 
@@ -190,11 +190,7 @@ def _check_network(config: "BrokerConfig") -> None:
 
 
 def _is_host(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return _HOST_NAME.fullmatch(host) is not None
-    return True
+    return _HOST_NAME.fullmatch(host) is not None or _IPV6.fullmatch(host.strip("[]")) is not None
 
 
 # A default has to lie between the bounds that single groups are held to.

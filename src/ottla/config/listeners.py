@@ -4,7 +4,6 @@ A listener has a name, and the name decides its security protocol. Names are upp
 empty host means every interface when listening and this host's own name when advertised.
 """
 
-import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LISTENER: Final = re.compile(
     r"(?P<name>[^:/]*)://(\[(?P<ipv6>[0-9a-zA-Z:.%\-]+)\]|(?P<host>[0-9a-zA-Z\-%._:]*)):(?P<port>-?[0-9]{1,6})"
 )
+_IPV4: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 _PORT_MAX: Final = 65535
 
 
@@ -90,7 +90,11 @@ def check_distinct_ports(listeners: Sequence[Listener]) -> None:
 
 
 def _both_ip_versions(one: Listener, other: Listener) -> bool:
-    try:
-        return {ipaddress.ip_address(one.host).version, ipaddress.ip_address(other.host).version} == {4, 6}
-    except ValueError:
-        return False
+    return {_ip_version(one.host), _ip_version(other.host)} == {4, 6}
+
+
+def _ip_version(host: str) -> int | None:
+    """4 or 6 for an address, None for a name. Only an IPv6 address can hold a colon here."""
+    if ":" in host:
+        return 6
+    return 4 if _IPV4.fullmatch(host) else None
