@@ -1,0 +1,297 @@
+"""Changes to dynamic configs: what AlterConfigs and IncrementalAlterConfigs may do, resource kind by resource kind.
+
+Everything here is pure. `apply_operations` computes the configs a resource would have, a `validate_*` function judges
+them as a whole, and the controller turns the difference into records. Refusals are ApiErrors with the code that Kafka
+gives each of them: topics and groups answer INVALID_CONFIG, brokers INVALID_REQUEST.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from ottla.config.broker_config import BrokerConfig
+from ottla.config.broker_configs import (
+    BROKER_CONFIGS,
+    CLUSTER_LEVEL_LISTENER_CONFIGS,
+    DYNAMIC_ONLY_BROKER_CONFIGS,
+    LISTENER_PREFIX,
+    base_name,
+    broker_key,
+)
+from ottla.config.client_metrics_configs import (
+    CLIENT_METRICS_CONFIGS,
+    INTERVAL_MS_MAX,
+    INTERVAL_MS_MIN,
+    MATCH_PARAMETERS,
+)
+from ottla.config.definition import ConfigDef, UpdateMode
+from ottla.config.description import BrokerLayers
+from ottla.config.group_configs import GROUP_CONFIGS, GROUP_SYNONYMS
+from ottla.config.topic_configs import TOPIC_CONFIGS
+from ottla.config.values import ConfigError, ConfigType, parse_value
+from ottla.protocol.errors import ApiError, ErrorCode
+
+# The longest value that a ConfigRecord can be relied on to carry to every version.
+VALUE_SIZE_MAX_BYTES: Final = 32767
+
+
+class OperationKind(IntEnum):
+    """What IncrementalAlterConfigs does to one key."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    name: str
+    kind: OperationKind
+    value: str | None
+
+
+def apply_operations(
+    current: Mapping[str, str], operations: Iterable[Operation], definitions: Iterable[ConfigDef]
+) -> dict[str, str]:
+    """The configs of a resource after `operations`; what they amount to still has to be validated."""
+    keys = tuple(definitions)
+    result = dict(current)
+    for operation in operations:
+        if operation.kind is OperationKind.DELETE:
+            result.pop(operation.name, None)
+            continue
+        assert operation.value is not None, "null values are refused when the request is read"
+        if operation.kind is OperationKind.SET:
+            result[operation.name] = operation.value
+        else:
+            result[operation.name] = _altered_list(operation, result.get(operation.name), keys)
+    return result
+
+
+def _altered_list(operation: Operation, current: str | None, definitions: tuple[ConfigDef, ...]) -> str:
+    key = next((found for keys in definitions if (found := keys.get(operation.name))), None)
+    if key is None or key.type is not ConfigType.LIST:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG,
+            f"Can't {operation.kind.name} to key {operation.name} because its type is not LIST.",
+        )
+    # An unset list is altered from its default, so that APPEND adds to what was in force.
+    elements = list(_elements(key.default_text or "" if current is None else current))
+    given = _elements(operation.value or "")
+    if operation.kind is OperationKind.APPEND:
+        elements.extend(element for element in dict.fromkeys(given) if element not in elements)
+    else:
+        elements = [element for element in elements if element not in given]
+    return ",".join(elements)
+
+
+def _elements(text: str) -> tuple[str, ...]:
+    value = parse_value("", text, ConfigType.LIST)
+    assert isinstance(value, tuple)
+    return value
+
+
+def check_value_sizes(configs: Mapping[str, str]) -> None:
+    for name, value in configs.items():
+        if len(value.encode("utf-8", "surrogatepass")) > VALUE_SIZE_MAX_BYTES:
+            raise ApiError(
+                ErrorCode.INVALID_CONFIG,
+                f"The value of {name} exceeds the maximum size of {VALUE_SIZE_MAX_BYTES} bytes: make it shorter.",
+            )
+
+
+def validate_topic_configs(configs: Mapping[str, str]) -> None:
+    """Whether a topic may have these configs of its own, at creation or after a change."""
+    for name in configs:
+        if name not in TOPIC_CONFIGS:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+    check_value_sizes(configs)
+    values = {key.name: key.default for key in TOPIC_CONFIGS}
+    try:
+        for name, text in configs.items():
+            values[name] = TOPIC_CONFIGS[name].parse(text)
+    except ConfigError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from error
+    minimum, maximum = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
+    assert isinstance(minimum, int)
+    assert isinstance(maximum, int)
+    if minimum > maximum:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG,
+            f"conflict topic config setting min.compaction.lag.ms ({minimum}) > max.compaction.lag.ms ({maximum})",
+        )
+    if values["remote.storage.enable"] is True:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG,
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage.",
+        )
+
+
+def validate_broker_configs(configs: Mapping[str, str], layers: BrokerLayers, *, is_cluster_default: bool) -> None:
+    """Whether a broker, or the default of all brokers, may have these dynamic configs.
+
+    `layers` are the ones in force; the layer that changes is replaced by `configs` here.
+    """
+    check_value_sizes(configs)
+    _refuse("Cannot update these configs dynamically", (name for name in configs if _is_static(name)))
+    _refuse(
+        "These security configs can be dynamically updated only per-listener using the listener prefix",
+        (name for name in configs if name in _SECURITY_STORES),
+    )
+    for name, text in configs.items():
+        key = broker_key(name)
+        if key is not None:
+            try:
+                key.parse(text)
+            except ConfigError as error:
+                raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from error
+    if is_cluster_default:
+        _refuse(
+            "Cannot update these configs at default cluster level, broker id must be specified",
+            (name for name in configs if _is_per_broker(name)),
+        )
+        proposed = BrokerLayers(layers.static, configs, layers.per_broker)
+    else:
+        proposed = BrokerLayers(layers.static, layers.cluster_default, configs)
+    _check_sum(proposed, layers.effective)
+
+
+# Key and trust stores differ from listener to listener: changing them for all at once would be a trap.
+_SECURITY_STORES: Final = frozenset(
+    key.name
+    for key in BROKER_CONFIGS
+    if key.name.startswith(("ssl.keystore.", "ssl.truststore.")) or key.name == "ssl.key.password"
+)
+# A sudden jump in threads is far more often a slip than a wish.
+_THREAD_COUNTS: Final = (
+    "num.network.threads",
+    "num.io.threads",
+    "num.replica.fetchers",
+    "num.recovery.threads.per.data.dir",
+    "background.threads",
+    "log.cleaner.threads",
+)
+
+
+def _refuse(reason: str, names: Iterable[str]) -> None:
+    refused = list(names)
+    if refused:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{reason}: [{', '.join(refused)}]")
+
+
+def _is_static(name: str) -> bool:
+    key = BROKER_CONFIGS.get(name)
+    return key is not None and key.update_mode is UpdateMode.READ_ONLY
+
+
+def _is_per_broker(name: str) -> bool:
+    key = BROKER_CONFIGS.get(name)
+    if key is not None:
+        return key.update_mode is UpdateMode.PER_BROKER
+    return bool(LISTENER_PREFIX.fullmatch(name)) and base_name(name) not in CLUSTER_LEVEL_LISTENER_CONFIGS
+
+
+def _check_sum(proposed: BrokerLayers, current: BrokerConfig) -> None:
+    overrides = {
+        name: text
+        for layer in (proposed.cluster_default, proposed.per_broker)
+        for name, text in layer.items()
+        if name in BROKER_CONFIGS
+    }
+    try:
+        changed = BrokerConfig({**proposed.static.static_values, **overrides})
+    except ConfigError as error:
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from error
+    if changed.listeners != current.listeners:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            "listeners cannot be changed while the node runs yet: change them in its properties file and restart it.",
+        )
+    for name in _THREAD_COUNTS:
+        wanted, running = changed.get_int(name), current.get_int(name)
+        problem = f"Dynamic thread count update validation failed for {name}={wanted}, value should"
+        if wanted < running // 2:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"{problem} be at least half the current value {running}")
+        if wanted > running * 2:
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, f"{problem} not be greater than double the current value {running}"
+            )
+
+
+def broker_definitions() -> tuple[ConfigDef, ConfigDef]:
+    """What `apply_operations` needs to know about a broker's keys."""
+    return BROKER_CONFIGS, DYNAMIC_ONLY_BROKER_CONFIGS
+
+
+def validate_group_configs(configs: Mapping[str, str], broker: BrokerConfig) -> None:
+    """Whether a group may have these configs, within the bounds that the broker sets for all groups."""
+    for name in configs:
+        if name not in GROUP_CONFIGS:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown group config name: {name}")
+    check_value_sizes(configs)
+    values: dict[str, object] = {name: broker.get(GROUP_SYNONYMS[name]) for name in GROUP_SYNONYMS}
+    try:
+        for name, text in configs.items():
+            values[name] = GROUP_CONFIGS[name].parse(text)
+    except ConfigError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from error
+    for name in configs:
+        _check_group_bounds(name, values[name], broker)
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = values[f"{kind}.session.timeout.ms"], values[f"{kind}.heartbeat.interval.ms"]
+        assert isinstance(session, int)
+        assert isinstance(heartbeat, int)
+        if session <= heartbeat:
+            raise ApiError(
+                ErrorCode.INVALID_CONFIG,
+                f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms",
+            )
+
+
+def _check_group_bounds(name: str, value: object, broker: BrokerConfig) -> None:
+    kind, _, rest = name.partition(".")
+    low = f"group.{kind}.min.{rest}"
+    high = "group.streams.max.standby.replicas" if rest == "num.standby.replicas" else f"group.{kind}.max.{rest}"
+    if not isinstance(value, int):
+        return
+    if low in BROKER_CONFIGS and value < broker.get_int(low):
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"{name} must be greater than or equal to {low}")
+    if high in BROKER_CONFIGS and value > broker.get_int(high):
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"{name} must be less than or equal to {high}")
+
+
+def validate_client_metrics_configs(configs: Mapping[str, str]) -> None:
+    """Whether a client metrics subscription may have these configs."""
+    for name in configs:
+        if name not in CLIENT_METRICS_CONFIGS:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
+    check_value_sizes(configs)
+    try:
+        values = {name: CLIENT_METRICS_CONFIGS[name].parse(text) for name, text in configs.items()}
+    except ConfigError as error:
+        raise ApiError(ErrorCode.INVALID_CONFIG, str(error)) from error
+    interval = values.get("interval.ms")
+    if isinstance(interval, int) and not INTERVAL_MS_MIN <= interval <= INTERVAL_MS_MAX:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"Invalid value {interval} for interval.ms, interval must be between {INTERVAL_MS_MIN} and "
+            f"{INTERVAL_MS_MAX} (1 hour)",
+        )
+    patterns = values.get("match") or ()
+    assert isinstance(patterns, tuple)
+    for pattern in patterns:
+        parameter, separator, expression = (part.strip() for part in pattern.partition("="))
+        if not separator or parameter not in MATCH_PARAMETERS or not _is_expression(expression):
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Illegal client matching pattern: {pattern}")
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
