@@ -5,16 +5,13 @@ of Python's loggers below `ottla`, and `root`. TRACE and FATAL, which Python lac
 """
 
 import logging
-from collections.abc import Iterable
 from typing import Final
 
-from ottla.config.alteration import Operation, OperationKind
 from ottla.protocol.errors import ApiError, ErrorCode
 
 ROOT: Final = "root"
-TRACE: Final = 5
 LEVELS: Final = {
-    "TRACE": TRACE,
+    "TRACE": 5,
     "DEBUG": logging.DEBUG,
     "INFO": logging.INFO,
     "WARN": logging.WARNING,
@@ -39,43 +36,25 @@ def _is_ours(name: str) -> bool:
 
 def _level_name(logger: logging.Logger) -> str:
     level = logger.getEffectiveLevel()
-    return next(
-        (name for name, threshold in reversed(LEVELS.items()) if level >= threshold),
-        "TRACE",
-    )
+    return next((name for name, threshold in reversed(LEVELS.items()) if level >= threshold), "TRACE")
 
 
-def check_logger_operations(operations: Iterable[Operation]) -> None:
-    """Whether all of `operations` can be done; none is done."""
-    for operation in operations:
-        if operation.kind not in (OperationKind.SET, OperationKind.DELETE):
-            raise ApiError(
-                ErrorCode.INVALID_REQUEST,
-                f"{operation.kind.name} operation is not allowed for the BROKER_LOGGER resource",
-            )
-        if operation.name != ROOT and not _exists(operation.name):
-            raise ApiError(ErrorCode.INVALID_CONFIG, f"Logger {operation.name} does not exist!")
-        if operation.kind is OperationKind.DELETE:
-            if operation.name == ROOT:
-                raise ApiError(ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
-        elif operation.value not in LEVELS:
-            raise ApiError(
-                ErrorCode.INVALID_CONFIG,
-                f"Cannot set the log level of {operation.name} to {operation.value} as it is not a supported log "
-                f"level. Valid log levels are {', '.join(LEVELS)}",
-            )
+def check_logger_level(name: str, level: str | None) -> None:
+    """Whether a logger may get a level; None takes its own away, so that its parent's counts."""
+    if name != ROOT and not (_is_ours(name) and name in logging.Logger.manager.loggerDict):
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+    if level is None:
+        if name == ROOT:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
+    elif level not in LEVELS:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG,
+            f"Cannot set the log level of {name} to {level} as it is not a supported log level. "
+            f"Valid log levels are {', '.join(LEVELS)}",
+        )
 
 
-def _exists(name: str) -> bool:
-    return _is_ours(name) and name in logging.Logger.manager.loggerDict
-
-
-def apply_logger_operations(operations: Iterable[Operation]) -> None:
-    """Do what `check_logger_operations` has passed."""
-    for operation in operations:
-        logger = logging.getLogger(None if operation.name == ROOT else operation.name)
-        if operation.kind is OperationKind.DELETE:
-            logger.setLevel(logging.NOTSET)
-        else:
-            assert operation.value is not None
-            logger.setLevel(LEVELS[operation.value])
+def set_logger_level(name: str, level: str | None) -> None:
+    """Do what `check_logger_level` has passed."""
+    logger = logging.getLogger(None if name == ROOT else name)
+    logger.setLevel(logging.NOTSET if level is None else LEVELS[level])

@@ -1,21 +1,18 @@
-"""Changes to dynamic configs: what AlterConfigs and IncrementalAlterConfigs may do, resource kind by resource kind.
+"""Which dynamic configs a resource may have, kind by kind.
 
-Everything here is pure. `apply_operations` computes the configs a resource would have, a `validate_*` function judges
-them as a whole, and the controller turns the difference into records. Refusals are ApiErrors with the code that Kafka
-gives each of them: topics and groups answer INVALID_CONFIG, brokers INVALID_REQUEST.
+The controller computes what a resource would have after a change; here that is judged as a whole, before anything is
+written. Refusals are ApiErrors with the code that Kafka gives each of them: topics and groups answer INVALID_CONFIG,
+brokers INVALID_REQUEST.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.broker_configs import (
     BROKER_CONFIGS,
     CLUSTER_LEVEL_LISTENER_CONFIGS,
-    DYNAMIC_ONLY_BROKER_CONFIGS,
     LISTENER_PREFIX,
     base_name,
     broker_key,
@@ -26,72 +23,15 @@ from ottla.config.client_metrics_configs import (
     INTERVAL_MS_MIN,
     MATCH_PARAMETERS,
 )
-from ottla.config.definition import ConfigDef, UpdateMode
+from ottla.config.definition import UpdateMode
 from ottla.config.description import BrokerLayers
 from ottla.config.group_configs import GROUP_CONFIGS, GROUP_SYNONYMS
 from ottla.config.topic_configs import TOPIC_CONFIGS
-from ottla.config.values import ConfigError, ConfigType, parse_value
+from ottla.config.values import ConfigError
 from ottla.protocol.errors import ApiError, ErrorCode
 
 # The longest value that a ConfigRecord can be relied on to carry to every version.
 VALUE_SIZE_MAX_BYTES: Final = 32767
-
-
-class OperationKind(IntEnum):
-    """What IncrementalAlterConfigs does to one key."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    name: str
-    kind: OperationKind
-    value: str | None
-
-
-def apply_operations(
-    current: Mapping[str, str], operations: Iterable[Operation], definitions: Iterable[ConfigDef]
-) -> dict[str, str]:
-    """The configs of a resource after `operations`; what they amount to still has to be validated."""
-    keys = tuple(definitions)
-    result = dict(current)
-    for operation in operations:
-        if operation.kind is OperationKind.DELETE:
-            result.pop(operation.name, None)
-            continue
-        assert operation.value is not None, "null values are refused when the request is read"
-        if operation.kind is OperationKind.SET:
-            result[operation.name] = operation.value
-        else:
-            result[operation.name] = _altered_list(operation, result.get(operation.name), keys)
-    return result
-
-
-def _altered_list(operation: Operation, current: str | None, definitions: tuple[ConfigDef, ...]) -> str:
-    key = next((found for keys in definitions if (found := keys.get(operation.name))), None)
-    if key is None or key.type is not ConfigType.LIST:
-        raise ApiError(
-            ErrorCode.INVALID_CONFIG,
-            f"Can't {operation.kind.name} to key {operation.name} because its type is not LIST.",
-        )
-    # An unset list is altered from its default, so that APPEND adds to what was in force.
-    elements = list(_elements(key.default_text or "" if current is None else current))
-    given = _elements(operation.value or "")
-    if operation.kind is OperationKind.APPEND:
-        elements.extend(element for element in dict.fromkeys(given) if element not in elements)
-    else:
-        elements = [element for element in elements if element not in given]
-    return ",".join(elements)
-
-
-def _elements(text: str) -> tuple[str, ...]:
-    value = parse_value("", text, ConfigType.LIST)
-    assert isinstance(value, tuple)
-    return value
 
 
 def check_value_sizes(configs: Mapping[str, str]) -> None:
@@ -220,11 +160,6 @@ def _check_sum(proposed: BrokerLayers, current: BrokerConfig) -> None:
             raise ApiError(
                 ErrorCode.INVALID_REQUEST, f"{problem} not be greater than double the current value {running}"
             )
-
-
-def broker_definitions() -> tuple[ConfigDef, ConfigDef]:
-    """What `apply_operations` needs to know about a broker's keys."""
-    return BROKER_CONFIGS, DYNAMIC_ONLY_BROKER_CONFIGS
 
 
 def validate_group_configs(configs: Mapping[str, str], broker: BrokerConfig) -> None:
