@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,7 +57,7 @@ from ottla.storage.errors import StorageError
 from ottla.storage.file_system import FileSystem
 
 T = TypeVar("T")
-Subscriber = Callable[[ImageDelta, ClusterImage], None]
+Subscriber = Callable[[ImageDelta, ClusterImage], Awaitable[None]]
 
 logger = logging.getLogger("ottla.broker.quorum")
 
@@ -123,7 +123,7 @@ class MetadataQuorum:
         return finalized_levels(self.image, self._kraft_version), self.image.end_offset - 1
 
     def subscribe(self, callback: Subscriber) -> None:
-        """`callback(delta, image)` after each change, in order, on the event loop, before submissions are answered.
+        """`callback(delta, image)` after each change, in order, awaited before submissions are answered.
         A subscriber learns nothing of the past: read `image` first."""
         self._subscribers.append(callback)
 
@@ -291,7 +291,7 @@ class MetadataQuorum:
             self._snapshotter.applied(batches, self.image)
             if not delta.is_empty:
                 for subscriber in self._subscribers:
-                    subscriber(delta, self.image)
+                    await subscriber(delta, self.image)
             if self._controller is not None:
                 self._controller.reached(self.image.end_offset)
 
