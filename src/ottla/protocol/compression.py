@@ -128,7 +128,7 @@ def _decompress_gzip(data: Buffer, max_output_bytes: int) -> bytes:
 def _decompress_snappy(data: Buffer, max_output_bytes: int) -> bytes:
     view = memoryview(data)
     if bytes(view[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
-        return _decompress_snappy_block(view, max_output_bytes)
+        return _decompress_snappy_block(view, max_output_bytes, 0)
     parts: list[bytes] = []
     total = 0
     position = 0
@@ -143,15 +143,15 @@ def _decompress_snappy(data: Buffer, max_output_bytes: int) -> bytes:
             raise CompressionError(
                 f"damaged snappy data: a block of {size} bytes where {len(view) - position} bytes are left"
             )
-        part = _decompress_snappy_block(view[position : position + size], max_output_bytes - total)
+        part = _decompress_snappy_block(view[position : position + size], max_output_bytes, total)
         position += size
         total += len(part)
         parts.append(part)
     return b"".join(parts)
 
 
-def _decompress_snappy_block(block: memoryview, max_output_bytes: int) -> bytes:
-    if cramjam.snappy.decompress_raw_len(block) > max_output_bytes:
+def _decompress_snappy_block(block: memoryview, max_output_bytes: int, bytes_before: int) -> bytes:
+    if bytes_before + cramjam.snappy.decompress_raw_len(block) > max_output_bytes:
         raise OutputTooLarge(Codec.SNAPPY, max_output_bytes)
     return bytes(cramjam.snappy.decompress_raw(block))
 
@@ -176,6 +176,9 @@ def _decompress_zstd(data: Buffer, max_output_bytes: int) -> bytes:
             if total > max_output_bytes:
                 raise OutputTooLarge(Codec.ZSTD, max_output_bytes)
             parts.append(part)
+    # A frame cut short ends like a whole one here, unless it says how long it is; the records inside are counted anyway.
+    if total < zstandard.frame_content_size(data):
+        raise CompressionError("damaged zstd data: the frame has no end")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

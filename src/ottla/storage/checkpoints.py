@@ -35,6 +35,9 @@ def encode_checkpoint(lines: Iterable[str]) -> bytes:
 
 def decode_checkpoint(path: Path, data: bytes) -> list[list[str]]:
     """The fields of each entry; DamagedFile if the file does not hold together."""
+    if not data:
+        # A checkpoint that never had an entry is an empty file in Kafka.
+        return []
     try:
         lines = data.decode().splitlines()
         version, count = int(lines[0]), int(lines[1])

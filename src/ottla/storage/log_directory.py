@@ -136,7 +136,7 @@ class LogDirectory:
             for job in [pool.submit(log.close, now_ms) for log in self.logs.values()]:
                 job.result()
         self.write_checkpoints()
-        marker = json.dumps({"version": _CLEAN_SHUTDOWN_VERSION, "brokerEpoch": broker_epoch})
+        marker = json.dumps({"version": _CLEAN_SHUTDOWN_VERSION, "brokerEpoch": broker_epoch}, separators=(",", ":"))
         self.file_system.write_file(self.path / CLEAN_SHUTDOWN_FILE, marker.encode(), sync=True)
         self.file_system.sync_directory(self.path)
         self._lock.release()
