@@ -1,7 +1,8 @@
 """Where each leader epoch begins in the log.
 
-Invariant: epochs and start offsets both grow strictly from entry to entry. This little list answers the question on
-which log reconciliation stands (KIP-101, KIP-279): how far does the log agree with a replica that last saw epoch E?
+Invariant: epochs grow from entry to entry, start offsets never fall. Two are equal only where a snapshot took all
+records of the earlier epoch. This little list answers the question on which log reconciliation stands (KIP-101,
+KIP-279): how far does the log agree with a replica that last saw epoch E?
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class EpochHistory:
         """Note that a record of `epoch` was written at `start_offset`; a no-op while the epoch goes on."""
         if self._epochs and epoch == self._epochs[-1]:
             return
-        if self._epochs and (epoch < self._epochs[-1] or start_offset <= self._starts[-1]):
+        if self._epochs and (epoch < self._epochs[-1] or start_offset < self._starts[-1]):
             raise ValueError(f"epoch {epoch} at offset {start_offset} does not follow {self.entries[-1]}")
         self._epochs.append(epoch)
         self._starts.append(start_offset)

@@ -126,7 +126,8 @@ class RaftNode:
                 return role.election_deadline_ms
             return min(role.election_deadline_ms, quorum.requests.next_deadline_ms(peers, now_ms))
         if isinstance(role, Unattached) and not quorum.is_voter:
-            return now_ms + quorum.settings.retry_backoff_ms
+            waits_until = quorum.requests.any_in_flight_until(now_ms)
+            return quorum.requests.next_deadline_ms(quorum.voters.ids, now_ms) if waits_until is None else waits_until
         return role.election_deadline_ms
 
     # --- events ---------------------------------------------------------------------------------------------------
@@ -256,7 +257,8 @@ class RaftNode:
     def _look_for_leader(self, now_ms: int) -> None:
         """An observer asks the voters one by one; the one that does not lead names the leader it knows."""
         quorum = self._quorum
-        peers = [key.id for key in quorum.voters.others(quorum.local)]
-        peer_id = peers[quorum.jitter(len(peers))]
-        if quorum.requests.can_send(peer_id, now_ms):
-            quorum.send(peer_id, replication.discovery_fetch(quorum), now_ms)
+        if quorum.requests.any_in_flight_until(now_ms) is not None:
+            return
+        peers = [voter_id for voter_id in quorum.voters.ids if quorum.requests.can_send(voter_id, now_ms)]
+        if peers:
+            quorum.send(peers[quorum.jitter(len(peers))], replication.discovery_fetch(quorum), now_ms)

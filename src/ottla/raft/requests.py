@@ -56,6 +56,10 @@ class RequestTracker:
         self._in_flight.clear()
         self._backoff_until.clear()
 
+    def any_in_flight_until(self, now_ms: int) -> int | None:
+        """When the last request that still waits for its answer is given up; None if none waits."""
+        return max((r.deadline_ms for r in self._in_flight.values() if r.deadline_ms > now_ms), default=None)
+
     def next_deadline_ms(self, peer_ids: tuple[int, ...], now_ms: int) -> int:
         """The earliest moment at which one of the peers can be asked (again)."""
         return min((self._ready_at(peer_id, now_ms) for peer_id in peer_ids), default=now_ms)
