@@ -211,20 +211,24 @@ class BrokerConfig:
         raise AssertionError("log.retention.hours has a default")
 
 
+def plaintext_listener(listen: str) -> str:
+    """The `listeners` entry for a HOST:PORT of the command line."""
+    host, separator, port = listen.rpartition(":")
+    if not separator or not port.isdecimal():
+        raise ConfigError(f"Invalid listen address {listen}: write HOST:PORT, as in 127.0.0.1:9092.")
+    # Nobody can connect to a wildcard: without a host, clients are told this host's name.
+    return f"PLAINTEXT://{'' if host in ('0.0.0.0', '*') else host}:{port}"
+
+
 def single_node_defaults(data_dir: Path, listen: str) -> dict[str, str]:
     """Properties of a node that is a cluster by itself, for a start without any file.
 
     They are Kafka's defaults but for the internal topics, which cannot have more replicas than there are nodes.
     """
-    host, separator, port = listen.rpartition(":")
-    if not separator or not port.isdecimal():
-        raise ConfigError(f"Invalid listen address {listen}: write HOST:PORT, as in 127.0.0.1:9092.")
-    # Nobody can connect to a wildcard: without a host, clients are told this host's name.
-    listener = f"PLAINTEXT://{'' if host in ('0.0.0.0', '*') else host}:{port}"
     return {
         "process.roles": f"{BROKER_ROLE},{CONTROLLER_ROLE}",
         "node.id": "1",
-        "listeners": listener,
+        "listeners": plaintext_listener(listen),
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(data_dir),
         "offsets.topic.replication.factor": "1",
