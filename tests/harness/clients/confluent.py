@@ -175,6 +175,14 @@ class ConfluentKafka(Client):
             consumer.close()
         return found.offset if found.offset >= 0 else None
 
+    def end_offset(self, topic: str, partition: int) -> int:
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "unused"})
+        try:
+            _low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=TIMEOUT_S)
+        finally:
+            consumer.close()
+        return int(high)
+
     def committed(self, group: str, topic: str, partition: int) -> int | None:
         request = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, partition)])
         answer = self._admin.list_consumer_group_offsets([request])[group].result(TIMEOUT_S)

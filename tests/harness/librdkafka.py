@@ -1,0 +1,56 @@
+"""librdkafka's own tests, as built by tools/downloads.py, run one by one against a server."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.downloads import downloaded
+
+# The suite counts a test whose parts were all left out as passed, after no time at all.
+LEFT_OUT_S = 0.003
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    state: str
+    seconds: float
+    output: str
+
+    @property
+    def passed(self) -> bool:
+        return self.state == "PASSED" and self.seconds > LEFT_OUT_S
+
+
+def run_test(name: str, bootstrap: str, home: Path, *options: str, scenario: str = "default") -> Outcome:
+    """Runs one test of the suite in full mode, without its simulated network faults."""
+    tests = downloaded("librdkafka") / "librdkafka" / "tests"
+    settings = home / "test.conf"
+    settings.write_text(f"bootstrap.servers={bootstrap}\ntest.topic.random=true\n")
+    report = home / f"{name}.json"
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": f"{tests.parent / 'src'}:{tests.parent / 'src-cpp'}",
+        "RDKAFKA_TEST_CONF": str(settings),
+        "TEST_REPORT": str(report),
+        "TEST_KAFKA_VERSION": "4.3.0",
+        "TESTS": name,
+    }
+    # The suite has time limits of its own; the tests find their plug-in relative to where they run.
+    done = subprocess.run(
+        [str(tests / "test-runner"), "-p1", "-E", "-s", scenario, *options],
+        cwd=tests,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if not report.exists():
+        return Outcome(f"ended with {done.returncode}", 0.0, done.stdout)
+    results = json.loads(report.read_text())["tests"]
+    [result] = [value for key, value in results.items() if key == name]
+    return Outcome(result["state"], float(result["duration"]), done.stdout)
