@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ottla.broker.request_context import CloseConnection
 from ottla.protocol.codec import MalformedMessage
@@ -57,8 +57,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- events of the transport ----------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's has the methods but not the base class
         peer = transport.get_extra_info("peername")
         self.client_host = peer[0] if peer else ""
         self.is_open = True

@@ -62,10 +62,15 @@ class Api:
 
 
 class Dispatcher:
-    """Turns frames into answers for all connections of a node."""
+    """Turns frames into answers for all connections of a node.
 
-    def __init__(self, services: Services, modules: list[HandlerModule]) -> None:
-        self._services = services
+    `services` is set before the first connection is taken, and not earlier: what a handler reaches is assembled from
+    parts that need the bound sockets.
+    """
+
+    services: Services
+
+    def __init__(self, modules: list[HandlerModule]) -> None:
         self.apis: dict[int, Api] = {module.API_KEY: _api(module) for module in modules}
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejected_count: Counter[str] = Counter()
@@ -87,7 +92,7 @@ class Dispatcher:
             connection.client_host,
             connection.listener,
             "User:ANONYMOUS",
-            self._services,
+            self.services,
         )
         if header.api_version not in api.versions:
             return self._unsupported_version(api, header, context)
@@ -117,7 +122,7 @@ class Dispatcher:
             return None if response is None else self._encoded(api, header, response)
 
         assert inspect.isawaitable(result)
-        return self._services.tasks.start(finish())
+        return self.services.tasks.start(finish())
 
     def _failed(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
         if not isinstance(error, ApiError):

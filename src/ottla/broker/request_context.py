@@ -13,9 +13,12 @@ class CloseConnection(Exception):
     """Raised by a handler whose only possible answer is to close the connection."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestContext:
-    """Who asks, through which door, in which version, and the broker that answers."""
+    """Who asks, through which door, in which version, and the broker that answers.
+
+    Not frozen only because every request makes one, and a frozen dataclass takes twice as long to make.
+    """
 
     api_key: int
     api_version: int

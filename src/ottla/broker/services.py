@@ -21,6 +21,7 @@ from ottla.replication.fetch_session import FetchSessionCache
 class Services:
     """The parts of a broker that answer requests."""
 
+    cluster_id: str
     config: BrokerConfig
     dynamic_configs: DynamicConfigs
     quorum: MetadataQuorum

@@ -6,7 +6,7 @@ ApiVersions always has the old response header, since a client cannot know yet w
 """
 
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import UNKNOWN_TAGS_MAX, MalformedMessage
@@ -17,8 +17,7 @@ _RESPONSE_V0 = struct.Struct(">i")
 _RESPONSE_V1 = struct.Struct(">ix")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHeader:
+class RequestHeader(NamedTuple):
     """What stands before each request."""
 
     api_key: int

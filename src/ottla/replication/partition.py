@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
-from ottla.storage.log import AppendInfo, AppendOrigin, Log
+from ottla.storage.log import AppendInfo, Log
+from ottla.storage.producer_state import AppendOrigin
 
 NO_EPOCH = -1
 ACKS_ALL = -1
@@ -95,17 +97,26 @@ class Partition:
 
     # -- the leader's side --------------------------------------------------------------------------------------------
 
-    def append(
-        self, records: Records, acks: int, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT
-    ) -> AppendInfo:
-        """Writes a batch; under acks=all the caller then waits until `is_committed`."""
+    def append(self, records: Records, header: BatchHeader, acks: int, now_ms: int) -> AppendInfo:
+        """Writes a client's batch, whose header was checked; under acks=all the caller waits until `is_committed`."""
         if not self.is_leader:
             raise self.not_leader()
         if acks == ACKS_ALL:
             self._require_in_sync()
-        info = self.log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        info = self.log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header)
         if not info.is_duplicate:
             self._advance_high_watermark(len(records))
+        return info
+
+    def append_own(self, batches: Records, now_ms: int) -> AppendInfo:
+        """Writes batches that this broker made itself, as a coordinator does; with acks=all in mind."""
+        if not self.is_leader:
+            raise self.not_leader()
+        self._require_in_sync()
+        info = self.log.append_as_leader(
+            batches, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR
+        )
+        self._advance_high_watermark(len(batches))
         return info
 
     def is_committed(self, last_offset: int) -> bool:

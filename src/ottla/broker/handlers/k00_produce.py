@@ -18,7 +18,7 @@ from ottla.broker.clock import now_ms
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.request_context import CloseConnection, RequestContext
-from ottla.metadata.internal_topics import is_internal
+from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -122,7 +122,7 @@ class _Production:
         if needs_rewrite(header, config):
             self.waiting.append(self._rewrite_and_append(partition, records, header, row))
             return
-        info = partition.append(records, self.acks, now)
+        info = partition.append(records, header, self.acks, now)
         _accept(row, info)
         if self.acks == ACKS_ALL and not partition.is_committed(info.last_offset):
             self.waiting.append(self._wait(partition, info.last_offset, row))
@@ -140,8 +140,10 @@ class _Production:
         workers = self.context.broker.workers
         now = now_ms()
         try:
-            batch, _ = await loop.run_in_executor(workers, rewrite_batch, records, header, partition.log.config, now)
-            info = partition.append(batch, self.acks, now)
+            batch, header = await loop.run_in_executor(
+                workers, rewrite_batch, records, header, partition.log.config, now
+            )
+            info = partition.append(batch, header, self.acks, now)
             _accept(row, info)
             if self.acks == ACKS_ALL:
                 await self._wait(partition, info.last_offset, row)

@@ -219,15 +219,11 @@ class _Fetching:
         if wanted.last_fetched_epoch >= 0 and self._diverges(partition, wanted, row):
             return
         limit = log.last_stable_offset if self.is_committed_only else log.high_watermark
-        is_first = self.bytes_read == 0
-        if bytes_left <= 0 and not is_first:
-            log.check_offset(wanted.fetch_offset)
-            return
         read = log.read(
             wanted.fetch_offset,
             min(wanted.partition_max_bytes, bytes_left),
             max_offset_exclusive=limit,
-            min_one_batch=is_first,
+            min_one_batch=self.bytes_read == 0,
             allow_blocking=allow_blocking,
         )
         if read.is_cold:

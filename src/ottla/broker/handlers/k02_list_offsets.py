@@ -92,7 +92,7 @@ def _place(partition: Partition, request: ListOffsetsRequest, timestamp: int) ->
         is_committed_only = request.isolation_level == _READ_COMMITTED
         return -1, log.last_stable_offset if is_committed_only else log.high_watermark, partition.leader_epoch
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return -1, log.log_start_offset, log.epoch_at(log.log_start_offset)
+        return -1, log.log_start_offset, log.leader_epochs.epoch_of(log.log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOWHERE
     return None
@@ -105,17 +105,18 @@ async def _searched(
     response: ListOffsetsResponse,
 ) -> ListOffsetsResponse:
     loop = asyncio.get_running_loop()
+    workers = context.broker.workers
     for partition, timestamp, row in searches:
         log = partition.log
+        limit = log.last_stable_offset if request.isolation_level == _READ_COMMITTED else log.high_watermark
         try:
             if timestamp == MAX_TIMESTAMP:
-                found = await loop.run_in_executor(context.broker.workers, log.largest_timestamp)
+                found = await loop.run_in_executor(workers, log.offset_of_max_timestamp, limit)
             else:
-                found = await loop.run_in_executor(context.broker.workers, log.offset_for_timestamp, timestamp)
+                found = await loop.run_in_executor(workers, log.offset_for_timestamp, timestamp, limit)
         except StorageError as error:
             row.error_code = context.broker.replicas.disk_failed(error).code
             continue
-        limit = log.last_stable_offset if request.isolation_level == _READ_COMMITTED else log.high_watermark
-        if found is not None and found.offset < limit:
-            row.timestamp, row.offset, row.leader_epoch = found.timestamp, found.offset, found.leader_epoch
+        if found is not None:
+            row.timestamp, row.offset, row.leader_epoch = found
     return response

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.partition_view import view
 from ottla.broker.request_context import RequestContext
+from ottla.metadata.controller.topic_names import is_internal
 from ottla.metadata.image import TopicImage
-from ottla.metadata.internal_topics import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -76,7 +76,7 @@ def _answer(context: RequestContext, request: MetadataRequest, refused: dict[str
         operations = as_bits(CLUSTER_OPERATIONS)
     return MetadataResponse(
         brokers=brokers,
-        cluster_id=context.broker.quorum.cluster_id,
+        cluster_id=context.broker.cluster_id,
         # Any broker forwards to the controller, so one that the client can reach is the right answer.
         controller_id=brokers[0].node_id if brokers else -1,
         topics=topics,

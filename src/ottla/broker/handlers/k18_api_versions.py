@@ -8,7 +8,7 @@ version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the cli
 import re
 
 from ottla.broker.request_context import RequestContext
-from ottla.metadata.features import SUPPORTED_FEATURES
+from ottla.metadata.controller.features import SUPPORTED
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -29,19 +29,19 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
     """Everything that this node serves."""
     if context.api_version >= 3 and not _is_valid_client(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    features = context.broker.image.features
+    finalized, finalized_epoch = context.broker.quorum.finalized_features()
     return ApiVersionsResponse(
         api_keys=_served(context),
         supported_features=[
-            SupportedFeatureKey(name=name, min_version=versions.start, max_version=versions.stop - 1)
-            for name, versions in SUPPORTED_FEATURES.items()
-            if versions.start > 0 or context.api_version >= 4
+            SupportedFeatureKey(name=name, min_version=versions.minimum, max_version=versions.maximum)
+            for name, versions in SUPPORTED.items()
+            # Version 3 clients cannot take a lowest version of 0 (KAFKA-17492).
+            if versions.minimum > 0 or context.api_version >= 4
         ],
-        finalized_features_epoch=context.broker.quorum.image_offset,
+        finalized_features_epoch=finalized_epoch,
         finalized_features=[
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in sorted(features.items())
-            if level > 0
+            for name, level in sorted(finalized.items())
         ],
     )
 

@@ -4,7 +4,7 @@ Versions: 0-1 differ in nothing, 2 is flexible. Offset -1 means the high waterma
 """
 
 from ottla.broker.request_context import RequestContext
-from ottla.metadata.internal_topics import is_internal
+from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest

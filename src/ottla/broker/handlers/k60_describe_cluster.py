@@ -42,7 +42,7 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
         operations = as_bits(CLUSTER_OPERATIONS)
     return DescribeClusterResponse(
         endpoint_type=BROKERS,
-        cluster_id=context.broker.quorum.cluster_id,
+        cluster_id=context.broker.cluster_id,
         controller_id=brokers[0].broker_id if brokers else -1,
         brokers=brokers,
         cluster_authorized_operations=operations,

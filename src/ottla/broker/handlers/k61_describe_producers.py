@@ -38,9 +38,9 @@ def _row(context: RequestContext, topic: str, index: int) -> PartitionResponse:
             producer_id=state.producer_id,
             producer_epoch=state.epoch,
             last_sequence=state.last_sequence,
-            last_timestamp=state.last_timestamp,
+            last_timestamp=state.last_timestamp_ms,
             coordinator_epoch=state.coordinator_epoch,
-            current_txn_start_offset=-1 if state.current_txn_first_offset is None else state.current_txn_first_offset,
+            current_txn_start_offset=-1 if state.transaction_first_offset is None else state.transaction_first_offset,
         )
         for state in partition.log.producer_states()
     ]

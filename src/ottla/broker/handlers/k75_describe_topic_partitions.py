@@ -6,8 +6,8 @@ Topics come in order of their names. An empty list of topics means all of them. 
 
 from ottla.broker.partition_view import view
 from ottla.broker.request_context import RequestContext
+from ottla.metadata.controller.topic_names import is_internal
 from ottla.metadata.image import PartitionState, TopicImage
-from ottla.metadata.internal_topics import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
@@ -34,7 +34,7 @@ def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> 
             first_index = max(request.cursor.partition_index, 0)
     configured = context.broker.config.get_int("max.request.partition.size.limit")
     left = min(max(request.response_partition_limit, 1), configured)
-    rows = []
+    rows: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
         if left == 0:
             return DescribeTopicPartitionsResponse(topics=rows, next_cursor=Cursor(topic_name=name, partition_index=0))

@@ -1,0 +1,38 @@
+"""CreatePartitions: gives a topic more partitions, never fewer.
+
+Versions: 2 is flexible; 3 may say that the controller is over its quota. `validate_only` checks and changes nothing.
+"""
+
+import secrets
+
+from ottla.broker.request_context import RequestContext
+from ottla.metadata.controller.topics import create_partitions
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError
+from ottla.protocol.messages.create_partitions_request import CreatePartitionsRequest
+from ottla.protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
+
+API_KEY = ApiKey.CREATE_PARTITIONS
+REQUEST = CreatePartitionsRequest
+
+
+async def handle(context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    """One row per topic, in the order of the request."""
+    results = await context.broker.quorum.submit(
+        lambda image, _now_ms: create_partitions(
+            image, request.topics, pick=secrets.randbelow, validate_only=request.validate_only
+        )
+    )
+    return CreatePartitionsResponse(results=results)
+
+
+def error_response(
+    context: RequestContext, request: CreatePartitionsRequest, error: ApiError
+) -> CreatePartitionsResponse:
+    """The same error for every topic."""
+    del context
+    rows = [
+        CreatePartitionsTopicResult(name=topic.name, error_code=error.code, error_message=error.message)
+        for topic in request.topics
+    ]
+    return CreatePartitionsResponse(results=rows)

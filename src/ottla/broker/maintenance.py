@@ -1,0 +1,80 @@
+"""What a broker does for its logs now and then: retention, flushes, checkpoints, compaction.
+
+Each pass waits for disks, so it runs in a thread, at Kafka's interval for it, and never twice at the same time.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ottla.broker.clock import now_ms
+from ottla.broker.tasks import Tasks
+from ottla.config.broker_config import BrokerConfig
+from ottla.storage.log_manager import LogManager
+
+logger = logging.getLogger("ottla.broker.maintenance")
+
+# flush.ms and flush.messages are looked at this often; their own scheduler interval is "never" by default.
+_FLUSH_CHECK_MS = 1000
+_INITIAL_DELAY_MS_MAX = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    name: str
+    interval_ms: int
+    run: Callable[[], object]
+
+
+class Maintenance:
+    """The passes of one broker, from `start` to `stop`."""
+
+    def __init__(self, logs: LogManager, config: BrokerConfig, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._running: list[asyncio.Task[None]] = []
+        flush_ms = min(config.get_int("log.flush.scheduler.interval.ms"), _FLUSH_CHECK_MS)
+        self._passes = [
+            _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms())),
+            _Pass(
+                "retention", config.get_int("log.retention.check.interval.ms"), lambda: logs.retention_pass(now_ms())
+            ),
+            _Pass("checkpoints", config.get_int("log.flush.offset.checkpoint.interval.ms"), logs.checkpoint_pass),
+            _Pass(
+                "high watermarks",
+                config.get_int("replica.high.watermark.checkpoint.interval.ms"),
+                logs.high_watermark_pass,
+            ),
+        ]
+        if config.get_bool("log.cleaner.enable"):
+            backoff_ms = config.get_int("log.cleaner.backoff.ms")
+            self._passes.append(_Pass("compaction", backoff_ms, lambda: _compact_all_due(logs)))
+        self._threads = ThreadPoolExecutor(max_workers=len(self._passes), thread_name_prefix="maintenance")
+
+    def start(self) -> None:
+        """Begins the rounds."""
+        self._running = [self._tasks.start_background(one.name, self._rounds(one)) for one in self._passes]
+
+    async def stop(self) -> None:
+        """Lets a pass that is under way finish, and begins no other."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.to_thread(self._threads.shutdown)
+
+    async def _rounds(self, one: _Pass) -> None:
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(min(one.interval_ms, _INITIAL_DELAY_MS_MAX) / 1000)
+        while True:
+            try:
+                await loop.run_in_executor(self._threads, one.run)
+            except Exception:
+                # A pass that fails on one log must not end all later rounds.
+                logger.exception("The %s pass failed", one.name)
+            await asyncio.sleep(one.interval_ms / 1000)
+
+
+def _compact_all_due(logs: LogManager) -> None:
+    while logs.compaction_pass(now_ms()) is not None:
+        pass

@@ -1,0 +1,334 @@
+"""A node from start to stop: storage, quorum, logs, groups, listeners, in that order, and back.
+
+Start: bind the sockets (a busy port is found before anything else is touched), lock the directories, replay the
+metadata, open and recover the logs, register as a broker, load the groups, and only then take connections.
+
+Stop, on SIGTERM or SIGINT: take no more connections, answer what is in progress, close groups and quorum, flush and
+mark every directory as cleanly shut down. A node that is killed instead recovers at its next start.
+
+A failed metadata log, or the loss of every log directory, ends the process: it could no longer promise anything.
+"""
+
+import asyncio
+import logging
+import secrets
+import signal
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from ottla.broker.clock import now_ms
+from ottla.broker.coordinator_log import PartitionCoordinatorLog
+from ottla.broker.dispatch import Dispatcher
+from ottla.broker.dynamic_configs import DynamicConfigs
+from ottla.broker.groups import GroupCoordinator
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
+from ottla.broker.handlers import load_handlers
+from ottla.broker.listener import Listener, ListenFailed
+from ottla.broker.maintenance import Maintenance
+from ottla.broker.node_storage import NodeStorage, UnusableStorage, lone_voter, open_storage
+from ottla.broker.producer_ids import ProducerIds
+from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
+from ottla.broker.quorum.disk_log_store import DiskLogStore
+from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.services import Services
+from ottla.broker.tasks import Tasks
+from ottla.broker.topic_creation import TopicCreation
+from ottla.config.broker_config import BrokerConfig
+from ottla.coordinator.group.config import GroupConfig
+from ottla.metadata.controller.brokers import BrokerRegistration, heartbeat, register_broker
+from ottla.metadata.controller.features import SUPPORTED
+from ottla.metadata.controller.producer_ids import allocate_producer_ids
+from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
+from ottla.metadata.image import ClusterImage, ImageDelta
+from ottla.metadata.image import Listener as RegisteredListener
+from ottla.protocol.errors import ApiError
+from ottla.protocol.uuids import random_uuid
+from ottla.raft import ReplicaKey
+from ottla.replication.fetch_session import FetchSessionCache
+from ottla.storage.errors import StorageError, UnsupportedSegment
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.log_manager import LogManager
+from ottla.storage.partition_directories import TopicPartition
+
+logger = logging.getLogger("ottla.broker.node")
+
+FETCH_SESSION_EVICTION_MS = 120_000
+_INT32_MAX = 2**31 - 1
+_WORKER_THREADS = 8
+
+
+class StartupError(Exception):
+    """The node cannot start; the message says why and what to do."""
+
+
+class Node:
+    """A broker with its own controller."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self.config = config
+        self.cluster_id = ""
+        self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._tasks = Tasks()
+        self._workers = ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="worker")
+        self._configs = DynamicConfigs(config)
+        self._listeners: list[Listener] = []
+        self._broker_epoch = -1
+        self._storage: NodeStorage
+        self._quorum: MetadataQuorum
+        self._logs: LogManager
+        self._replicas: ReplicaManager
+        self._groups: GroupCoordinator
+        self._maintenance: Maintenance
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """The sockets that are served, with the ports they really have."""
+        return self._listeners
+
+    # -- start ------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Returns when clients are served; StartupError if that is not to be."""
+        dispatcher = Dispatcher(load_handlers())
+        try:
+            await self._bind(dispatcher)
+            self._storage = await asyncio.to_thread(open_storage, self.config)
+            self.cluster_id = self._storage.cluster_id
+            await self._start_quorum()
+            await self._open_logs()
+        except (ListenFailed, UnusableStorage, UnsupportedSegment, StorageError, ValueError) as error:
+            raise StartupError(str(error)) from error
+        dispatcher.services = self._assemble(dispatcher)
+        await self._register()
+        await self._groups.loaded()
+        self._maintenance.start()
+        for listener in self._listeners:
+            await listener.serve()
+
+    async def _bind(self, dispatcher: Dispatcher) -> None:
+        request_bytes_max = self.config.get_int("socket.request.max.bytes")
+        for config in self.config.broker_listeners:
+            listener = Listener(config, dispatcher, request_bytes_max)
+            await listener.start()
+            self._listeners.append(listener)
+
+    async def _start_quorum(self) -> None:
+        config, storage = self.config, self._storage
+        directory = storage.metadata_directory.path / METADATA_PARTITION_DIRECTORY
+        self._quorum = MetadataQuorum(
+            local=ReplicaKey(config.node_id, storage.metadata_directory_id),
+            static_voters=lone_voter(config, storage.metadata_directory_id) if config.quorum_voters else None,
+            directory=directory,
+            file_system=storage.metadata_file_system,
+            open_log=lambda start_offset: DiskLogStore(
+                storage.metadata_file_system,
+                directory,
+                start_offset=start_offset,
+                segment_bytes=config.get_int("metadata.log.segment.bytes"),
+                segment_ms=config.get_int("metadata.log.segment.ms"),
+                wall_clock_ms=now_ms,
+            ),
+            jitter=secrets.randbelow,
+            settings=_quorum_settings(config),
+        )
+        await self._quorum.start()
+        self._quorum.failed.add_done_callback(self._quorum_failed)
+
+    async def _open_logs(self) -> None:
+        image = self._quorum.image
+        self._logs = LogManager(self._storage.directories, on_directory_failure=self._directory_failed)
+        self._replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._workers)
+        threads = self.config.get_int("num.recovery.threads.per.data.dir")
+
+        def load() -> None:
+            self._logs.load(
+                lambda topic: self._configs.log_config(image, topic), recovery_threads=threads, now_ms=now_ms()
+            )
+
+        await asyncio.to_thread(load)
+        await self._replicas.apply_all(image)
+
+    def _assemble(self, dispatcher: Dispatcher) -> Services:
+        topic_creation = TopicCreation(self._quorum, self._configs)
+        group_config = _group_config(self.config)
+        log = PartitionCoordinatorLog(self._replicas, OFFSETS_TOPIC, group_config.offsets_commit_timeout_ms)
+        offsets_topic = OffsetsTopic(group_config, lambda: self._quorum.image, topic_creation.create_internal)
+        self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks)
+        self._maintenance = Maintenance(self._logs, self.config, self._tasks)
+        return Services(
+            cluster_id=self.cluster_id,
+            config=self.config,
+            dynamic_configs=self._configs,
+            quorum=self._quorum,
+            replicas=self._replicas,
+            groups=self._groups,
+            topic_creation=topic_creation,
+            producer_ids=ProducerIds(self._allocate_producer_ids),
+            fetch_sessions=FetchSessionCache(
+                self.config.get_int("max.incremental.fetch.session.cache.slots"),
+                FETCH_SESSION_EVICTION_MS,
+                lambda: secrets.randbelow(_INT32_MAX),
+            ),
+            tasks=self._tasks,
+            workers=self._workers,
+            served_versions={key: api.versions for key, api in dispatcher.apis.items()},
+        )
+
+    async def _register(self) -> None:
+        """Tells the controller that this broker is there, then that it has caught up."""
+        config = self.config
+        self._quorum.subscribe(self._image_changed)
+        registration = BrokerRegistration(
+            broker_id=config.node_id,
+            incarnation_id=random_uuid(),
+            listeners=tuple(self._advertised()),
+            features=SUPPORTED,
+            log_dirs=tuple(sorted(self._storage.directory_ids)),
+            rack=config.rack,
+        )
+        try:
+            self._broker_epoch = await self._quorum.submit(lambda image, _: register_broker(image, registration))
+            await self._quorum.submit(
+                lambda image, _: heartbeat(
+                    image,
+                    broker_id=config.node_id,
+                    broker_epoch=self._broker_epoch,
+                    metadata_offset=image.end_offset,
+                )
+            )
+        except ApiError as error:
+            raise StartupError(f"The controller refused this broker: {error.message}") from error
+        self._lead_groups()
+        self._groups.start()
+
+    def _advertised(self) -> list[RegisteredListener]:
+        ports = {listener.config.name: listener.port for listener in self._listeners}
+        return [
+            RegisteredListener(x.name, x.host, x.port or ports[x.name], _SECURITY_PROTOCOL_IDS[x.security_protocol])
+            for x in self.config.advertised_listeners
+        ]
+
+    # -- while it runs ------------------------------------------------------------------------------------------------
+
+    async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
+        await self._replicas.apply(delta, image)
+        if delta.deleted_topics:
+            self._groups.topics_deleted(list(delta.deleted_topics.values()))
+        self._lead_groups()
+
+    def _lead_groups(self) -> None:
+        """Serves the groups of every offsets partition that this broker leads, and no others."""
+        topic = self._quorum.image.topics.by_name(OFFSETS_TOPIC)
+        if topic is None:
+            return
+        for index, state in topic.partitions.items():
+            if state.leader == self.config.node_id:
+                self._groups.become_leader(index)
+            else:
+                self._groups.resign(index)
+
+    async def _allocate_producer_ids(self) -> range:
+        block = await self._quorum.submit(
+            lambda image, _: allocate_producer_ids(image, self.config.node_id, self._broker_epoch)
+        )
+        return range(block.first, block.first + block.count)
+
+    def _directory_failed(self, directory: LogDirectory, lost: list[TopicPartition]) -> None:
+        """May be called in any thread."""
+        loop = self.failed.get_loop()
+        loop.call_soon_threadsafe(self._replicas.directory_failed, lost)
+        if not self._logs.online_directories:
+            error = StartupError(f"Every log directory has failed, {directory.path} last")
+            loop.call_soon_threadsafe(self._fail, error)
+
+    def _quorum_failed(self, failed: asyncio.Future[Exception]) -> None:
+        if not failed.cancelled():
+            self._fail(failed.result())
+
+    def _fail(self, error: Exception) -> None:
+        if not self.failed.done():
+            self.failed.set_result(error)
+
+    # -- stop -------------------------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """Leaves everything so that the next start needs no recovery."""
+        self._groups.close()
+        for listener in self._listeners:
+            await listener.stop()
+        await self._maintenance.stop()
+        await self._tasks.cancel_all()
+        if not self._quorum.failed.done():
+            await self._quorum.submit(
+                lambda image, _: heartbeat(
+                    image,
+                    broker_id=self.config.node_id,
+                    broker_epoch=self._broker_epoch,
+                    metadata_offset=image.end_offset,
+                    wants_shutdown=True,
+                )
+            )
+        await self._quorum.stop()
+        self._workers.shutdown()
+
+        def close() -> None:
+            self._logs.close(
+                broker_epoch=self._broker_epoch,
+                now_ms=now_ms(),
+                threads_per_directory=self.config.get_int("num.recovery.threads.per.data.dir"),
+            )
+
+        await asyncio.to_thread(close)
+
+
+_SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+
+
+def _quorum_settings(config: BrokerConfig) -> MetadataQuorumSettings:
+    return MetadataQuorumSettings(
+        max_bytes_between_snapshots=config.get_int("metadata.log.max.record.bytes.between.snapshots"),
+        max_snapshot_interval_ms=config.get_int("metadata.log.max.snapshot.interval.ms"),
+        max_retention_bytes=config.get_int("metadata.max.retention.bytes"),
+        max_retention_ms=config.get_int("metadata.max.retention.ms"),
+        max_idle_interval_ms=config.get_int("metadata.max.idle.interval.ms"),
+    )
+
+
+def _group_config(config: BrokerConfig) -> GroupConfig:
+    return GroupConfig(**{name: config.get_int(name.replace("_", ".")) for name in GroupConfig.__dataclass_fields__})
+
+
+def run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
+    """Runs a node until SIGINT or SIGTERM; StartupError if it cannot start or cannot go on."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_run(config, on_started))
+
+
+async def _run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    node = Node(config)
+    await node.start()
+    on_started(node)
+    stopped = loop.create_task(stopping.wait())
+    await asyncio.wait((stopped, node.failed), return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if node.failed.done():
+        # What the disk holds is not known any more: end here, and recover at the next start.
+        raise StartupError(f"The node cannot go on: {node.failed.result()}")
+    logger.info("Shutting down")
+    await node.stop()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory

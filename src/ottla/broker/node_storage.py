@@ -1,0 +1,119 @@
+"""A node's log directories: locked, and formatted for one cluster and one node.
+
+A directory belongs to the cluster and node that its meta.properties names. What does not fit together is refused before
+anything is written. A node that is a cluster by itself formats its storage on its first start; a directory that was
+added to `log.dirs` later is formatted to match the others.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ottla.broker.clock import now_ms
+from ottla.config.broker_config import BrokerConfig
+from ottla.metadata.format import plan_format
+from ottla.protocol.uuids import random_uuid
+from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.storage.checkpoints import write_atomically
+from ottla.storage.errors import DamagedFile, DirectoryInUse, StorageError
+from ottla.storage.file_system import FileSystem, OsFileSystem
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.meta_properties import MetaProperties
+
+
+class UnusableStorage(Exception):
+    """The storage cannot be used as it is; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStorage:
+    """The directories of a node, open and identified."""
+
+    cluster_id: str
+    directories: tuple[LogDirectory, ...]
+    directory_ids: tuple[bytes, ...]
+    metadata_directory: LogDirectory
+    metadata_directory_id: bytes
+    was_formatted_now: bool
+
+    @property
+    def metadata_file_system(self) -> FileSystem:
+        return self.metadata_directory.file_system
+
+
+def open_storage(config: BrokerConfig) -> NodeStorage:
+    """Locks and checks every directory, formatting what is new; may wait for disks."""
+    paths = tuple(path.absolute() for path in config.log_dirs)
+    metadata_path = config.metadata_log_dir.absolute()
+    opened: dict[Path, LogDirectory] = {}
+    try:
+        for path in dict.fromkeys((*paths, metadata_path)):
+            opened[path] = LogDirectory(OsFileSystem(path))
+        identities = {path: _identity(opened[path], config) for path in opened}
+        known = {path: found for path, found in identities.items() if found is not None}
+        cluster_id = _cluster_id(known)
+        was_formatted_now = metadata_path not in known
+        if was_formatted_now:
+            if known:
+                raise UnusableStorage(
+                    f"{metadata_path} holds no metadata log, but {next(iter(known))} belongs to cluster {cluster_id}. "
+                    "Point metadata.log.dir (or the first of log.dirs) to where the metadata log is."
+                )
+            known[metadata_path] = _format(opened[metadata_path], config)
+            cluster_id = known[metadata_path].cluster_id
+        for path, directory in opened.items():
+            if path not in known:
+                known[path] = MetaProperties(cluster_id, config.node_id, random_uuid())
+                directory.write_meta_properties(known[path])
+    except DirectoryInUse as error:
+        raise UnusableStorage(
+            f"{error}. Stop the node that uses it, or give this one a directory of its own (log.dirs, --data)."
+        ) from None
+    except (DamagedFile, StorageError) as error:
+        raise UnusableStorage(str(error)) from None
+    return NodeStorage(
+        cluster_id,
+        tuple(opened[path] for path in paths),
+        tuple(known[path].directory_id for path in paths),
+        opened[metadata_path],
+        known[metadata_path].directory_id,
+        was_formatted_now,
+    )
+
+
+def _identity(directory: LogDirectory, config: BrokerConfig) -> MetaProperties | None:
+    properties = directory.read_meta_properties()
+    if properties is not None and properties.node_id != config.node_id:
+        raise UnusableStorage(
+            f"{directory.path} belongs to node {properties.node_id}, but node.id is {config.node_id}. "
+            "Correct node.id, or give this node a directory of its own."
+        )
+    return properties
+
+
+def _cluster_id(known: dict[Path, MetaProperties]) -> str:
+    clusters = {properties.cluster_id: path for path, properties in known.items()}
+    if len(clusters) > 1:
+        listed = ", ".join(f"{path} to {cluster_id}" for cluster_id, path in clusters.items())
+        raise UnusableStorage(f"The log directories belong to different clusters: {listed}. Correct log.dirs.")
+    return next(iter(clusters), "")
+
+
+def _format(directory: LogDirectory, config: BrokerConfig) -> MetaProperties:
+    """Begins a cluster of which this node is the only voter. meta.properties comes last: it makes the rest count."""
+    directory_id = random_uuid()
+    voters = None if config.quorum_voters else lone_voter(config, directory_id)
+    plan = plan_format(given_cluster_id=None, random_uuid=random_uuid(), voters=voters, now_ms=now_ms())
+    file_system = directory.file_system
+    for name, contents in plan.files.items():
+        path = directory.path / name
+        file_system.make_directory(path.parent)
+        write_atomically(file_system, path, contents)
+    properties = MetaProperties(plan.cluster_id, config.node_id, directory_id)
+    directory.write_meta_properties(properties)
+    return properties
+
+
+def lone_voter(config: BrokerConfig, directory_id: bytes) -> VoterSet:
+    """The quorum of a node that is a cluster by itself."""
+    endpoints = tuple(Endpoint(x.name, x.host or "localhost", x.port) for x in config.controller_listeners)
+    return VoterSet((Voter(ReplicaKey(config.node_id, directory_id), endpoints),))

@@ -1,0 +1,157 @@
+"""The partitions that live on this broker: made, changed and removed as the metadata log says.
+
+The image decides, this module follows: for each partition whose replicas name this broker there is a log and a
+`Partition` around it. A change is applied in two steps: files are made or renamed in a thread, because the event loop
+never waits for a disk; then the partitions change on the loop, all at once.
+
+A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
+not "unknown topic", and the other directories go on.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from typing import TypeVar
+
+from ottla.broker.clock import now_ms
+from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.replication.partition import Leadership, Partition
+from ottla.storage.errors import StorageError
+from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_manager import LogManager, NoLogDirectory
+from ottla.storage.partition_directories import TopicPartition
+
+logger = logging.getLogger("ottla.broker.replicas")
+
+T = TypeVar("T")
+LogConfigOf = Callable[[ClusterImage, str], LogConfig]
+
+
+class ReplicaManager:
+    """All partitions of this broker."""
+
+    def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf, workers: Executor) -> None:
+        self.broker_id = broker_id
+        self.logs = logs
+        self._log_config_of = log_config_of
+        self._workers = workers
+        self._topics: dict[str, dict[int, Partition]] = {}
+        self._names: dict[bytes, str] = {}
+        self._offline: set[tuple[str, int]] = set()
+
+    # -- what handlers use ------------------------------------------------------------------------------------------
+
+    def topic_name(self, topic_id: bytes) -> str:
+        """The name behind an id."""
+        name = self._names.get(topic_id)
+        if name is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID, "No topic has this id here")
+        return name
+
+    def partition(self, topic: str, index: int) -> Partition:
+        """A partition of this broker, or the error that tells a client why there is none."""
+        partitions = self._topics.get(topic)
+        if partitions is not None:
+            partition = partitions.get(index)
+            if partition is not None:
+                return partition
+            if (topic, index) in self._offline:
+                raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
+
+    def partitions(self) -> Iterator[Partition]:
+        """Every partition that is online."""
+        for partitions in self._topics.values():
+            yield from partitions.values()
+
+    def disk_failed(self, error: StorageError) -> ApiError:
+        """Takes the failed directory offline, and gives the error for whoever was using it."""
+        self.directory_failed(self.logs.fail_directory(error))
+        return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    def directory_failed(self, lost: list[TopicPartition]) -> None:
+        """Puts the partitions of a failed directory out of service."""
+        for topic, index in lost:
+            partition = self._topics.get(topic, {}).pop(index, None)
+            self._offline.add((topic, index))
+            if partition is not None:
+                partition.wake(0)
+
+    # -- what the metadata log says ---------------------------------------------------------------------------------
+
+    async def apply(self, delta: ImageDelta, image: ClusterImage) -> None:
+        """Follows a change of the image."""
+        for topic_id, name in delta.deleted_topics.items():
+            await self._remove_topic(topic_id, name)
+        changed = (image.topics.by_id(topic_id) for topic_id in delta.changed_topics)
+        for topic in changed:
+            if topic is not None:
+                await self._apply_topic(topic, image)
+        self._apply_configs(delta, image)
+
+    async def apply_all(self, image: ClusterImage) -> None:
+        """Brings every partition of the image up, at start; logs of topics that are gone are removed."""
+        for topic in image.topics:
+            await self._apply_topic(topic, image)
+        strays = [(name, index) for (name, index), _ in self.logs.all() if index not in self._topics.get(name, {})]
+        for name, index in strays:
+            logger.info("Removing the log of %s-%d, which is not in the metadata any more", name, index)
+            await self._in_thread(self.logs.delete, name, index, now_ms())
+
+    async def _apply_topic(self, topic: TopicImage, image: ClusterImage) -> None:
+        partitions = self._topics.setdefault(topic.name, {})
+        self._names[topic.id] = topic.name
+        for index, state in topic.partitions.items():
+            if self.broker_id not in state.replicas:
+                continue
+            known = partitions.get(index)
+            if known is not None:
+                if state.partition_epoch > known.leadership.partition_epoch:
+                    known.apply(_leadership(state))
+                continue
+            log = await self._open_log(topic, index, image)
+            if log is not None:
+                partitions[index] = Partition(topic.name, index, topic.id, self.broker_id, log, _leadership(state))
+
+    async def _open_log(self, topic: TopicImage, index: int, image: ClusterImage) -> Log | None:
+        config = self._log_config_of(image, topic.name)
+        try:
+            return await self._in_thread(self.logs.get_or_create, topic.name, index, topic.id, config, now_ms())
+        except StorageError as error:
+            self.disk_failed(error)
+        except NoLogDirectory as error:
+            logger.error("%s-%d cannot be opened: %s", topic.name, index, error)
+        self._offline.add((topic.name, index))
+        return None
+
+    async def _remove_topic(self, topic_id: bytes, name: str) -> None:
+        self._names.pop(topic_id, None)
+        for index, partition in self._topics.pop(name, {}).items():
+            partition.wake(0)
+            try:
+                await self._in_thread(self.logs.delete, name, index, now_ms())
+            except StorageError as error:
+                self.disk_failed(error)
+        self._offline = {key for key in self._offline if key[0] != name}
+
+    def _apply_configs(self, delta: ImageDelta, image: ClusterImage) -> None:
+        if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
+            names = list(self._topics)
+        else:
+            names = [
+                name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC and name in self._topics
+            ]
+        for name in names:
+            config = self._log_config_of(image, name)
+            for partition in self._topics[name].values():
+                partition.log.update_config(config)
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
+
+
+def _leadership(state: PartitionState) -> Leadership:
+    return Leadership(state.leader, state.leader_epoch, state.replicas, state.isr, state.partition_epoch)
