@@ -199,7 +199,7 @@ class Node:
             )
         except ApiError as error:
             raise StartupError(f"The controller refused this broker: {error.message}") from error
-        self._lead_groups()
+        self._lead_groups(self._quorum.image)
         self._groups.start()
 
     def _advertised(self) -> list[RegisteredListener]:
@@ -215,11 +215,11 @@ class Node:
         await self._replicas.apply(delta, image)
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
-        self._lead_groups()
+        self._lead_groups(image)
 
-    def _lead_groups(self) -> None:
+    def _lead_groups(self, image: ClusterImage) -> None:
         """Serves the groups of every offsets partition that this broker leads, and no others."""
-        topic = self._quorum.image.topics.by_name(OFFSETS_TOPIC)
+        topic = image.topics.by_name(OFFSETS_TOPIC)
         if topic is None:
             return
         for index, state in topic.partitions.items():

@@ -102,8 +102,8 @@ class MetadataQuorum:
 
     @property
     def image(self) -> ClusterImage:
-        """The newest committed image of this node."""
-        return self._replay.image
+        """The newest committed image that every subscriber has followed."""
+        return self._image
 
     @property
     def kraft_version(self) -> int:
@@ -123,7 +123,8 @@ class MetadataQuorum:
         return finalized_levels(self.image, self._kraft_version), self.image.end_offset - 1
 
     def subscribe(self, callback: Subscriber) -> None:
-        """`callback(delta, image)` after each change, in order, awaited before submissions are answered.
+        """`callback(delta, image)` after each change, in order, awaited before `image` is the new one and submissions
+        are answered: whoever sees a topic in the image finds its partitions, too.
         A subscriber learns nothing of the past: read `image` first."""
         self._subscribers.append(callback)
 
@@ -207,6 +208,7 @@ class MetadataQuorum:
         if newest and self._log.end_offset < newest.offset:
             self._log.truncate_fully_and_start_at(newest.offset)
         self._replay = Replay(contents.image(newest) if contents and newest else ClusterImage())
+        self._image = self._replay.image
         state_file = QuorumStateFile(self._file_system, self._directory)
         self._node = RaftNode(
             local=self._local,
@@ -288,10 +290,12 @@ class MetadataQuorum:
         while self.image.end_offset < self._node.high_watermark:
             batches = self._proposed_batches() or await self._read_batches()
             delta = self._replay.apply(batches)
-            self._snapshotter.applied(batches, self.image)
+            image = self._replay.image
+            self._snapshotter.applied(batches, image)
             if not delta.is_empty:
                 for subscriber in self._subscribers:
-                    await subscriber(delta, self.image)
+                    await subscriber(delta, image)
+            self._image = image
             if self._controller is not None:
                 self._controller.reached(self.image.end_offset)
 
