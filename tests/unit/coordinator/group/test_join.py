@@ -246,6 +246,40 @@ class TestStaticMembers:
         play.join(instance="a")
         assert play.answers[first].error_code == ErrorCode.FENCED_INSTANCE_ID
 
+    def test_a_rebalance_that_begins_before_the_replacement_is_written_answers_it(self) -> None:
+        play = Playbook()
+        ids = self.stable(play, "a", "b")
+        play.holds_commits = True
+        token = play.join(instance="b")
+        play.join(ids["a"], instance="a")
+        assert play.answers[token].generation_id == 2
+        again = play.join(play.answers[token].member_id, instance="b", protocols={"range": b"changed"})
+        play.commit_all()
+        assert again not in play.answers
+        play.join(ids["a"], instance="a")
+        assert play.answers[again].generation_id == 3
+
+    def test_a_replaced_member_that_had_not_synced_is_still_expected_to(self) -> None:
+        play = Playbook()
+        tokens = [play.join(instance=name) for name in "ab"]
+        play.finish_join_phase()
+        leader, _ = (play.answers[token].member_id for token in tokens)
+        play.sync(leader, 1, {leader: b"L"}, instance="a")
+        replaced = play.answers[play.join(instance="b")].member_id
+        assert play.group().pending_sync_members == {replaced}
+
+    def test_a_static_leader_that_misses_the_join_phase_stays_but_no_longer_leads(self) -> None:
+        play = Playbook()
+        long_ms = 10 * REBALANCE_MS
+        tokens = [play.join(instance=name, session_ms=long_ms) for name in "ab"]
+        play.finish_join_phase()
+        leader, follower = (play.answers[token].member_id for token in tokens)
+        play.sync_all([leader, follower])
+        token = play.join(follower, instance="b", protocols={"range": b"changed"}, session_ms=long_ms)
+        play.advance(REBALANCE_MS)
+        assert play.answers[token].leader == follower
+        assert set(play.group().members) == {leader, follower}
+
     def test_a_restart_that_changes_the_chosen_protocol_rebalances(self) -> None:
         play = Playbook()
         both = {"range": b"", "sticky": b""}

@@ -115,3 +115,4 @@ def test_an_offset_is_visible_once_it_is_committed_to_the_log() -> None:
     assert committed(play) == 1
     play.commit_all()
     assert committed(play) == 2
+    assert not play.shard.offsets._in_flight

@@ -63,6 +63,17 @@ def test_an_assignment_that_commits_after_the_next_rebalance_began_is_ignored() 
     assert play.group().members[leader].assignment == b""
 
 
+def test_an_assignment_of_the_last_generation_is_not_given_to_the_next() -> None:
+    play = Playbook()
+    (leader,) = completing(play, 1)
+    play.holds_commits = True
+    play.sync(leader, 1, {leader: b"first"})
+    play.join(leader, protocols={"range": b"changed"})
+    assert (play.group().state, play.group().generation_id) == (GroupState.COMPLETING_REBALANCE, 2)
+    play.commit_all()
+    assert play.group().state is GroupState.COMPLETING_REBALANCE
+
+
 def test_an_assignment_that_the_log_refuses_is_told_and_rebalanced() -> None:
     play = Playbook()
     leader, follower = completing(play)
