@@ -1,0 +1,105 @@
+"""Who gets a vote."""
+
+import pytest
+
+from ottla.raft import OffsetAndEpoch, ReplicaKey, RequestReceived, ResponseReceived, Tick
+from ottla.raft.election_state import ElectionState
+from ottla.raft.messages import BeginQuorumEpochRequest, FetchResponse, QuorumError, VoteRequest, VoteResponse
+from ottla.raft.quorum import InvariantViolation
+from ottla.raft.roles import Follower, Unattached
+from raft.replicas import ask, batch, key, log_of, replica
+
+
+def vote(node, *, epoch: int, candidate: int = 2, last: OffsetAndEpoch, pre_vote: bool = False) -> VoteResponse:
+    response = ask(node, VoteRequest(epoch, key(candidate), key(1), last, pre_vote))
+    assert isinstance(response, VoteResponse)
+    return response
+
+
+EMPTY = OffsetAndEpoch(0, 0)
+
+
+def test_the_first_candidate_of_an_epoch_gets_the_vote_and_it_is_persisted() -> None:
+    node = replica()
+    ready = node.step(RequestReceived(VoteRequest(5, key(2), key(1), EMPTY, pre_vote=False), "x"), 0)
+    assert ready.messages[0].message == VoteResponse(QuorumError.NONE, 5, None, True, False)
+    assert ready.election == ElectionState(5, None, key(2))
+    assert not vote(node, epoch=5, candidate=3, last=EMPTY).granted
+
+
+@pytest.mark.parametrize(
+    ("last", "granted"),
+    [
+        (OffsetAndEpoch(10, 3), True),
+        (OffsetAndEpoch(9, 3), False),
+        (OffsetAndEpoch(99, 2), False),
+        (OffsetAndEpoch(1, 4), True),
+    ],
+)
+def test_only_a_log_at_least_as_new_as_ours_gets_a_vote(last: OffsetAndEpoch, granted: bool) -> None:
+    for pre_vote in (False, True):
+        node = replica(log=log_of(batch(0, 1, 5), batch(5, 3, 5)))
+        assert vote(node, epoch=4, last=last, pre_vote=pre_vote).granted is granted
+
+
+def test_a_stale_candidate_is_told_the_epoch() -> None:
+    node = replica(election=ElectionState(7, 3))
+    response = vote(node, epoch=6, last=OffsetAndEpoch(99, 6))
+    assert response == VoteResponse(QuorumError.FENCED_LEADER_EPOCH, 7, 3, False, False)
+
+
+def test_a_vote_for_another_directory_is_refused() -> None:
+    node = replica()
+    request = VoteRequest(5, key(2), ReplicaKey(1, b"z" * 16), EMPTY, pre_vote=False)
+    response = ask(node, request)
+    assert response.error is QuorumError.INVALID_VOTER_KEY
+    assert node.epoch == 0
+
+
+def test_a_follower_whose_leader_answers_refuses_pre_votes() -> None:
+    node = replica(election=ElectionState(2, 3))
+    assert vote(node, epoch=2, last=EMPTY, pre_vote=True).granted
+    request = next(m for m in node.step(Tick(), 60).messages)
+    node.step(_fetched(request), 61)
+    assert not vote(node, epoch=2, last=EMPTY, pre_vote=True).granted
+
+
+def test_a_pre_vote_leaves_no_trace() -> None:
+    node = replica()
+    ready = node.step(RequestReceived(VoteRequest(0, key(2), key(1), EMPTY, pre_vote=True), "x"), 0)
+    assert ready.election is None
+    assert vote(node, epoch=0, candidate=3, last=EMPTY, pre_vote=True).granted
+
+
+def test_a_follower_refuses_votes_in_the_epoch_of_its_leader() -> None:
+    assert not vote(replica(election=ElectionState(2, 3)), epoch=2, last=OffsetAndEpoch(99, 2)).granted
+
+
+def test_a_new_leader_is_followed_and_remembered() -> None:
+    node = replica()
+    ready = node.step(RequestReceived(BeginQuorumEpochRequest(3, 2, key(1)), "x"), 0)
+    assert isinstance(node.role, Follower)
+    assert ready.election == ElectionState(3, 2)
+
+
+def test_an_old_leader_is_fenced() -> None:
+    node = replica(election=ElectionState(7, 3))
+    assert ask(node, BeginQuorumEpochRequest(6, 2, key(1))).error is QuorumError.FENCED_LEADER_EPOCH
+    assert node.leader_id == 3
+
+
+def test_two_leaders_in_one_epoch_stop_the_replica() -> None:
+    node = replica(election=ElectionState(7, 3))
+    with pytest.raises(InvariantViolation, match="two leaders in epoch 7"):
+        ask(node, BeginQuorumEpochRequest(7, 2, key(1)))
+
+
+def test_a_higher_epoch_without_a_leader_detaches() -> None:
+    node = replica(election=ElectionState(2, 3))
+    vote(node, epoch=9, last=EMPTY, pre_vote=True)
+    assert isinstance(node.role, Unattached)
+    assert node.epoch == 9
+
+
+def _fetched(request):
+    return ResponseReceived(3, request.correlation_id, FetchResponse(QuorumError.NONE, 2, 3, 0))
