@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import struct
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.header import RequestHeader, read_request_header, response_header
+from ottla.protocol.response_frame import framed
 from ottla.protocol.schema import Message, Records
 
 if TYPE_CHECKING:
@@ -35,10 +35,6 @@ logger = logging.getLogger("ottla.broker.dispatch")
 
 # None: the client wants no answer (Produce with acks=0).
 Answer: TypeAlias = "list[Records] | None"
-
-_SIZE = struct.Struct(">i")
-# Parts shorter than this are joined before they are written: a buffer of its own costs the kernel more than a copy.
-_JOIN_BELOW_BYTES = 4096
 
 
 class HandlerModule(Protocol):
@@ -140,7 +136,7 @@ class Dispatcher:
             )
         error = ApiError(ErrorCode.UNSUPPORTED_VERSION)
         response = api.error_response(context, api.request(), error)
-        return _framed(
+        return framed(
             [response_header(header.api_key, header.correlation_id, is_flexible=False), *encode_parts(response, 0)]
         )
 
@@ -148,7 +144,7 @@ class Dispatcher:
         is_flexible = header.api_version >= api.request.FLEXIBLE_FROM
         parts: list[Records] = [response_header(header.api_key, header.correlation_id, is_flexible=is_flexible)]
         parts += encode_parts(response, header.api_version)
-        return _framed(parts)
+        return framed(parts)
 
 
 def _api(module: HandlerModule) -> Api:
@@ -156,23 +152,3 @@ def _api(module: HandlerModule) -> Api:
     if module.REQUEST.LATEST_VERSION_UNSTABLE:
         versions = versions[:-1]
     return Api(module.API_KEY, module.REQUEST, versions, module.handle, getattr(module, "error_response", None))
-
-
-def _framed(parts: list[Records]) -> list[Records]:
-    """The parts of one answer with its length before them, small neighbours joined."""
-    if all(len(part) < _JOIN_BELOW_BYTES for part in parts):
-        body = b"".join(parts)
-        return [_SIZE.pack(len(body)) + body]
-    joined: list[Records] = []
-    small: list[Records] = [_SIZE.pack(sum(map(len, parts)))]
-    for part in parts:
-        if len(part) < _JOIN_BELOW_BYTES:
-            small.append(part)
-            continue
-        if small:
-            joined.append(b"".join(small))
-            small = []
-        joined.append(part)
-    if small:
-        joined.append(b"".join(small))
-    return joined

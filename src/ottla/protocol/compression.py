@@ -176,7 +176,7 @@ def _decompress_zstd(data: Buffer, max_output_bytes: int) -> bytes:
             if total > max_output_bytes:
                 raise OutputTooLarge(Codec.ZSTD, max_output_bytes)
             parts.append(part)
-    # A frame cut short ends like a whole one here, unless it says how long it is; the records inside are counted anyway.
+    # A frame cut short ends like a whole one here, unless it says how long it is; the records are counted later anyway.
     if total < zstandard.frame_content_size(data):
         raise CompressionError("damaged zstd data: the frame has no end")
     return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,79 @@
+"""DescribeLogDirs: the log directories of this broker, what is in them and how much room is left.
+
+Versions: 2 is flexible; 3 has an error for the whole answer; 4 sizes of the volume (KIP-827); 5 whether a directory is
+cordoned (KIP-1066), which here none ever is. Asking the file system for free room may wait for a disk: in a thread.
+"""
+
+import asyncio
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
+from ottla.protocol.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from ottla.storage.log_directory import LogDirectory
+
+API_KEY = ApiKey.DESCRIBE_LOG_DIRS
+REQUEST = DescribeLogDirsRequest
+
+_UNKNOWN_BYTES = -1
+
+
+async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    """One row per directory."""
+    loop = asyncio.get_running_loop()
+    results = []
+    for directory in context.broker.replicas.logs.directories:
+        if not directory.is_online:
+            results.append(DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(directory.path)))
+            continue
+        total_bytes, usable_bytes = await loop.run_in_executor(context.broker.workers, _room, directory)
+        results.append(
+            DescribeLogDirsResult(
+                log_dir=str(directory.path),
+                topics=_topics(directory, request.topics),
+                total_bytes=total_bytes,
+                usable_bytes=usable_bytes,
+            )
+        )
+    return DescribeLogDirsResponse(results=results)
+
+
+def error_response(
+    context: RequestContext, request: DescribeLogDirsRequest, error: ApiError
+) -> DescribeLogDirsResponse:
+    """No directories."""
+    del context, request
+    return DescribeLogDirsResponse(error_code=error.code)
+
+
+def _room(directory: LogDirectory) -> tuple[int, int]:
+    """Bytes of the volume, and how many of them are free for us."""
+    try:
+        volume = os.statvfs(directory.path)
+    except OSError:
+        return _UNKNOWN_BYTES, _UNKNOWN_BYTES
+    return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
+
+
+def _topics(directory: LogDirectory, wanted: Sequence[DescribableLogDirTopic] | None) -> list[DescribeLogDirsTopic]:
+    chosen = None if wanted is None else {(row.topic, index) for row in wanted for index in row.partitions}
+    rows: defaultdict[str, list[DescribeLogDirsPartition]] = defaultdict(list)
+    for (topic, index), log in sorted(directory.logs.items()):
+        if chosen is None or (topic, index) in chosen:
+            rows[topic].append(
+                DescribeLogDirsPartition(
+                    partition_index=index,
+                    partition_size=log.size_bytes,
+                    offset_lag=max(log.high_watermark - log.log_end_offset, 0),
+                )
+            )
+    return [DescribeLogDirsTopic(name=topic, partitions=partitions) for topic, partitions in rows.items()]

@@ -1,0 +1,29 @@
+"""A response as the buffers that go to the socket: its length, small parts joined, large ones as they are."""
+
+import struct
+
+from ottla.protocol.schema import Records
+
+# Parts shorter than this are joined: a buffer of its own costs the kernel more than a copy costs us.
+JOIN_BELOW_BYTES = 4096
+_SIZE = struct.Struct(">i")
+
+
+def framed(parts: list[Records]) -> list[Records]:
+    """The parts of one response with their length before them."""
+    if all(len(part) < JOIN_BELOW_BYTES for part in parts):
+        body = b"".join(parts)
+        return [_SIZE.pack(len(body)) + body]
+    joined: list[Records] = []
+    small: list[Records] = [_SIZE.pack(sum(map(len, parts)))]
+    for part in parts:
+        if len(part) < JOIN_BELOW_BYTES:
+            small.append(part)
+            continue
+        if small:
+            joined.append(b"".join(small))
+            small = []
+        joined.append(part)
+    if small:
+        joined.append(b"".join(small))
+    return joined
