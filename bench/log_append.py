@@ -1,4 +1,7 @@
-"""CPU time of one log append and one warm read, beside the bare system calls. Run: python bench/log_append.py [rounds]"""
+"""CPU time of one log append and one warm read, beside the bare system calls.
+
+Run: python bench/log_append.py [rounds]
+"""
 
 import os
 import sys
@@ -19,8 +22,13 @@ NOW_MS = 1_700_000_000_000
 RECORD_BYTES = 100
 
 
+def report(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
 def make_batch(records: int, producer_id: int = -1, sequence: int = -1) -> bytes:
-    builder = BatchBuilder(producer_id=producer_id, producer_epoch=0 if producer_id >= 0 else -1, base_sequence=sequence)
+    epoch = 0 if producer_id >= 0 else -1
+    builder = BatchBuilder(producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
     for number in range(records):
         builder.append(None, bytes(RECORD_BYTES), timestamp_ms=NOW_MS + number)
     return bytes(builder.build())
@@ -111,14 +119,14 @@ def main(rounds: int) -> None:
             plain = [make_batch(1)] * APPENDS
             idempotent = [make_batch(1, 1000, sequence) for sequence in range(APPENDS)]
             hundred = [make_batch(100)] * (APPENDS // 10)
-            print(f"writev alone                {bare_writev(directory):7.2f} us")
-            print(f"append, 1 record            {appends(log, plain):7.2f} us")
-            print(f"append, 1 record idempotent {appends(log, idempotent):7.2f} us")
-            print(f"append, 100 records         {appends(log, hundred):7.2f} us")
-            print(f"preadv alone, 170 B         {bare_preadv(directory, 170):7.2f} us")
-            print(f"read at the end, 1 record   {tail_reads(log):7.2f} us")
+            report(f"writev alone                {bare_writev(directory):7.2f} us")
+            report(f"append, 1 record            {appends(log, plain):7.2f} us")
+            report(f"append, 1 record idempotent {appends(log, idempotent):7.2f} us")
+            report(f"append, 100 records         {appends(log, hundred):7.2f} us")
+            report(f"preadv alone, 170 B         {bare_preadv(directory, 170):7.2f} us")
+            report(f"read at the end, 1 record   {tail_reads(log):7.2f} us")
             each, rate = catch_up_reads(log, 1 << 20)
-            print(f"catch-up read, 1 MiB        {each:7.2f} us, {rate:.2f} GB/s")
+            report(f"catch-up read, 1 MiB        {each:7.2f} us, {rate:.2f} GB/s")
 
 
 if __name__ == "__main__":

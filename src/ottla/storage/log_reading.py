@@ -153,7 +153,8 @@ def _read_limited(
     segment: Segment, start: int, end: int, max_bytes: int, min_one_batch: bool, allow_blocking: bool
 ) -> tuple[Buffer, int]:
     """The whole batches among the next `max_bytes` bytes, or the first one; and the offset after them."""
-    limit = start + max(max_bytes, HEADER_BYTES)
+    # A header more than asked for: the batch after the last whole one tells its offset.
+    limit = start + max_bytes + HEADER_BYTES
     data = memoryview(read_bytes(segment.file, start, min(limit, end) - start, allow_blocking=allow_blocking))
     if segment.is_loaded or allow_blocking:
         position = max(segment.offset_index.last_batch_start(start + max_bytes), start) - start

@@ -21,6 +21,7 @@ from ottla.storage.errors import DamagedFile, UnsupportedSegment
 from ottla.storage.file_system import FileSystem
 from ottla.storage.leader_epochs import LeaderEpochs
 from ottla.storage.log_config import LogConfig
+from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
 from ottla.storage.producer_replay import ProducerSnapshots, apply_batch, replay
 from ottla.storage.producer_state import ProducerStates
 from ottla.storage.segment import Segment
@@ -198,7 +199,7 @@ class _Loader:
         valid_bytes = 0
         try:
             for position, header, batch in scan_batches(segment.file, 0, segment.size_bytes):
-                self._require_sound(header, batch, next_offset)
+                self._require_sound(segment, header, batch, next_offset)
                 segment.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
                 self._epochs.assign(header.leader_epoch, header.base_offset)
                 if header.has_producer_id:
@@ -224,8 +225,9 @@ class _Loader:
         segment.seal()
         return next_offset, is_whole
 
-    def _require_sound(self, header: BatchHeader, batch: memoryview, next_offset: int) -> None:
-        if header.base_offset < next_offset or header.last_offset_delta < 0:
+    def _require_sound(self, segment: Segment, header: BatchHeader, batch: memoryview, next_offset: int) -> None:
+        is_far = header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+        if is_far or header.base_offset < next_offset or header.last_offset_delta < 0:
             raise CorruptRecords(
                 f"a batch of offsets {header.base_offset} to {header.last_offset} where {next_offset} is next"
             )

@@ -1,12 +1,13 @@
 """Finding records by time, exact to the record. Batches are opened and the disk may be waited for: not for the loop."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import BatchHeader, TimestampType, batch_records
 from ottla.storage.log_reading import find_batch
 from ottla.storage.segment import Segment
-from ottla.storage.segment_scan import scan_batches, scan_headers
+from ottla.storage.segment_scan import scan_batches
 
 
 class TimestampOffset(NamedTuple):
@@ -62,18 +63,26 @@ def _max_timestamp_between(segment: Segment, start_offset: int, end_offset: int)
     if position is None:
         return -1
     best = -1
-    for _, header in scan_headers(segment.file, position, segment.size_bytes):
+    for _, header, batch in scan_batches(segment.file, position, segment.size_bytes):
         if header.base_offset >= end_offset:
             break
-        best = max(best, header.max_timestamp)
+        if header.base_offset >= start_offset:
+            best = max(best, header.max_timestamp)
+        else:
+            best = max([best, *(time for offset, time in _times(batch, header) if offset >= start_offset)])
     return best
 
 
 def _first_in_batch(batch: Buffer, header: BatchHeader, timestamp: int, start_offset: int) -> TimestampOffset | None:
-    stamped_by_broker = header.timestamp_type is TimestampType.LOG_APPEND_TIME
-    for record in batch_records(batch, header):
-        offset = header.base_offset + record.offset_delta
-        time = header.max_timestamp if stamped_by_broker else header.base_timestamp + record.timestamp_delta
+    for offset, time in _times(batch, header):
         if offset >= start_offset and time >= timestamp:
             return TimestampOffset(time, offset, header.leader_epoch)
     return None
+
+
+def _times(batch: Buffer, header: BatchHeader) -> Iterator[tuple[int, int]]:
+    """Offset and timestamp of each record."""
+    stamped_by_broker = header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    for record in batch_records(batch, header):
+        time = header.max_timestamp if stamped_by_broker else header.base_timestamp + record.timestamp_delta
+        yield header.base_offset + record.offset_delta, time

@@ -1,0 +1,284 @@
+"""What a crash or a careless hand leaves, and what becomes of it."""
+
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from ottla.protocol.record_batch import iterate_headers
+from ottla.storage.errors import UnsupportedSegment
+from ottla.storage.log import Log
+
+NOW_MS = 1_700_000_000_000
+SETTINGS = {"segment_bytes": 500, "index_interval_bytes": 100}
+
+
+def fill(log: Log, make_batch, batches: int, *, epochs: int = 1) -> None:
+    """Batches of two records of producer 1."""
+    first = log.log_end_offset // 2
+    for number in range(first, first + batches):
+        batch = make_batch(
+            2, timestamp_ms=NOW_MS + number * 10, producer_id=1, producer_epoch=0, base_sequence=2 * number
+        )
+        log.append_as_leader(batch, leader_epoch=number % epochs if epochs == 1 else number, now_ms=NOW_MS)
+    log.update_high_watermark(log.log_end_offset)
+
+
+def offsets_in(log: Log) -> list[int]:
+    log.update_high_watermark(log.log_end_offset)
+    offset = log.log_start_offset
+    found: list[int] = []
+    while offset < log.log_end_offset:
+        read = log.read(
+            offset, 1 << 20, max_offset_exclusive=log.log_end_offset, min_one_batch=True, allow_blocking=True
+        )
+        found += [header.base_offset for _, header in iterate_headers(read.records)]
+        offset = read.next_offset
+    return found
+
+
+def files(directory: Path, pattern: str) -> list[Path]:
+    return sorted(directory.glob(pattern))
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    return tmp_path / "t-0"
+
+
+def test_a_clean_shutdown_brings_everything_back(open_log, make_batch) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 10, epochs=10)
+    epochs = log.leader_epochs.entries
+    log.close(NOW_MS)
+    log = open_log(was_clean=True, **SETTINGS)
+    assert (log.log_end_offset, log.recovery_point) == (20, 20)
+    assert offsets_in(log) == list(range(0, 20, 2))
+    assert log.leader_epochs.entries == epochs
+    assert log.producer_states()[0].last_sequence == 19
+    fill(log, make_batch, 3)
+    assert log.log_end_offset == 26
+
+
+def test_a_killed_process_loses_nothing_that_the_system_has(open_log, make_batch) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 10, epochs=10)
+    epochs = log.leader_epochs.entries
+    log = open_log(**SETTINGS)
+    assert log.recovery_point == 0, "nothing was synced"
+    assert offsets_in(log) == list(range(0, 20, 2))
+    assert log.leader_epochs.entries == epochs
+    assert len(log.producer_states()[0].batches) == 5
+    fill(log, make_batch, 1)
+
+
+@pytest.mark.parametrize("missing_bytes", [1, 30, 61, 100])
+def test_a_torn_tail_is_cut(open_log, make_batch, partition: Path, missing_bytes: int) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 8)
+    last = log.segments[-1].path
+    count = sum(1 for _ in iterate_headers(last.read_bytes()))
+    with last.open("r+b") as file:
+        file.truncate(last.stat().st_size - missing_bytes)
+    log = open_log(**SETTINGS)
+    assert log.log_end_offset == 14
+    assert offsets_in(log) == list(range(0, 14, 2))
+    assert sum(1 for _ in iterate_headers(last.read_bytes())) == count - 1
+    assert log.producer_states()[0].last_sequence == 13
+    fill(log, make_batch, 1)
+    assert log.log_end_offset == 16
+
+
+def test_every_flipped_byte_above_the_recovery_point_is_noticed(open_log, make_batch) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 3)
+    path = log.segments[0].path
+    original = path.read_bytes()
+    size = len(original) // 3
+    for position in range(len(original)):
+        if position % size in (*range(4, 8), *range(12, 16)):
+            # No checksum covers these: the leader epoch, and the lower half of the offset, where gaps are lawful.
+            continue
+        damaged = bytearray(original)
+        damaged[position] ^= 0x55
+        path.write_bytes(damaged)
+        log = open_log(**SETTINGS)
+        assert log.log_end_offset <= 2 * (position // size), position
+        log.abandon()
+
+
+def test_a_hole_drops_the_segments_after_it(open_log, make_batch, partition: Path) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    second = log.segments[1]
+    with second.path.open("r+b") as file:
+        file.write(bytes(100))
+    end = second.base_offset
+    log = open_log(**SETTINGS)
+    assert log.log_end_offset == end
+    assert offsets_in(log) == list(range(0, end, 2))
+    assert len(files(partition, "*.log")) == 2
+    fill(log, make_batch, 1)
+
+
+def test_segments_below_the_recovery_point_are_not_read_again(open_log, make_batch) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    log.flush(NOW_MS)
+    with log.segments[0].path.open("r+b") as file:
+        file.seek(80)
+        file.write(b"damage that nobody looks for")
+    log = open_log(recovery_point=24, **SETTINGS)
+    assert log.log_end_offset == 24
+
+
+@pytest.mark.parametrize("suffix", ["index", "timeindex"])
+@pytest.mark.parametrize("damage", ["missing", "odd size", "ahead of the log"])
+def test_damaged_indexes_are_rebuilt(open_log, make_batch, partition: Path, suffix: str, damage: str) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    log.close(NOW_MS)
+    before = {path.name: path.read_bytes() for path in files(partition, f"*.{suffix}")}
+    for path in files(partition, f"*.{suffix}"):
+        if damage == "missing":
+            path.unlink()
+        elif damage == "odd size":
+            path.write_bytes(path.read_bytes() + b"x")
+        elif suffix == "index":
+            path.write_bytes(path.read_bytes() + struct.pack(">ii", 1000, 1 << 20))
+        else:
+            path.write_bytes(b"")
+    log = open_log(was_clean=True, **SETTINGS)
+    assert offsets_in(log) == list(range(0, 24, 2))
+    for number in range(12):
+        assert log.offset_for_timestamp(NOW_MS + 10 * number, 24)[:2] == (NOW_MS + 10 * number, 2 * number)
+    log.close(NOW_MS)
+    assert {path.name: path.read_bytes() for path in files(partition, f"*.{suffix}")} == before
+
+
+def test_the_zeros_of_preallocated_indexes_are_no_entries(open_log, make_batch, partition: Path) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    log.close(NOW_MS)
+    sizes = [len(path.read_bytes()) for path in files(partition, "*index")]
+    for path in files(partition, "*.index"):
+        path.write_bytes(path.read_bytes() + bytes(800))
+    for path in files(partition, "*.timeindex"):
+        path.write_bytes(path.read_bytes() + bytes(1200))
+    log = open_log(was_clean=True, **SETTINGS)
+    assert offsets_in(log) == list(range(0, 24, 2))
+    assert log.offset_of_max_timestamp(24)[:2] == (NOW_MS + 111, 23)
+    fill(log, make_batch, 1)
+    log.close(NOW_MS)
+    log = open_log(was_clean=True, **SETTINGS)
+    assert offsets_in(log) == list(range(0, 26, 2))
+    assert len(files(partition, "*index")[0].read_bytes()) >= sizes[0]
+
+
+def test_a_damaged_producer_snapshot_is_replaced_by_the_log(open_log, make_batch, partition: Path) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    log.close(NOW_MS)
+    newest = files(partition, "*.snapshot")[-1]
+    newest.write_bytes(newest.read_bytes()[:-1] + b"\x00")
+    log = open_log(was_clean=True, **SETTINGS)
+    assert log.producer_states()[0].last_sequence == 23
+    assert not newest.exists()
+
+
+def test_a_damaged_epoch_file_is_replaced_by_the_log(open_log, make_batch, partition: Path) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12, epochs=12)
+    epochs = log.leader_epochs.entries
+    log.close(NOW_MS)
+    (partition / "leader-epoch-checkpoint").write_text("0\n7\nnonsense\n")
+    log = open_log(was_clean=True, recovery_point=24, **SETTINGS)
+    assert log.leader_epochs.entries == epochs
+
+
+def test_epochs_past_the_end_are_forgotten(open_log, make_batch, partition: Path) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 2)
+    log.close(NOW_MS)
+    (partition / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n9 50\n")
+    assert open_log(**SETTINGS).leader_epochs.entries == [(0, 0)]
+
+
+def test_leftovers_of_deletion_and_unfinished_compaction_are_removed(open_log, make_batch, partition: Path) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 4)
+    log.close(NOW_MS)
+    for name in (
+        "00000000000000000000.log.cleaned",
+        "00000000000000000000.index.swap",
+        "00000000000000000009.log.deleted",
+        "00000000000000000077.index",
+    ):
+        (partition / name).write_bytes(b"leftover")
+    log = open_log(was_clean=True, **SETTINGS)
+    assert offsets_in(log) == [0, 2, 4, 6]
+    assert not [path for path in partition.iterdir() if path.suffix in (".cleaned", ".swap", ".deleted")]
+    assert not (partition / "00000000000000000077.index").exists()
+
+
+def test_a_finished_compaction_takes_the_place_of_its_sources(open_log, make_batch, partition: Path) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    log.close(NOW_MS)
+    bases = [segment.base_offset for segment in log.segments]
+    first, second = (segment.path.read_bytes() for segment in log.segments[:2])
+    batch_bytes = len(make_batch(2, producer_id=1, producer_epoch=0, base_sequence=0))
+    kept = first[:batch_bytes] + second[-batch_bytes:]
+    (partition / "00000000000000000000.log.swap").write_bytes(kept)
+    (partition / "00000000000000000000.index.swap").write_bytes(b"")
+    log = open_log(was_clean=True, **SETTINGS)
+    assert [segment.base_offset for segment in log.segments] == [bases[0], *bases[2:]]
+    assert offsets_in(log) == [0, *range(bases[2] - 2, 24, 2)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("was_clean", [True, False])
+def test_old_message_formats_are_refused_and_left_alone(open_log, partition: Path, magic: int, was_clean: bool) -> None:
+    body = bytes([magic, 0]) + (bytes(8) if magic else b"") + struct.pack(">i", -1) + struct.pack(">i", 5) + b"hello"
+    message = struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
+    partition.mkdir()
+    path = partition / "00000000000000000000.log"
+    path.write_bytes(message * 3)
+    with pytest.raises(UnsupportedSegment, match=f"version {magic}"):
+        open_log(was_clean=was_clean, **SETTINGS)
+    assert path.read_bytes() == message * 3
+
+
+def test_the_log_start_offset_outlives_a_restart(open_log, make_batch) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    log.increment_log_start_offset(9)
+    log.close(NOW_MS)
+    log = open_log(was_clean=True, log_start_offset=9, **SETTINGS)
+    assert log.log_start_offset == 9
+    assert offsets_in(log)[0] == 8
+    assert log.segments[0].base_offset <= 9
+
+
+def test_a_start_offset_past_the_end_begins_an_empty_log_there(open_log, make_batch) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 2)
+    log.close(NOW_MS)
+    log = open_log(log_start_offset=50, **SETTINGS)
+    assert (log.log_start_offset, log.log_end_offset) == (50, 50)
+    assert offsets_in(log) == []
+
+
+def test_a_duplicate_is_known_after_a_restart(open_log, make_batch) -> None:
+    for was_clean in (True, False):
+        log = open_log(**SETTINGS)
+        fill(log, make_batch, 3)
+        end = log.log_end_offset
+        if was_clean:
+            log.close(NOW_MS)
+        log = open_log(was_clean=was_clean, **SETTINGS)
+        again = make_batch(2, producer_id=1, producer_epoch=0, base_sequence=end - 2)
+        info = log.append_as_leader(again, leader_epoch=0, now_ms=NOW_MS)
+        assert (info.is_duplicate, info.first_offset) == (True, end - 2)
+        log.abandon()
