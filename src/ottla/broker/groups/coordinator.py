@@ -20,6 +20,7 @@ from ottla.broker.tasks import Tasks
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.description import describe_group, describe_missing_group, list_group, matches_filters
 from ottla.coordinator.group.join import JoinContext
+from ottla.coordinator.group.shard import GroupShard
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.delete_groups_response import DeletableGroupResult
 from ottla.protocol.messages.describe_groups_response import DescribedGroup
@@ -82,10 +83,8 @@ class GroupCoordinator:
         )
 
     def resign(self, partition: int) -> None:
-        """This node no longer leads the partition."""
-        load = self._loads.pop(partition, None)
-        if load is not None:
-            load.cancel()
+        """This node no longer leads the partition; a load that still runs ends without effect."""
+        self._loads.pop(partition, None)
         active = self._shards.pop(partition, None)
         if active is not None:
             active.close()
@@ -102,18 +101,20 @@ class GroupCoordinator:
         await asyncio.gather(*self._loads.values(), return_exceptions=True)
 
     async def _load(self, partition: int) -> None:
+        shard: GroupShard | None = None
         try:
             shard = await asyncio.to_thread(
                 lambda: load_shard(self._config, partition, self._log.read_batches(partition))
             )
         except (ApiError, OSError) as error:
-            # Without its state the groups must not be served: they would lose their offsets.
             logger.error("__consumer_offsets-%d cannot be loaded: %s", partition, error)
-            self._shards.pop(partition, None)
+        if self._loads.get(partition) is not asyncio.current_task():
             return
-        finally:
-            if self._loads.get(partition) is asyncio.current_task():
-                del self._loads[partition]
+        del self._loads[partition]
+        if shard is None:
+            # Without its state the partition must not be served: its groups would lose their offsets.
+            del self._shards[partition]
+            return
         active = ActiveShard(
             partition, shard, self._log, self._tasks, self._clock, self._config.offsets_commit_timeout_ms
         )

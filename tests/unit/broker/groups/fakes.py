@@ -1,0 +1,115 @@
+"""A log in memory behind the coordinator's interface, a hand-driven clock, and an image with the offsets topic."""
+
+import asyncio
+from collections.abc import Iterator
+
+from immutables import Map
+
+from ottla.broker.groups import CoordinatorLog, GroupConfig, GroupCoordinator, OffsetsTopic, OffsetsTopicSpec
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.tasks import Tasks
+from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.record_batch import parse_header, set_base_offset
+
+NODE_ID = 7
+TOPIC_ID = b"topic-id-of-t-00"
+
+
+class MemoryLog(CoordinatorLog):
+    """Appends commit at once, unless they are held."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[bytearray]] = {}
+        self.next_offset: dict[int, int] = {}
+        self.error: ErrorCode | None = None
+        self.holds_commits = False
+        self.has_appended = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def append(self, partition: int, batch: bytes | bytearray) -> int:
+        if self.error is not None:
+            raise ApiError(self.error)
+        base = self.next_offset.get(partition, 0)
+        placed = bytearray(batch)
+        set_base_offset(placed, base)
+        self.batches.setdefault(partition, []).append(placed)
+        self.next_offset[partition] = parse_header(placed).next_offset
+        self.has_appended.set()
+        return self.next_offset[partition] - 1
+
+    def is_committed(self, partition: int, offset: int) -> bool:
+        return not self.holds_commits
+
+    async def wait_committed(self, partition: int, offset: int) -> None:
+        if self.holds_commits:
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiting)
+            await waiting
+
+    def read_batches(self, partition: int) -> Iterator[memoryview]:
+        if self.error is not None:
+            raise ApiError(self.error)
+        for batch in self.batches.get(partition, []):
+            yield memoryview(batch)
+
+    def release(self, error: ErrorCode | None = None) -> None:
+        """Let everything commit that is held, or fail it."""
+        self.holds_commits = False
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                if error is None:
+                    future.set_result(None)
+                else:
+                    future.set_exception(ApiError(error))
+
+
+def partition_state(leader: int = NODE_ID) -> PartitionState:
+    return PartitionState((NODE_ID,), (bytes(16),), (NODE_ID,), leader, 0, 0)
+
+
+def image_with(*, offsets_partitions: int = 1, leader: int = NODE_ID) -> ClusterImage:
+    """Topic `t` with two partitions, this broker, and the offsets topic unless it has no partitions."""
+    image = ClusterImage()
+    topics = image.topics.with_topic(TopicImage("t", TOPIC_ID, Map({0: partition_state(), 1: partition_state()})))
+    if offsets_partitions:
+        states = {number: partition_state(leader) for number in range(offsets_partitions)}
+        topics = topics.with_topic(TopicImage(OFFSETS_TOPIC, b"o" * 16, Map(states)))
+    broker = BrokerImage(NODE_ID, 1, bytes(16), (Listener("L", "host", 9),), Map(), None, False, False, ())
+    return ClusterImage(topics=topics, brokers=image.brokers.with_broker(broker))
+
+
+class Node:
+    """A group coordinator with everything around it."""
+
+    def __init__(self, log: MemoryLog | None = None, *, image: ClusterImage | None = None, **config: int) -> None:
+        self.config = GroupConfig(**{"group_initial_rebalance_delay_ms": 0, **config})
+        self.log = log or MemoryLog()
+        self.image = image or image_with()
+        self.created: list[OffsetsTopicSpec] = []
+        self.creation_error: ErrorCode | None = None
+        self.tasks = Tasks()
+        self.topic = OffsetsTopic(self.config, lambda: self.image, self._create)
+        self.groups = GroupCoordinator(self.config, self.log, self.topic, self.tasks)
+
+    async def serve(self, partitions: int = 1) -> "Node":
+        for partition in range(partitions):
+            self.groups.become_leader(partition)
+        await self.groups.loaded()
+        return self
+
+    async def background_ended(self) -> None:
+        """Wait for what runs without a request: commits that nobody waits for."""
+        await asyncio.gather(*self.tasks._running)
+
+    async def stop(self) -> None:
+        self.groups.close()
+        await self.tasks.cancel_all()
+
+    async def _create(self, spec: OffsetsTopicSpec) -> None:
+        await asyncio.sleep(0)
+        self.created.append(spec)
+        if self.creation_error is not None:
+            raise ApiError(self.creation_error)
+        self.image = image_with(offsets_partitions=spec.partition_count)
