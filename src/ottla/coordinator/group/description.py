@@ -12,7 +12,8 @@ CLASSIC_GROUP_TYPE = "classic"
 
 
 def describe_group(group: ClassicGroup) -> DescribedGroup:
-    """The group with its members; protocol, metadata and assignments are settled, so told, only while it is Stable."""
+    """The group with its members. Protocol and metadata are settled, so told, only while it is Stable; an assignment is
+    the last one that the member was given."""
     is_stable = group.state is GroupState.STABLE
     return DescribedGroup(
         group_id=group.group_id,
@@ -26,7 +27,7 @@ def describe_group(group: ClassicGroup) -> DescribedGroup:
                 client_id=member.client_id,
                 client_host=member.client_host,
                 member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
-                member_assignment=member.assignment if is_stable else b"",
+                member_assignment=member.assignment,
             )
             for member in group.members.values()
         ],

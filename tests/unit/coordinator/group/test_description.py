@@ -18,13 +18,13 @@ def test_a_stable_group_shows_protocol_metadata_and_assignments() -> None:
     assert (row.member_metadata, row.member_assignment) == (subscription("t"), b"part 0")
 
 
-def test_a_rebalancing_group_shows_members_without_what_is_not_settled() -> None:
+def test_a_rebalancing_group_shows_members_with_their_last_assignment_and_no_protocol() -> None:
     play = Playbook()
     leader, _follower = play.stable_group(2)
     play.join(leader)
     group = describe_group(play.group())
     assert (group.group_state, group.protocol_data) == ("PreparingRebalance", "")
-    assert [(m.member_metadata, m.member_assignment) for m in group.members] == [(b"", b"")] * 2
+    assert [(m.member_metadata, m.member_assignment) for m in group.members] == [(b"", b"part 0"), (b"", b"part 1")]
 
 
 def test_a_missing_group_is_dead_or_an_error() -> None:
