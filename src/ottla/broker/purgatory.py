@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from ottla.replication.partition import Partition
 
 
-async def wait_for_bytes(partitions: Iterable[Partition], bytes_needed: int, timeout_ms: int) -> None:
-    """Returns once so many new bytes became readable in all together, one of them moved otherwise, or time is up."""
+def readable(partitions: Iterable[Partition], bytes_needed: int, timeout_ms: int) -> asyncio.Future[None]:
+    """Done once so many new bytes became readable in all together, one of them moved otherwise, or time is up.
+
+    Counting begins with the call, not with the await: whoever looks at a partition and then waits misses nothing, if
+    nothing is awaited between the call and the look.
+    """
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
     missing = bytes_needed
@@ -28,12 +32,14 @@ async def wait_for_bytes(partitions: Iterable[Partition], bytes_needed: int, tim
     timer = loop.call_later(timeout_ms / 1000, moved, 0)
     for partition in watched:
         partition.watch(moved)
-    try:
-        await ready
-    finally:
+
+    def stop_watching(_: asyncio.Future[None]) -> None:
         timer.cancel()
         for partition in watched:
             partition.unwatch(moved)
+
+    ready.add_done_callback(stop_watching)
+    return ready
 
 
 async def wait_until_committed(partition: Partition, last_offset: int, deadline: float) -> bool:
@@ -46,5 +52,5 @@ async def wait_until_committed(partition: Partition, last_offset: int, deadline:
         left_ms = (deadline - loop.time()) * 1000
         if left_ms <= 0:
             return False
-        await wait_for_bytes((partition,), 1, int(left_ms) + 1)
+        await readable((partition,), 1, int(left_ms) + 1)
     return True

@@ -12,11 +12,12 @@ fetch with a replica id is a follower's: it is refused while this node is alone 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from ottla.broker.clock import now_ms
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
-from ottla.broker.purgatory import wait_for_bytes
+from ottla.broker.purgatory import readable
 from ottla.broker.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -64,7 +65,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Aw
         return fetching.answer()
     fetching.read_all(allow_blocking=False)
     if fetching.is_cold or not fetching.is_enough():
-        return fetching.finish()
+        return fetching.finish(fetching.watch(request.max_wait_ms))
     return fetching.answer()
 
 
@@ -136,18 +137,31 @@ class _Fetching:
             or not self.scope.partitions
         )
 
-    async def finish(self) -> FetchResponse:
+    def watch(self, timeout_ms: int) -> asyncio.Future[None]:
+        """Done when another look is worth it. Begun in the same turn as a look, so that no append is missed."""
+        replicas = self.context.broker.replicas
+        watched = []
+        for wanted in self.scope.partitions:
+            with contextlib.suppress(ApiError):
+                watched.append(replicas.partition(self._topic_name(wanted), wanted.index))
+        return readable(watched, self.request.min_bytes - self.bytes_read, timeout_ms)
+
+    async def finish(self, moved: asyncio.Future[None]) -> FetchResponse:
         """Reads what must come from the disk, and waits for data until there is enough or time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.request.max_wait_ms / 1000
-        while True:
-            if self.is_cold:
-                await loop.run_in_executor(self.context.broker.workers, self.read_all, True)
-            left_ms = int((deadline - loop.time()) * 1000)
-            if self.is_enough() or left_ms <= 0:
-                return self.answer()
-            await wait_for_bytes(self._watched(), self.request.min_bytes - self.bytes_read, left_ms)
-            self.read_all(allow_blocking=False)
+        try:
+            while True:
+                if self.is_cold:
+                    await loop.run_in_executor(self.context.broker.workers, self.read_all, True)
+                left_ms = int((deadline - loop.time()) * 1000)
+                if self.is_enough() or left_ms <= 0:
+                    return self.answer()
+                await moved
+                self.read_all(allow_blocking=False)
+                moved = self.watch(left_ms)
+        finally:
+            moved.cancel()
 
     def read_all(self, allow_blocking: bool) -> None:
         """Reads every partition within the limits; stops with `is_cold` where that would mean to wait for a disk."""
@@ -251,10 +265,6 @@ class _Fetching:
             leader_id, leader_epoch = current_leader(self.context, self._topic_name(wanted), wanted.index)
             row.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
             self.hinted_leaders.add(leader_id)
-
-    def _watched(self) -> list[Partition]:
-        replicas = self.context.broker.replicas
-        return [replicas.partition(self._topic_name(wanted), wanted.index) for wanted, _ in self.rows]
 
 
 def _topic_row(topic: bytes | str) -> FetchableTopicResponse:

@@ -1,0 +1,274 @@
+"""The assembled broker, over the wire."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.broker.running_node import RunningNode, batch_of, run_node
+
+from ottla.broker.handlers import load_handlers
+from ottla.broker.node import Node, StartupError
+from ottla.config.broker_config import BrokerConfig, single_node_defaults
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from ottla.protocol.schema import Message
+
+
+async def create(client: Any, name: str, partitions: int = 1, **configs: str) -> bytes:
+    topic = CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=1,
+        configs=[CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()],
+    )
+    (result,) = (await client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000))).topics
+    assert result.error_code == ErrorCode.NONE, result.error_message
+    topic_id: bytes = result.topic_id
+    return topic_id
+
+
+def produce_request(topic_id: bytes, records: bytes, acks: int = -1) -> ProduceRequest:
+    data = PartitionProduceData(index=0, records=records)
+    topic = TopicProduceData(topic_id=topic_id, partition_data=[data])
+    return ProduceRequest(acks=acks, timeout_ms=5000, topic_data=[topic])
+
+
+async def produce(client: Any, topic_id: bytes, records: bytes, acks: int = -1) -> Any:
+    response = await client.call(produce_request(topic_id, records, acks))
+    return response.responses[0].partition_responses[0]
+
+
+def fetch_request(topic_id: bytes, offset: int, **fields: Any) -> FetchRequest:
+    row = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1_000_000)
+    defaults: dict[str, Any] = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1_000_000, "session_epoch": -1}
+    return FetchRequest(topics=[FetchTopic(topic_id=topic_id, partitions=[row])], **(defaults | fields))
+
+
+async def fetch(client: Any, topic_id: bytes, offset: int, **fields: Any) -> Any:
+    response = await client.call(fetch_request(topic_id, offset, **fields))
+    return response.responses[0].partitions[0]
+
+
+def test_every_served_version_of_every_api_answers_an_empty_request_in_its_own_format(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        for module in load_handlers():
+            request: type[Message] = module.REQUEST
+            last = request.VERSIONS.stop - (1 if request.LATEST_VERSION_UNSTABLE else 0)
+            for version in range(request.VERSIONS.start, last):
+                client = await running.connect()
+                fields = {"acks": 1} if request is ProduceRequest else {}
+                if version >= 3 and module.API_KEY == 18:
+                    fields = {"client_software_name": "test", "client_software_version": "1"}
+                await client.call(request(**fields), version)
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_produced_records_come_back_and_survive_a_restart(tmp_path: Path) -> None:
+    batches = [batch_of(b"one", b"two"), batch_of(b"three")]
+    topic_ids = []
+
+    async def write(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_ids.append(await create(client, "orders"))
+        for batch in batches:
+            assert (await produce(client, topic_ids[0], batch)).error_code == ErrorCode.NONE
+
+    async def read(running: RunningNode) -> None:
+        client = await running.connect()
+        row = await fetch(client, topic_ids[0], 0)
+        assert (row.error_code, row.high_watermark, row.log_start_offset) == (ErrorCode.NONE, 3, 0)
+        assert len(row.records) == sum(map(len, batches))
+        # Everything but base offset and leader epoch is as it was sent.
+        assert row.records[16 : len(batches[0])] == batches[0][16:]
+
+    run_node(tmp_path / "data", write)
+    run_node(tmp_path / "data", read)
+
+
+def test_a_long_poll_is_woken_by_data_and_not_by_its_timeout(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        writer, reader = await running.connect(), await running.connect()
+        topic_id = await create(writer, "orders")
+        request = fetch_request(topic_id, 0, max_wait_ms=60_000)
+        correlation_id = reader.send(request, 18)
+        waiting = asyncio.ensure_future(reader.receive(FetchRequest, 18, correlation_id))
+        await produce(writer, topic_id, batch_of(b"news"))
+        response = await asyncio.wait_for(waiting, 20)
+        assert response.responses[0].partitions[0].records
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_pipelined_requests_are_answered_in_order_behind_a_long_poll(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders")
+        first = client.send(fetch_request(topic_id, 0, max_wait_ms=300), 18)
+        second = client.send(MetadataRequest(topics=[]), 13)
+        await client.receive(FetchRequest, 18, first)
+        await client.receive(MetadataRequest, 13, second)
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_acks_0_is_not_answered_and_a_refused_one_closes_the_connection(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders")
+        client.send(produce_request(topic_id, batch_of(b"x"), acks=0), 13)
+        assert (await fetch(client, topic_id, 0, max_wait_ms=5000)).records
+        client.send(produce_request(topic_id, b"not a batch", acks=0), 13)
+        assert await client.is_closed_by_peer()
+
+    run_node(tmp_path / "data", scenario)
+
+
+@pytest.mark.parametrize(
+    ("records", "acks", "code"),
+    [
+        (batch_of(b"x")[:-1] + b"?", -1, ErrorCode.CORRUPT_MESSAGE),
+        (b"short", -1, ErrorCode.INVALID_RECORD),
+        (batch_of(b"x") * 2, -1, ErrorCode.INVALID_RECORD),
+        (batch_of(b"x" * 2_000_000), -1, ErrorCode.MESSAGE_TOO_LARGE),
+        (batch_of(b"x"), 2, ErrorCode.INVALID_REQUIRED_ACKS),
+    ],
+)
+def test_bad_batches_are_refused_with_kafkas_codes(tmp_path: Path, records: bytes, acks: int, code: ErrorCode) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders")
+        row = await produce(client, topic_id, records, acks)
+        assert (row.error_code, row.base_offset) == (code, -1)
+        assert row.error_message
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_keyless_record_on_a_compacted_topic_is_named(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "table", cleanup_policy="compact")
+        row = await produce(client, topic_id, batch_of(b"x", key=None))
+        assert row.error_code == ErrorCode.INVALID_RECORD
+        assert [error.batch_index for error in row.record_errors] == [0]
+        assert (await produce(client, topic_id, batch_of(b"x"))).base_offset == 0
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_log_append_time_is_set_and_answered(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "stamped", message_timestamp_type="LogAppendTime")
+        row = await produce(client, topic_id, batch_of(b"x", timestamp_ms=5))
+        assert row.log_append_time_ms > 1_700_000_000_000
+        wanted = ListOffsetsPartition(partition_index=0, timestamp=row.log_append_time_ms)
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="stamped", partitions=[wanted])])
+        found = (await client.call(request)).topics[0].partitions[0]
+        assert (found.offset, found.timestamp) == (0, row.log_append_time_ms)
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_follower_is_refused(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders")
+        await produce(client, topic_id, batch_of(b"x"))
+        row = await fetch(client, topic_id, 0, replica_state=ReplicaState(replica_id=7))
+        assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert not row.records
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_an_incremental_fetch_says_only_what_is_new(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders")
+        opened = await client.call(fetch_request(topic_id, 0, session_epoch=0))
+        assert opened.session_id != 0
+        quiet = FetchRequest(session_id=opened.session_id, session_epoch=1, max_bytes=1000)
+        assert not (await client.call(quiet)).responses
+        await produce(client, topic_id, batch_of(b"x"))
+        busy = FetchRequest(session_id=opened.session_id, session_epoch=2, max_bytes=1000)
+        assert (await client.call(busy)).responses[0].partitions[0].records
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_metadata_creates_a_topic_only_where_client_and_broker_allow_it(tmp_path: Path) -> None:
+    async def ask(running: RunningNode, name: str, allows: bool) -> int:
+        client = await running.connect()
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=allows)
+        code: int = (await client.call(request)).topics[0].error_code
+        return code
+
+    async def allowed(running: RunningNode) -> None:
+        assert await ask(running, "a.b", allows=False) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert await ask(running, "a.b", allows=True) == ErrorCode.NONE
+        assert await ask(running, "a_b", allows=True) == ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert await ask(running, "no/slash", allows=True) == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+    async def forbidden(running: RunningNode) -> None:
+        assert await ask(running, "new", allows=True) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    run_node(tmp_path / "data", allowed)
+    run_node(tmp_path / "data", forbidden, {"auto.create.topics.enable": "false"})
+
+
+def test_a_transactional_id_is_refused_at_once_and_for_good(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        response = await client.call(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=1000))
+        assert not ErrorCode(response.error_code).is_retriable
+        assert response.error_code != ErrorCode.NONE
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_producer_ids_are_never_given_twice_not_even_after_a_restart(tmp_path: Path) -> None:
+    given: list[int] = []
+
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        for _ in range(3):
+            given.append((await client.call(InitProducerIdRequest(transactional_id=None))).producer_id)
+
+    run_node(tmp_path / "data", scenario)
+    run_node(tmp_path / "data", scenario)
+    assert len(set(given)) == 6
+
+
+def test_a_busy_port_is_explained(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        second = Node(BrokerConfig(single_node_defaults(tmp_path / "other", f"127.0.0.1:{running.port}")))
+        with pytest.raises(StartupError, match=f"Port {running.port} .* in use by another process"):
+            await second.start()
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_data_directory_in_use_is_explained(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        second = Node(BrokerConfig(single_node_defaults(tmp_path / "data", "127.0.0.1:0")))
+        with pytest.raises(StartupError, match="Stop the node that uses it"):
+            await second.start()
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_directory_of_another_node_is_refused(tmp_path: Path) -> None:
+    async def nothing(running: RunningNode) -> None:
+        pass
+
+    run_node(tmp_path / "data", nothing)
+    with pytest.raises(StartupError, match=r"belongs to node 1, but node.id is 2"):
+        run_node(tmp_path / "data", nothing, {"node.id": "2"})
