@@ -74,7 +74,7 @@ class Node:
         self._configs = DynamicConfigs(config)
         self._listeners: list[Listener] = []
         self._broker_epoch = -1
-        self._storage: NodeStorage
+        self._storage: NodeStorage | None = None
         self._quorum: MetadataQuorum
         self._logs: LogManager
         self._replicas: ReplicaManager
@@ -93,14 +93,15 @@ class Node:
         dispatcher = Dispatcher(load_handlers())
         try:
             await self._bind(dispatcher)
-            self._storage = await asyncio.to_thread(open_storage, self.config)
-            self.cluster_id = self._storage.cluster_id
-            await self._start_quorum()
-            await self._open_logs()
+            self._storage = storage = await asyncio.to_thread(open_storage, self.config)
+            self.cluster_id = storage.cluster_id
+            await self._start_quorum(storage)
+            await self._open_logs(storage)
         except (ListenFailed, UnusableStorage, UnsupportedSegment, StorageError, ValueError) as error:
+            await self._abandon()
             raise StartupError(str(error)) from error
         dispatcher.services = self._assemble(dispatcher)
-        await self._register()
+        await self._register(storage)
         await self._groups.loaded()
         self._maintenance.start()
         for listener in self._listeners:
@@ -113,8 +114,8 @@ class Node:
             await listener.start()
             self._listeners.append(listener)
 
-    async def _start_quorum(self) -> None:
-        config, storage = self.config, self._storage
+    async def _start_quorum(self, storage: NodeStorage) -> None:
+        config = self.config
         directory = storage.metadata_directory.path / METADATA_PARTITION_DIRECTORY
         self._quorum = MetadataQuorum(
             local=ReplicaKey(config.node_id, storage.metadata_directory_id),
@@ -135,9 +136,9 @@ class Node:
         await self._quorum.start()
         self._quorum.failed.add_done_callback(self._quorum_failed)
 
-    async def _open_logs(self) -> None:
+    async def _open_logs(self, storage: NodeStorage) -> None:
         image = self._quorum.image
-        self._logs = LogManager(self._storage.directories, on_directory_failure=self._directory_failed)
+        self._logs = LogManager(storage.directories, on_directory_failure=self._directory_failed)
         self._replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._workers)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
@@ -175,7 +176,7 @@ class Node:
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
         )
 
-    async def _register(self) -> None:
+    async def _register(self, storage: NodeStorage) -> None:
         """Tells the controller that this broker is there, then that it has caught up."""
         config = self.config
         self._quorum.subscribe(self._image_changed)
@@ -184,7 +185,7 @@ class Node:
             incarnation_id=random_uuid(),
             listeners=tuple(self._advertised()),
             features=SUPPORTED,
-            log_dirs=tuple(sorted(self._storage.directory_ids)),
+            log_dirs=tuple(sorted(storage.directory_ids)),
             rack=config.rack,
         )
         try:
@@ -208,6 +209,14 @@ class Node:
             RegisteredListener(x.name, x.host, x.port or ports[x.name], _SECURITY_PROTOCOL_IDS[x.security_protocol])
             for x in self.config.advertised_listeners
         ]
+
+    async def _abandon(self) -> None:
+        """Lets go of what a start that failed had taken."""
+        for listener in self._listeners:
+            await listener.stop()
+        if self._storage is not None:
+            self._storage.release()
+        self._workers.shutdown()
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 

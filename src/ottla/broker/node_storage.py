@@ -5,6 +5,7 @@ anything is written. A node that is a cluster by itself formats its storage on i
 added to `log.dirs` later is formatted to match the others.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,10 @@ class NodeStorage:
     def metadata_file_system(self) -> FileSystem:
         return self.metadata_directory.file_system
 
+    def release(self) -> None:
+        """Lets others use the directories, without touching what is in them."""
+        _release({*self.directories, self.metadata_directory})
+
 
 def open_storage(config: BrokerConfig) -> NodeStorage:
     """Locks and checks every directory, formatting what is new; may wait for disks."""
@@ -65,10 +70,12 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
                 known[path] = MetaProperties(cluster_id, config.node_id, random_uuid())
                 directory.write_meta_properties(known[path])
     except DirectoryInUse as error:
+        _release(opened.values())
         raise UnusableStorage(
             f"{error}. Stop the node that uses it, or give this one a directory of its own (log.dirs, --data)."
         ) from None
-    except (DamagedFile, StorageError) as error:
+    except (UnusableStorage, DamagedFile, StorageError) as error:
+        _release(opened.values())
         raise UnusableStorage(str(error)) from None
     return NodeStorage(
         cluster_id,
@@ -78,6 +85,11 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
         known[metadata_path].directory_id,
         was_formatted_now,
     )
+
+
+def _release(directories: Iterable[LogDirectory]) -> None:
+    for directory in directories:
+        directory.take_offline()
 
 
 def _identity(directory: LogDirectory, config: BrokerConfig) -> MetaProperties | None:

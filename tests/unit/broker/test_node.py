@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.broker.running_node import RunningNode, batch_of, run_node
 
+from harness.running_node import RunningNode, batch_of, run_node
 from ottla.broker.handlers import load_handlers
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -239,8 +239,8 @@ def test_producer_ids_are_never_given_twice_not_even_after_a_restart(tmp_path: P
 
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()
-        for _ in range(3):
-            given.append((await client.call(InitProducerIdRequest(transactional_id=None))).producer_id)
+        answers = [await client.call(InitProducerIdRequest(transactional_id=None)) for _ in range(3)]
+        given.extend(answer.producer_id for answer in answers)
 
     run_node(tmp_path / "data", scenario)
     run_node(tmp_path / "data", scenario)

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from harness.wire import WireClient
-
 from ottla.broker.node import Node
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.protocol.batch_builder import BatchBuilder
