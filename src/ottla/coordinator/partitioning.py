@@ -5,10 +5,15 @@ hash is Java's `String.hashCode`, over UTF-16 code units, and its absolute value
 bits) picks the partition.
 """
 
+from functools import lru_cache
+
+_HASHES_KEPT = 16_384
 _INT_MASK = 0xFFFFFFFF
 _INT_MIN = -(2**31)
 
 
+# Every request of a group asks for its hash, and Python takes a microsecond for ten characters.
+@lru_cache(maxsize=_HASHES_KEPT)
 def java_string_hash(text: str) -> int:
     """Java's `String.hashCode`, a signed 32-bit number."""
     units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")

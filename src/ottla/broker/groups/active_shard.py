@@ -58,8 +58,10 @@ class ActiveShard:
             for effect in shard.effects.take():
                 if isinstance(effect, Respond):
                     _answer(effect.token, effect.response)
-                else:
-                    uncommitted = self._write(effect.records, effect.outcome) or uncommitted
+                    continue
+                offset = self._write(effect.records, effect.outcome)
+                if offset is not None:
+                    uncommitted = offset
         self.schedule()
         return uncommitted
 
