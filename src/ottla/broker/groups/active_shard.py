@@ -94,6 +94,8 @@ class ActiveShard:
             self._watch(offset)
             raise
         except ApiError as error:
+            if error.code is ErrorCode.REQUEST_TIMED_OUT:
+                self._watch(offset)
             raise ApiError(coordinator_error(error.code), error.message) from error
         self._committed(offset)
         return response
@@ -152,12 +154,17 @@ class ActiveShard:
             self._tasks.start_background(f"commit of offset {offset}", self._await_commit(offset))
 
     async def _await_commit(self, offset: int) -> None:
-        try:
-            await self._log.wait_committed(self._partition, offset)
-        except ApiError as error:
-            logger.info("__consumer_offsets-%d: offset %d was not committed: %s", self._partition, offset, error)
+        while not self._is_closed:
+            try:
+                await self._log.wait_committed(self._partition, offset)
+            except ApiError as error:
+                if error.code is ErrorCode.REQUEST_TIMED_OUT:
+                    # The record is in the log and may still be committed; as long as we lead, its turn will come.
+                    continue
+                logger.info("__consumer_offsets-%d: offset %d was not committed: %s", self._partition, offset, error)
+                return
+            self._committed(offset)
             return
-        self._committed(offset)
 
     def schedule(self) -> None:
         """Make sure that the loop calls in time for the next deadline."""

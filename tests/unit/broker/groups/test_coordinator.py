@@ -272,6 +272,23 @@ class TestCommitsThatWait:
 
         run(scenario)
 
+    def test_a_log_that_gives_up_waiting_is_asked_again(self) -> None:
+        async def scenario() -> None:
+            node = await Node().serve()
+            node.log.holds_commits = True
+            pending: Any = node.groups.commit_offsets(commit_request(5), 9)
+            waiting = asyncio.ensure_future(pending)
+            await asyncio.sleep(0)
+            node.log.release(ErrorCode.REQUEST_TIMED_OUT)
+            with pytest.raises(ApiError) as raised:
+                await waiting
+            assert raised.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+            await node.background_ended()
+            assert committed(node) == 5
+            await node.stop()
+
+        run(scenario)
+
     def test_lost_leadership_is_told_as_not_coordinator(self) -> None:
         async def scenario() -> None:
             node = await Node().serve()
