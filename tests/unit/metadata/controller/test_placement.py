@@ -1,0 +1,68 @@
+from collections import Counter
+
+import pytest
+
+from metadata.clusters import cluster
+from ottla.metadata.controller.placement import alternate_racks, place_replicas
+from ottla.metadata.image import BrokersImage
+from ottla.protocol.errors import ApiError, ErrorCode
+
+TWO_RACKS = {0: "a", 1: "a", 2: "a", 3: "b", 4: "b", 5: "b"}
+
+
+def brokers(*, racks: dict[int, str] | None = None, count: int = 6, fenced: tuple[int, ...] = ()) -> BrokersImage:
+    return cluster(*range(count), racks=racks, fenced=fenced).brokers
+
+
+def test_racks_alternate_in_the_ring() -> None:
+    assert [broker.id for broker in alternate_racks(brokers(racks=TWO_RACKS))] == [0, 3, 1, 4, 2, 5]
+
+
+def test_the_first_follower_is_the_next_in_the_ring_on_another_rack() -> None:
+    (replicas,) = place_replicas(
+        brokers(racks=TWO_RACKS), partition_count=1, replication_factor=2, pick=lambda bound: 3
+    )
+    assert replicas == (4, 2)
+
+
+@pytest.mark.parametrize("racks", [None, TWO_RACKS])
+@pytest.mark.parametrize("start", range(6))
+def test_ten_partitions_of_three_replicas_on_six_brokers_make_five_each(racks, start: int) -> None:
+    placed = place_replicas(brokers(racks=racks), partition_count=10, replication_factor=3, pick=lambda bound: start)
+    assert set(Counter(replica for replicas in placed for replica in replicas).values()) == {5}
+    assert set(Counter(replicas[0] for replicas in placed).values()) <= {1, 2}
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+@pytest.mark.parametrize("partitions", [1, 5, 23])
+def test_replicas_are_distinct_and_spread_evenly(count: int, partitions: int) -> None:
+    for factor in range(1, count + 1):
+        placed = place_replicas(
+            brokers(count=count), partition_count=partitions, replication_factor=factor, pick=lambda bound: bound // 2
+        )
+        assert all(len(set(replicas)) == factor for replicas in placed)
+        for spread in (
+            Counter(replica for replicas in placed for replica in replicas),
+            Counter(replicas[0] for replicas in placed),
+        ):
+            loads = [spread[i] for i in range(count)]
+            assert max(loads) - min(loads) <= 1
+
+
+def test_each_partition_uses_as_many_racks_as_it_can() -> None:
+    racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
+    placed = place_replicas(brokers(racks=racks, count=5), partition_count=20, replication_factor=3, pick=lambda b: 1)
+    assert all({racks[replica] for replica in replicas} == {"a", "b", "c"} for replicas in placed)
+
+
+def test_a_fenced_broker_may_follow_but_not_lead() -> None:
+    placed = place_replicas(
+        brokers(count=3, fenced=(1,)), partition_count=6, replication_factor=3, pick=lambda bound: 0
+    )
+    assert {replicas[0] for replicas in placed} == {0, 2}
+
+
+def test_more_replicas_than_brokers_cannot_be() -> None:
+    with pytest.raises(ApiError, match=r"4 time\(s\): only 3 broker") as raised:
+        place_replicas(brokers(count=3), partition_count=1, replication_factor=4, pick=lambda bound: 0)
+    assert raised.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
