@@ -1,0 +1,53 @@
+import subprocess
+import sys
+
+import pytest
+
+from ottla import __version__
+from ottla.cli.main import main
+
+
+def ottla(*arguments: str, switches: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *switches, "-m", "ottla.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_without_a_command_help_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "server" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--no-such-switch"], ["no-such-command"], ["server", "--listen"]])
+def test_a_wrong_command_line_exits_with_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"ottla {__version__}\n"
+
+
+def test_python_without_assertions_is_refused() -> None:
+    result = ottla("--help", switches=("-O",))
+    assert result.returncode == 2
+    assert "-O" in result.stderr
+
+
+def test_help_imports_neither_the_broker_nor_the_configuration() -> None:
+    code = (
+        "import sys\n"
+        "from ottla.cli.main import main\n"
+        "try:\n    main(['server', '--help'])\n"
+        "except SystemExit:\n    print(*[name for name in sys.modules if name.startswith('ottla')])"
+    )
+    output = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert output.splitlines()[-1].split() == ["ottla", "ottla.cli", "ottla.cli.main"]
