@@ -1,0 +1,120 @@
+"""`make run`: a node in the foreground, and a first conversation with it.
+
+The node runs in a session of its own, so that Ctrl-C reaches this program alone, which then asks the node to stop and
+waits until it has. What the node logs goes to a file beside its data, to leave the screen to the conversation.
+"""
+
+import argparse
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._metadata import ClusterMetadata
+
+ROOT = Path(__file__).resolve().parents[1]
+START_TIMEOUT_S = 60.0
+
+
+class Stopped(Exception):
+    """The user has seen enough."""
+
+
+def stop(_signal: int, _frame: FrameType | None) -> None:
+    raise Stopped
+
+
+def is_taken(host: str, port: int) -> bool:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+        except OSError:
+            return True
+    return False
+
+
+def wait_until_ready(node: "subprocess.Popen[bytes]", listen: str) -> ClusterMetadata | None:
+    """What the node says of itself, or None if it ended or never answered."""
+    host, _, port = listen.rpartition(":")
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while node.poll() is None and time.monotonic() < deadline:
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+            return AdminClient({"bootstrap.servers": listen, "log_level": 0}).list_topics(timeout=5)
+        except (OSError, KafkaException):
+            time.sleep(0.05)
+    return None
+
+
+def show_node(cluster: ClusterMetadata, listen: str, data: Path, log: Path) -> None:
+    print("Ottla is running.")
+    print(f"  bootstrap   {listen}")
+    print(f"  data        {data}")
+    print(f"  log         {log}")
+    print(f"  cluster id  {cluster.cluster_id}")
+    print(f"  node id     {next(iter(cluster.brokers))}")
+
+
+def run(listen: str, data: Path) -> int:
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit():
+        print(f"--listen {listen}: write HOST:PORT, as in 127.0.0.1:9092.", file=sys.stderr)
+        return 2
+    if is_taken(host, int(port)):
+        remedy = f"Stop that, or choose another port: make run LISTEN={host}:19092"
+        print(f"{listen} is taken by another program. {remedy}", file=sys.stderr)
+        return 1
+    log = data.with_name(f"{data.name}.log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "ottla.cli.main", "server", "--data", str(data), "--listen", listen]
+    with log.open("ab") as output:
+        node = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+    try:
+        return converse(node, listen, data, log)
+    except Stopped:
+        return 0
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if node.poll() is None:
+            print("\nStopping ...", flush=True)
+            node.terminate()
+            node.wait()
+
+
+def converse(node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path) -> int:
+    cluster = wait_until_ready(node, listen)
+    if cluster is None:
+        said = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+        print(f"The node did not start. The end of {log}:\n{said}", file=sys.stderr)
+        return 1
+    show_node(cluster, listen, data, log)
+    print(f"\nA first conversation (examples/hello.py {listen}):", flush=True)
+    done = subprocess.run([sys.executable, str(ROOT / "examples" / "hello.py"), listen], check=False)
+    if done.returncode != 0:
+        print(f"The conversation failed with exit code {done.returncode}; see {log}.", file=sys.stderr)
+        return 1
+    print("\nThe node stays up until Ctrl-C; the next `make run` finds its data again.", flush=True)
+    code = node.wait()
+    print(f"The node ended with exit code {code}; see {log}.", file=sys.stderr)
+    return code or 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run a node and show it working.")
+    parser.add_argument("--listen", default="127.0.0.1:9092")
+    parser.add_argument("--data", type=Path, default=Path("data") / "ottla")
+    options = parser.parse_args()
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    return run(options.listen, options.data)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
