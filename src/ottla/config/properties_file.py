@@ -60,7 +60,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     first_number = 0
     for number, natural in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
         stripped = natural.lstrip(_WHITE_SPACE)
-        if pending is None:
+        if not pending:
             if not stripped or stripped[0] in "#!":
                 continue
             first_number = number
@@ -71,7 +71,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             continue
         pending = None
         yield first_number, line
-    if pending:
+    if pending is not None:
         yield first_number, pending
 
 
