@@ -62,6 +62,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         stripped = natural.lstrip(_WHITE_SPACE)
         if not pending:
             if not stripped or stripped[0] in "#!":
+                pending = None
                 continue
             first_number = number
         trailing_backslashes = len(stripped) - len(stripped.rstrip("\\"))
