@@ -21,7 +21,6 @@ from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.uuids import ZERO_UUID
 
-
 DEFAULTS = TopicDefaults(partition_count=4, replication_factor=1)
 
 
