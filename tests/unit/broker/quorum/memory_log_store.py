@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
-from ottla.protocol.record_batch import iterate_headers
+from ottla.protocol.record_batch import BatchHeader, iterate_headers
 
 
 class MemoryLogStore:
@@ -15,6 +16,7 @@ class MemoryLogStore:
         self._batches = list(self.disk)
         self._start_offset = start_offset
         self.flush_count = 0
+        self.flushed = threading.Semaphore(0)
         self.fail_next_flush: Exception | None = None
         self.is_closed = False
 
@@ -47,6 +49,7 @@ class MemoryLogStore:
             raise self.fail_next_flush
         self.flush_count += 1
         self.disk[:] = self._batches
+        self.flushed.release()
 
     def read(self, from_offset: int, end_offset: int, max_bytes: int) -> bytes:
         found = b""
@@ -78,5 +81,5 @@ class MemoryLogStore:
         self.flush()
         self.is_closed = True
 
-    def _headers(self):
+    def _headers(self) -> list[BatchHeader]:
         return [next(iterate_headers(batch))[1] for batch in self._batches]
