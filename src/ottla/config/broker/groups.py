@@ -16,7 +16,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
             "streams",
         ),
         Importance.MEDIUM,
-        "Group protocols that the coordinator serves. Deprecated by Kafka in favour of feature levels.",
+        "Group protocols that the coordinator serves. Deprecated by Kafka in favour of feature levels. "
+        "Not acted on yet.",
         validator=ListOf(("consumer", "classic", "share", "streams"), allow_empty=False),
     ),
     ConfigKey(
@@ -40,7 +41,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         -1,
         Importance.MEDIUM,
-        "Time a coordinator collects records before it appends them; -1 lets it follow the load.",
+        "Time a coordinator collects records before it appends them; -1 lets it follow the load. Not acted on yet.",
         validator=Range(-1),
     ),
     ConfigKey(
@@ -65,7 +66,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         5_242_880,
         Importance.HIGH,
-        "Bytes read at once when the state of groups is loaded from the offsets topic.",
+        "Bytes read at once when the state of groups is loaded from the offsets topic. Not acted on yet.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -97,7 +98,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         0,
         Importance.HIGH,
-        "Compression of batches in the offsets topic: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+        "Compression of batches in the offsets topic: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. Not acted on yet.",
     ),
     ConfigKey(
         "offset.metadata.max.bytes",

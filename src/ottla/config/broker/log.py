@@ -37,7 +37,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         30_000,
         Importance.LOW,
-        "Time a broker may fail to report a broken log directory to the controller before it stops.",
+        "Time a broker may fail to report a broken log directory to the controller before it stops. Not acted on yet.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -252,7 +252,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         60_000,
         Importance.HIGH,
-        "Pause between two writes of the log start offsets.",
+        "Pause between two writes of the log start offsets. Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(

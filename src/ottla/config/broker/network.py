@@ -47,14 +47,15 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         102_400,
         Importance.HIGH,
-        "Kernel send buffer (SO_SNDBUF) of accepted connections; -1 keeps the system's own choice.",
+        "Kernel send buffer (SO_SNDBUF) of accepted connections; -1 keeps the system's own choice. Not acted on yet.",
     ),
     ConfigKey(
         "socket.receive.buffer.bytes",
         ConfigType.INT,
         102_400,
         Importance.HIGH,
-        "Kernel receive buffer (SO_RCVBUF) of accepted connections; -1 keeps the system's own choice.",
+        "Kernel receive buffer (SO_RCVBUF) of accepted connections; -1 keeps the system's own choice. "
+        "Not acted on yet.",
     ),
     ConfigKey(
         "socket.request.max.bytes",
@@ -69,7 +70,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         50,
         Importance.MEDIUM,
-        "Length of the queue of connections that the kernel holds before they are accepted. The system may cap it.",
+        "Length of the queue of connections that the kernel holds before they are accepted. "
+        "The system may cap it. Not acted on yet.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -77,7 +79,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         INT_MAX,
         Importance.MEDIUM,
-        "Most connections accepted from one address at a time. Zero is allowed only together with overrides.",
+        "Most connections accepted from one address at a time. Zero is allowed only together with overrides. "
+        "Not acted on yet.",
         validator=Range(0),
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
@@ -86,7 +89,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.STRING,
         "",
         Importance.MEDIUM,
-        "Connection limits of single hosts or addresses that replace the general one, as host:count pairs.",
+        "Connection limits of single hosts or addresses that replace the general one, as host:count pairs. "
+        "Not acted on yet.",
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
     ConfigKey(
@@ -94,7 +98,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         INT_MAX,
         Importance.MEDIUM,
-        "Most connections accepted by the node at a time; a listener prefix limits that listener alone.",
+        "Most connections accepted by the node at a time; a listener prefix limits that listener alone. "
+        "Not acted on yet.",
         validator=Range(0),
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
@@ -103,7 +108,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         INT_MAX,
         Importance.MEDIUM,
-        "Most new connections accepted per second; a listener prefix limits that listener alone.",
+        "Most new connections accepted per second; a listener prefix limits that listener alone. Not acted on yet.",
         validator=Range(0),
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
@@ -112,14 +117,15 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         600_000,
         Importance.MEDIUM,
-        "A connection without any request for this long is closed.",
+        "A connection without any request for this long is closed. Not acted on yet.",
     ),
     ConfigKey(
         "connection.failed.authentication.delay.ms",
         ConfigType.INT,
         100,
         Importance.LOW,
-        "Wait before a connection whose authentication failed is closed, so that guessing stays slow.",
+        "Wait before a connection whose authentication failed is closed, so that guessing stays slow. "
+        "Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -127,7 +133,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         500,
         Importance.HIGH,
-        "Requests that may wait for handling before the node stops reading from its sockets.",
+        "Requests that may wait for handling before the node stops reading from its sockets. Not acted on yet.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -135,7 +141,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         -1,
         Importance.MEDIUM,
-        "Bytes of waiting requests before the node stops reading from its sockets; -1 sets no limit.",
+        "Bytes of waiting requests before the node stops reading from its sockets; -1 sets no limit. Not acted on yet.",
     ),
     ConfigKey(
         "num.network.threads",
@@ -152,20 +158,22 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         10_000,
         Importance.MEDIUM,
-        "Time that a connection opened by this node may take to be established, growing with each failure.",
+        "Time that a connection opened by this node may take to be established, growing with each failure. "
+        "Not acted on yet.",
     ),
     ConfigKey(
         "socket.connection.setup.timeout.max.ms",
         ConfigType.LONG,
         30_000,
         Importance.MEDIUM,
-        "Upper bound for the growing connection set-up time.",
+        "Upper bound for the growing connection set-up time. Not acted on yet.",
     ),
     ConfigKey(
         "request.timeout.ms",
         ConfigType.INT,
         30_000,
         Importance.HIGH,
-        "Time that this node waits for the answer to a request of its own before it retries or fails it.",
+        "Time that this node waits for the answer to a request of its own before it retries or fails it. "
+        "Not acted on yet.",
     ),
 )

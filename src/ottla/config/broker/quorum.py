@@ -43,7 +43,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         1000,
         Importance.HIGH,
-        "Time a voter waits for a fetch from or an answer of the quorum before it starts an election.",
+        "Time a voter waits for a fetch from or an answer of the quorum before it starts an election. "
+        "Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -52,7 +53,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         2000,
         Importance.HIGH,
         "Time a follower goes without hearing from the leader before it becomes a candidate, and a leader "
-        "without its majority before it resigns.",
+        "without its majority before it resigns. Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -60,7 +61,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         1000,
         Importance.HIGH,
-        "Longest pause between two elections, so that candidates stop splitting the vote.",
+        "Longest pause between two elections, so that candidates stop splitting the vote. Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -68,7 +69,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         25,
         Importance.MEDIUM,
-        "Time the leader collects metadata records before it writes them to disk.",
+        "Time the leader collects metadata records before it writes them to disk. Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -76,7 +77,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         2000,
         Importance.MEDIUM,
-        "Time a node waits for the answer to a request of the quorum.",
+        "Time a node waits for the answer to a request of the quorum. Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -84,7 +85,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         20,
         Importance.LOW,
-        "Pause before a failed request of the quorum is sent again.",
+        "Pause before a failed request of the quorum is sent again. Not acted on yet.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -99,7 +100,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         1_048_576,
         Importance.LOW,
-        "Bytes of a metadata snapshot that are fetched at once.",
+        "Bytes of a metadata snapshot that are fetched at once. Not acted on yet.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -107,7 +108,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         1_048_576,
         Importance.LOW,
-        "Bytes of the metadata log that are fetched at once.",
+        "Bytes of the metadata log that are fetched at once. Not acted on yet.",
         validator=Range(1),
     ),
     ConfigKey(

@@ -61,7 +61,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         524_288,
         Importance.MEDIUM,
-        "Largest SASL message accepted before authentication is complete.",
+        "Largest SASL message accepted before authentication is complete. Not acted on yet.",
     ),
     ConfigKey(
         "sasl.kerberos.principal.to.local.rules",
