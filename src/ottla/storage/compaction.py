@@ -81,6 +81,7 @@ def assess(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:
 
 def compact(log: Log, file_system: FileSystem, cleanable: Cleanable, now_ms: int) -> int:
     """Do what was assessed; the offset up to which the log is clean now. Reads and writes whole segments."""
+    truncation_count = log.truncation_count
     dirty = [s for s in log.segments if cleanable.first_dirty_offset <= s.base_offset < cleanable.end_offset]
     holding = [s for s in log.segments if s.base_offset < cleanable.first_dirty_offset]
     if holding and (not dirty or dirty[0].base_offset > cleanable.first_dirty_offset):
@@ -94,7 +95,7 @@ def compact(log: Log, file_system: FileSystem, cleanable: Cleanable, now_ms: int
     following = [s.base_offset for s in log.segments if s.base_offset >= end_offset]
     end_offset = min(following, default=end_offset)
     for group in _groups([s for s in log.segments if s.base_offset < end_offset], log.config, end_offset):
-        if not _Rewrite(log, file_system, group, latest_offsets, now_ms).run():
+        if not _Rewrite(log, file_system, group, latest_offsets, truncation_count, now_ms).run():
             return cleanable.first_dirty_offset
     return end_offset
 
@@ -155,12 +156,14 @@ class _Rewrite:
         file_system: FileSystem,
         group: list[Segment],
         latest_offsets: dict[bytes, int],
+        truncation_count: int,
         now_ms: int,
     ) -> None:
         self._log = log
         self._file_system = file_system
         self._group = group
         self._latest_offsets = latest_offsets
+        self._truncation_count = truncation_count
         self._now_ms = now_ms
         self._horizon_ms = now_ms + log.config.delete_retention_ms
 
@@ -181,7 +184,7 @@ class _Rewrite:
         target.seal()
         for file in target.open_files():
             file.sync()
-        return self._log.replace_segments(self._group, target, self._now_ms)
+        return self._log.replace_segments(self._group, target, self._truncation_count, self._now_ms)
 
     def _filter(self, source: Segment, target: Segment, *, is_last: bool) -> None:
         aborted = self._log.aborted_transactions(source.base_offset, self._log.log_end_offset)

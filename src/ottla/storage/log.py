@@ -98,8 +98,8 @@ class Log:
         self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
         self._segments = SegmentList(file_system, directory, loaded.segments, loaded.log_end_offset)
         self._lock = threading.RLock()
-        # Counts truncations, so that a flush that overlaps one does not move the recovery point.
-        self._truncations = 0
+        # So that a flush or a compaction that overlaps a truncation leaves no trace.
+        self.truncation_count = 0
 
     # What is known.
 
@@ -421,7 +421,7 @@ class Log:
             self._after_truncation(offset)
 
     def _after_truncation(self, offset: int) -> None:
-        self._truncations += 1
+        self.truncation_count += 1
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))
@@ -498,17 +498,17 @@ class Log:
             segment.remove_files()
         return len(due)
 
-    def replace_segments(self, old: list[Segment], new: Segment, now_ms: int) -> bool:
+    def replace_segments(self, old: list[Segment], new: Segment, truncation_count: int, now_ms: int) -> bool:
         """Put a compacted segment, whose files are synced and end in `.cleaned`, in the place of its sources.
 
-        False, and nothing done, if the sources are no longer all there.
+        False, and nothing done, if the sources are no longer all there or the log was truncated since they were read.
         """
-        if not self._segments.contains(old):
+        if truncation_count != self.truncation_count or not self._segments.contains(old):
             new.remove_files()
             return False
         new.become_swap()
         with self._lock:
-            if not self._segments.contains(old):
+            if truncation_count != self.truncation_count or not self._segments.contains(old):
                 new.remove_files()
                 return False
             self._segments.replace(old, new, self.log_end_offset, now_ms + self.config.file_delete_delay_ms)
@@ -527,7 +527,7 @@ class Log:
         """Wait until everything appended so far is on the disk, then move the recovery point."""
         with self._lock:
             end_offset = self.log_end_offset
-            truncations = self._truncations
+            truncations = self.truncation_count
             self.last_flush_ms = now_ms
             if end_offset <= self.recovery_point:
                 return
@@ -540,7 +540,7 @@ class Log:
         self.leader_epochs.write()
         self._file_system.sync_directory(self.directory)
         with self._lock:
-            if truncations == self._truncations:
+            if truncations == self.truncation_count:
                 self.recovery_point = max(self.recovery_point, end_offset)
 
     def close(self, now_ms: int) -> None:

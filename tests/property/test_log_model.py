@@ -1,0 +1,258 @@
+"""A log against a list: whatever is done to it, it holds what a list of batches would hold."""
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.compression import Codec
+from ottla.protocol.record_batch import crc_is_valid, iterate_headers
+from ottla.storage.file_system import OsFileSystem
+from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+
+NOW_MS = 1_700_000_000_000
+PRODUCER_ID = 42
+
+
+@dataclass(frozen=True)
+class Batch:
+    first_offset: int
+    timestamps: tuple[int, ...]
+    content: bytes
+    leader_epoch: int
+
+    @property
+    def next_offset(self) -> int:
+        return self.first_offset + len(self.timestamps)
+
+
+class LogModel(RuleBasedStateMachine):
+    """The model keeps every batch; the start and the end of the log say which of them count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp())
+        self.disk = OsFileSystem(self.root)
+        self.batches: list[Batch] = []
+        self.start = 0
+        self.end = 0
+        self.sequence = 0
+        self.epoch = 0
+
+    @initialize(
+        segment_bytes=st.integers(400, 2000),
+        index_interval_bytes=st.sampled_from([0, 100, 500]),
+        retention_bytes=st.sampled_from([-1, 300, 1500]),
+    )
+    def open(self, segment_bytes: int, index_interval_bytes: int, retention_bytes: int) -> None:
+        self.config = LogConfig(
+            segment_bytes=segment_bytes,
+            index_interval_bytes=index_interval_bytes,
+            retention_bytes=retention_bytes,
+            retention_ms=-1,
+            file_delete_delay_ms=0,
+        )
+        self.log = self.load(was_clean=True, recovery_point=0)
+
+    def load(self, *, was_clean: bool, recovery_point: int) -> Log:
+        return Log(
+            self.disk,
+            self.root / "t-0",
+            self.config,
+            was_clean=was_clean,
+            recovery_point=recovery_point,
+            log_start_offset=self.start,
+            now_ms=NOW_MS,
+        )
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.root)
+
+    @rule(
+        deltas=st.lists(st.integers(-50, 50), min_size=1, max_size=4),
+        codec=st.sampled_from([Codec.NONE, Codec.GZIP]),
+        value_bytes=st.integers(0, 40),
+    )
+    def append(self, deltas: list[int], codec: Codec, value_bytes: int) -> None:
+        builder = BatchBuilder(
+            codec=codec, producer_id=PRODUCER_ID, producer_epoch=self.epoch, base_sequence=self.sequence
+        )
+        timestamps = tuple(NOW_MS + delta for delta in deltas)
+        for timestamp in timestamps:
+            builder.append(b"key", b"v" * value_bytes, timestamp_ms=timestamp)
+        content = bytes(builder.build())
+        info = self.log.append_as_leader(content, leader_epoch=self.epoch, now_ms=NOW_MS)
+        assert (info.first_offset, info.is_duplicate) == (self.end, False)
+        self.batches.append(Batch(self.end, timestamps, content, self.epoch))
+        self.end += len(deltas)
+        self.sequence += len(deltas)
+        self.log.update_high_watermark(self.end)
+
+    @precondition(lambda self: self.held())
+    @rule()
+    def append_the_last_batch_again(self) -> None:
+        last = self.held()[-1]
+        if last.leader_epoch == self.epoch and last.next_offset == self.end:
+            info = self.log.append_as_leader(last.content, leader_epoch=self.epoch, now_ms=NOW_MS)
+            assert (info.is_duplicate, info.first_offset) == (True, last.first_offset)
+
+    @rule()
+    def begin_a_new_epoch(self) -> None:
+        self.epoch += 1
+        self.sequence = 0
+        self.log.assign_leader_epoch(self.epoch)
+
+    @rule()
+    def roll(self) -> None:
+        self.log.roll(NOW_MS)
+
+    @rule()
+    def flush(self) -> None:
+        self.log.flush(NOW_MS)
+        assert self.log.recovery_point == self.end
+
+    @rule(fraction=st.floats(0, 1))
+    def truncate(self, fraction: float) -> None:
+        offset = self.start + int((self.end - self.start) * fraction)
+        self.log.truncate_to(offset, NOW_MS)
+        self.cut(offset)
+
+    def cut(self, offset: int) -> None:
+        """The batch that holds the offset goes with all after it; the producer begins anew with an epoch."""
+        self.batches = [batch for batch in self.batches if batch.next_offset <= offset]
+        self.end = offset
+        self.begin_a_new_epoch()
+
+    @rule(fraction=st.floats(0, 1))
+    def delete_records(self, fraction: float) -> None:
+        offset = self.start + int((self.end - self.start) * fraction)
+        self.log.increment_log_start_offset(offset)
+        self.start = max(self.start, offset)
+
+    @rule()
+    def retain(self) -> None:
+        self.log.delete_old_segments(NOW_MS)
+        self.log.remove_deleted_files(NOW_MS)
+        assert self.log.log_start_offset >= self.start
+        self.start = self.log.log_start_offset
+        if self.config.retention_bytes >= 0:
+            assert self.log.size_bytes - self.log.segments[0].size_bytes < self.config.retention_bytes or (
+                len(self.log.segments) == 1
+            )
+
+    @rule()
+    def restart(self) -> None:
+        self.log.close(NOW_MS)
+        self.log = self.load(was_clean=True, recovery_point=self.log.recovery_point)
+        self.settle_end()
+
+    @rule()
+    def be_killed(self) -> None:
+        recovery_point = self.log.recovery_point
+        self.log.abandon()
+        self.log = self.load(was_clean=False, recovery_point=recovery_point)
+        self.settle_end()
+
+    @rule(lost_bytes=st.integers(1, 400), garbage=st.binary(max_size=100))
+    def lose_power(self, lost_bytes: int, garbage: bytes) -> None:
+        """The end of what was not synced is gone or garbage."""
+        recovery_point = self.log.recovery_point
+        active = self.log.segments[-1]
+        synced_bytes = sum(
+            len(batch.content) for batch in self.batches if active.base_offset <= batch.first_offset < recovery_point
+        )
+        keep = max(active.size_bytes - lost_bytes, min(synced_bytes, active.size_bytes))
+        self.log.abandon()
+        data = active.path.read_bytes()[:keep]
+        active.path.write_bytes(data + garbage)
+        whole = sum(1 for _ in whole_batches(data))
+        before = [batch for batch in self.batches if batch.first_offset < active.base_offset]
+        after = [batch for batch in self.batches if batch.first_offset >= active.base_offset]
+        self.batches = before + after[:whole]
+        self.log = self.load(was_clean=False, recovery_point=recovery_point)
+        self.settle_end()
+
+    def settle_end(self) -> None:
+        """A gap at the end or before the first batch, left by a truncation into a batch, is not seen in the files."""
+        if self.log.log_start_offset != self.start:
+            assert self.log.log_start_offset == self.log.segments[0].base_offset
+            assert all(batch.first_offset >= self.log.log_start_offset for batch in self.held())
+            self.start = self.log.log_start_offset
+        end = self.log.log_end_offset
+        last = self.batches[-1].next_offset if self.batches else 0
+        assert last <= end
+        assert end in (last, self.start, self.log.segments[-1].base_offset)
+        self.log.update_high_watermark(end)
+        if end != self.end:
+            self.end = end
+            self.begin_a_new_epoch()
+
+    def held(self) -> list[Batch]:
+        return [batch for batch in self.batches if batch.next_offset > self.start]
+
+    @invariant()
+    def bounds_are_right(self) -> None:
+        if hasattr(self, "log"):
+            assert (self.log.log_start_offset, self.log.log_end_offset) == (self.start, self.end)
+            assert self.log.recovery_point <= self.end
+
+    @invariant()
+    def everything_can_be_read(self) -> None:
+        if not hasattr(self, "log"):
+            return
+        offset = self.start
+        found: list[tuple[int, bytes]] = []
+        while offset < self.end:
+            read = self.log.read(offset, 150, max_offset_exclusive=self.end, min_one_batch=True, allow_blocking=True)
+            for position, header in iterate_headers(read.records):
+                assert crc_is_valid(read.records, header, position)
+                content = bytes(read.records[position : position + header.size_bytes])
+                found.append((header.base_offset, content[16:]))
+            assert read.next_offset > offset
+            offset = read.next_offset
+        assert found == [(batch.first_offset, batch.content[16:]) for batch in self.held()]
+
+    @rule(fraction=st.floats(0, 1), max_bytes=st.integers(0, 600))
+    def read_anywhere(self, fraction: float, max_bytes: int) -> None:
+        offset = self.start + int((self.end - self.start) * fraction)
+        expected = [batch for batch in self.held() if batch.next_offset > offset]
+        read = self.log.read(offset, max_bytes, max_offset_exclusive=self.end, min_one_batch=True, allow_blocking=True)
+        headers = [header for _, header in iterate_headers(read.records)]
+        assert [header.base_offset for header in headers] == [b.first_offset for b in expected[: len(headers)]]
+        assert bool(headers) == bool(expected)
+        assert len(headers) <= 1 or len(read.records) <= max_bytes
+
+    @rule(delta=st.integers(-60, 60))
+    def look_up_a_time(self, delta: int) -> None:
+        wanted = NOW_MS + delta
+        records = [
+            (timestamp, batch.first_offset + number)
+            for batch in self.held()
+            for number, timestamp in enumerate(batch.timestamps)
+            if batch.first_offset + number >= self.start
+        ]
+        expected = next((record for record in records if record[0] >= wanted), None)
+        found = self.log.offset_for_timestamp(wanted, self.end)
+        assert (found[:2] if found else None) == expected
+        latest = self.log.offset_of_max_timestamp(self.end)
+        assert (latest[:2] if latest else None) == max(records, key=lambda r: (r[0], -r[1]), default=None)
+
+
+def whole_batches(data: bytes):
+    position = 0
+    while position + 61 <= len(data):
+        size = int.from_bytes(data[position + 8 : position + 12], "big") + 12
+        if position + size > len(data):
+            return
+        yield position
+        position += size
+
+
+TestLogModel = LogModel.TestCase
+TestLogModel.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

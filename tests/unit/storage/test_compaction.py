@@ -1,0 +1,249 @@
+from pathlib import Path
+
+import pytest
+
+from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.compression import Codec
+from ottla.protocol.control_records import end_txn_batch
+from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
+from ottla.storage.compaction import assess, compact
+from ottla.storage.errors import StorageError
+from ottla.storage.log import Log
+from ottla.storage.producer_state import AppendOrigin
+
+NOW_MS = 1_700_000_000_000
+DAY_MS = 24 * 3600 * 1000
+COMPACT = {"cleanup_policy": frozenset({"compact"}), "min_cleanable_dirty_ratio": 0.0}
+
+Pairs = list[tuple[bytes | None, bytes | None]]
+
+
+def append(log: Log, pairs: Pairs, **settings: object) -> None:
+    builder = BatchBuilder(**settings)  # type: ignore[arg-type]
+    for key, value in pairs:
+        builder.append(key, value, timestamp_ms=NOW_MS)
+    log.append_as_leader(bytes(builder.build()), leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    log.update_high_watermark(log.log_end_offset)
+
+
+def contents(log: Log) -> list[tuple[int, bytes | None, bytes | None]]:
+    found: list[tuple[int, bytes | None, bytes | None]] = []
+    offset = log.log_start_offset
+    while offset < log.log_end_offset:
+        read = log.read(
+            offset, 1 << 20, max_offset_exclusive=log.log_end_offset, min_one_batch=True, allow_blocking=True
+        )
+        for position, header in iterate_headers(read.records):
+            assert crc_is_valid(read.records, header, position)
+            if not header.is_control:
+                records = batch_records(read.records, header, position)
+                found += [(header.base_offset + record.offset_delta, record.key, record.value) for record in records]
+        offset = read.next_offset
+    return found
+
+
+def clean(log: Log, disk, first_dirty_offset: int = 0, now_ms: int = NOW_MS) -> int:
+    cleanable = assess(log, first_dirty_offset, now_ms)
+    assert cleanable is not None
+    return compact(log, disk, cleanable, now_ms)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_the_latest_value_of_each_key_stays_at_its_offset(open_log, disk, codec: Codec) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1"), (b"b", b"1"), (b"c", b"1")], codec=codec)
+    append(log, [(b"a", b"2")], codec=codec)
+    log.roll(NOW_MS)
+    append(log, [(b"b", b"2"), (b"a", b"3")], codec=codec)
+    log.roll(NOW_MS)
+    append(log, [(b"c", b"active")])
+    assert clean(log, disk) == 6
+    assert contents(log) == [(2, b"c", b"1"), (4, b"b", b"2"), (5, b"a", b"3"), (6, b"c", b"active")]
+    assert len(log.segments) == 2, "neighbours are merged"
+    assert {h.codec for _, h in iterate_headers(log.segments[0].path.read_bytes())} == {codec}
+
+
+def test_every_offset_can_still_be_asked_for(open_log, disk) -> None:
+    log = open_log(index_interval_bytes=0, **COMPACT)
+    for number in range(30):
+        append(log, [(b"k%d" % (number % 3), b"%d" % number)])
+    log.roll(NOW_MS)
+    clean(log, disk)
+    expected = [27, 28, 29]
+    for offset in range(30):
+        read = log.read(offset, 1, max_offset_exclusive=30, min_one_batch=True, allow_blocking=True)
+        (_, header), *_ = iterate_headers(read.records)
+        assert header.base_offset == next(o for o in expected if o >= offset)
+
+
+def test_a_second_pass_begins_where_the_first_ended(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1"), (b"b", b"1")])
+    log.roll(NOW_MS)
+    clean_to = clean(log, disk)
+    assert assess(log, clean_to, NOW_MS) is None
+    append(log, [(b"a", b"2")])
+    log.roll(NOW_MS)
+    assert clean(log, disk, clean_to) == 3
+    assert contents(log) == [(1, b"b", b"1"), (2, b"a", b"2")]
+
+
+def test_tombstones_stay_for_their_time_and_then_go(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1"), (b"b", b"1")])
+    append(log, [(b"a", None)])
+    log.roll(NOW_MS)
+    clean(log, disk)
+    assert contents(log) == [(1, b"b", b"1"), (2, b"a", None)]
+    for later_ms, gone in ((NOW_MS + DAY_MS - 1, False), (NOW_MS + DAY_MS, True)):
+        append(log, [(b"x", b"%d" % later_ms)])
+        log.roll(NOW_MS)
+        clean(log, disk, log.log_end_offset - 1, later_ms)
+        assert ((2, b"a", None) not in contents(log)) == gone
+
+
+def test_records_without_a_key_do_not_survive(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(None, b"1"), (b"a", b"1")])
+    log.roll(NOW_MS)
+    clean(log, disk)
+    assert contents(log) == [(1, b"a", b"1")]
+
+
+def test_a_producers_last_sequence_survives_in_an_empty_batch(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1")], producer_id=5, producer_epoch=0, base_sequence=0)
+    append(log, [(b"a", b"2")], producer_id=6, producer_epoch=0, base_sequence=0)
+    append(log, [(b"a", b"3")], producer_id=6, producer_epoch=0, base_sequence=1)
+    log.roll(NOW_MS)
+    clean(log, disk)
+    headers = [h for _, h in iterate_headers(log.segments[0].path.read_bytes())]
+    assert [(h.producer_id, h.base_offset, h.record_count) for h in headers] == [(5, 0, 0), (6, 2, 1)]
+    log.close(NOW_MS)
+    log = open_log(**COMPACT)
+    assert sorted((p.producer_id, p.last_sequence) for p in log.producer_states()) == [(5, 0), (6, 1)]
+
+
+def test_aborted_records_go_and_do_not_supersede(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"kept")])
+    append(log, [(b"a", b"void")], producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    for is_commit, producer_id in ((False, 5),):
+        marker = end_txn_batch(
+            producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=NOW_MS
+        )
+        log.append_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    log.update_high_watermark(log.log_end_offset)
+    log.roll(NOW_MS)
+    clean(log, disk)
+    assert contents(log) == [(0, b"a", b"kept")]
+    headers = [h for _, h in iterate_headers(log.segments[0].path.read_bytes())]
+    assert headers[-1].is_control, "the marker stays"
+
+
+def test_an_open_transaction_is_not_compacted(open_log) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1")], producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    log.roll(NOW_MS)
+    assert assess(log, 0, NOW_MS) is None
+
+
+def test_young_records_wait_for_the_lag(open_log) -> None:
+    log = open_log(min_compaction_lag_ms=1000, **COMPACT)
+    append(log, [(b"a", b"1")])
+    log.roll(NOW_MS)
+    assert assess(log, 0, NOW_MS + 999) is None
+    assert assess(log, 0, NOW_MS + 1001) is not None
+
+
+def test_the_dirty_ratio_decides_unless_the_lag_is_over(open_log, disk) -> None:
+    settings = {"cleanup_policy": frozenset({"compact"}), "max_compaction_lag_ms": 5000}
+    log = open_log(**settings)
+    for number in range(4):
+        append(log, [(b"k%d" % number, b"v")])
+        log.roll(NOW_MS)
+    assert assess(log, 3, NOW_MS) is None
+    cleanable = assess(log, 1, NOW_MS)
+    assert cleanable is not None
+    assert cleanable.dirty_ratio == 0.75
+    overdue = assess(log, 3, NOW_MS + 5001)
+    assert overdue is not None
+    assert overdue.is_overdue
+
+
+def test_the_active_segment_is_never_compacted(open_log) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1")])
+    append(log, [(b"a", b"2")])
+    assert assess(log, 0, NOW_MS) is None
+
+
+def test_a_checkpoint_past_the_end_starts_over(open_log) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1")])
+    log.roll(NOW_MS)
+    cleanable = assess(log, 1000, NOW_MS)
+    assert cleanable is not None
+    assert cleanable.first_dirty_offset == 0
+
+
+def test_a_log_cut_back_meanwhile_is_left_alone(open_log, disk, tmp_path: Path) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1")])
+    log.roll(NOW_MS)
+    append(log, [(b"a", b"2")])
+    log.roll(NOW_MS)
+    cleanable = assess(log, 0, NOW_MS)
+    assert cleanable is not None
+    stale = log.segments
+    original = log.replace_segments
+
+    def replace(*args):
+        log.truncate_to(1, NOW_MS)
+        return original(*args)
+
+    log.replace_segments = replace
+    assert compact(log, disk, cleanable, NOW_MS) == 0
+    assert stale[0] in log.segments
+    assert contents(log) == [(0, b"a", b"1")]
+    assert not list((tmp_path / "t-0").glob("*.cleaned"))
+
+
+@pytest.mark.parametrize("step", range(40))
+def test_a_crash_at_any_step_leaves_the_old_or_the_new_records(open_log, disk, monkeypatch, step: int) -> None:
+    """Everything that touches names fails from one step on; then the log is opened as after a crash."""
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1"), (b"b", b"1")])
+    log.roll(NOW_MS)
+    append(log, [(b"a", b"2"), (b"c", b"1")])
+    log.roll(NOW_MS)
+    append(log, [(b"d", b"1")])
+    log.flush(NOW_MS)
+    before = contents(log)
+    cleanable = assess(log, 0, NOW_MS)
+    assert cleanable is not None
+    steps = 0
+
+    def counting(method):
+        def call(*args, **kwargs):
+            nonlocal steps
+            steps += 1
+            if steps > step:
+                raise StorageError(disk.root, "do", disk.root, "crash")
+            return method(*args, **kwargs)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("rename", "remove", "write_file", "sync_directory", "open"):
+            patch.setattr(disk, name, counting(getattr(disk, name)))
+        crashed = False
+        try:
+            compact(log, disk, cleanable, NOW_MS)
+        except StorageError:
+            crashed = True
+    log.abandon()
+    log = open_log(recovery_point=5, **COMPACT)
+    after = [record for record in before if record[0] != 0]
+    assert contents(log) in ((before, after) if crashed else (after,))
+    append(log, [(b"e", b"1")])

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from ottla.storage.file_system import OsFileSystem
+from ottla.storage.leader_epochs import LeaderEpochs
+
+
+@pytest.fixture
+def epochs(tmp_path: Path) -> LeaderEpochs:
+    epochs = LeaderEpochs(OsFileSystem(tmp_path), tmp_path / "leader-epoch-checkpoint")
+    for epoch, start in ((1, 0), (3, 10), (4, 25)):
+        epochs.assign(epoch, start)
+    return epochs
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [(0, (0, 0)), (1, (1, 10)), (2, (1, 10)), (3, (3, 25)), (4, (4, 99)), (5, (-1, -1)), (-1, (-1, -1))],
+)
+def test_the_end_of_an_epoch_is_the_start_of_the_next(epochs: LeaderEpochs, asked: int, answer) -> None:
+    assert epochs.end_offset_for(asked, 99) == answer
+
+
+def test_without_a_history_nothing_is_known(tmp_path: Path) -> None:
+    epochs = LeaderEpochs(OsFileSystem(tmp_path), tmp_path / "e")
+    assert epochs.end_offset_for(0, 5) == (-1, -1)
+    assert (epochs.latest, epochs.epoch_of(3)) == (-1, -1)
+
+
+def test_older_and_equal_epochs_change_nothing(epochs: LeaderEpochs) -> None:
+    before = epochs.entries
+    epochs.assign(4, 50)
+    epochs.assign(2, 50)
+    assert epochs.entries == before
+
+
+def test_an_epoch_without_a_record_gives_way_to_the_next(epochs: LeaderEpochs) -> None:
+    epochs.assign(5, 30)
+    epochs.assign(6, 30)
+    assert epochs.entries[-2:] == [(4, 25), (6, 30)]
+
+
+@pytest.mark.parametrize(("offset", "epoch"), [(0, 1), (9, 1), (10, 3), (24, 3), (1000, 4)])
+def test_the_epoch_of_an_offset_is_known(epochs: LeaderEpochs, offset: int, epoch: int) -> None:
+    assert epochs.epoch_of(offset) == epoch
+
+
+@pytest.mark.parametrize(("end", "left"), [(26, 3), (25, 2), (11, 2), (10, 1), (0, 0)])
+def test_truncation_at_the_end_forgets_epochs_that_begin_there(epochs: LeaderEpochs, end: int, left: int) -> None:
+    epochs.truncate_from_end(end)
+    assert len(epochs.entries) == left
+    assert epochs.latest == (epochs.entries[-1].epoch if left else -1)
+
+
+@pytest.mark.parametrize(
+    ("start", "entries"),
+    [
+        (0, [(1, 0), (3, 10), (4, 25)]),
+        (5, [(1, 5), (3, 10), (4, 25)]),
+        (10, [(3, 10), (4, 25)]),
+        (24, [(3, 24), (4, 25)]),
+        (90, [(4, 90)]),
+    ],
+)
+def test_truncation_at_the_start_moves_the_epoch_that_holds_it(epochs: LeaderEpochs, start: int, entries) -> None:
+    epochs.truncate_from_start(start)
+    assert epochs.entries == entries
+
+
+def test_the_file_has_kafkas_lines_and_comes_back(epochs: LeaderEpochs, tmp_path: Path) -> None:
+    epochs.write()
+    path = tmp_path / "leader-epoch-checkpoint"
+    assert path.read_text() == "0\n3\n1 0\n3 10\n4 25\n"
+    loaded = LeaderEpochs(OsFileSystem(tmp_path), path)
+    assert loaded.load()
+    assert loaded.entries == epochs.entries
+    assert loaded.latest == 4
+
+
+@pytest.mark.parametrize("text", ["1\n0\n", "0\n2\n1 0\n", "0\n1\nx y\n", "hello", "0\n1\n1 2 3\n"])
+def test_a_damaged_file_is_noticed(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "leader-epoch-checkpoint"
+    path.write_text(text)
+    assert not LeaderEpochs(OsFileSystem(tmp_path), path).load()

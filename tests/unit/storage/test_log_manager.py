@@ -1,0 +1,246 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from ottla.protocol.uuids import uuid_from_text
+from ottla.storage.errors import DirectoryInUse, StorageError
+from ottla.storage.file_system import OsFileSystem
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.log_manager import LogManager, NoLogDirectory
+
+NOW_MS = 1_700_000_000_000
+TOPIC_ID = uuid_from_text("KJJipkx4QX6QANvVE5UjEQ")
+
+
+class FailingFileSystem(OsFileSystem):
+    """A disk that can be switched off."""
+
+    is_broken = False
+
+    def write_file(self, path: Path, data, *, sync: bool) -> None:
+        self.check(path)
+        super().write_file(path, data, sync=sync)
+
+    def open(self, path: Path, *, create: bool = False):
+        self.check(path)
+        return super().open(path, create=create)
+
+    def list_directory(self, path: Path) -> list[str]:
+        self.check(path)
+        return super().list_directory(path)
+
+    def check(self, path: Path) -> None:
+        if self.is_broken:
+            raise StorageError(self.root, "use", path, "Input/output error")
+
+
+class Broker:
+    """Log directories a and b and their manager, stopped and started again."""
+
+    def __init__(self, root: Path, config: LogConfig) -> None:
+        self.root = root
+        self.config = config
+        self.failed: list[tuple[Path, list[tuple[str, int]]]] = []
+        self.start()
+
+    def start(self, broken: str = "") -> None:
+        self.disks = {name: FailingFileSystem(self.root / name) for name in ("a", "b")}
+        directories = [LogDirectory(disk) for disk in self.disks.values()]
+        if broken:
+            self.disks[broken].is_broken = True
+        self.manager = LogManager(
+            directories, on_directory_failure=lambda directory, lost: self.failed.append((directory.path, lost))
+        )
+        self.manager.load(lambda topic: self.config, recovery_threads=2, now_ms=NOW_MS)
+
+    def stop(self) -> None:
+        self.manager.close(broker_epoch=17, now_ms=NOW_MS, threads_per_directory=2)
+
+    def kill(self) -> None:
+        for directory in self.manager.online_directories:
+            directory.take_offline()
+
+    def create(self, topic: str, partition: int = 0):
+        return self.manager.get_or_create(topic, partition, TOPIC_ID, self.config, NOW_MS)
+
+
+@pytest.fixture
+def broker(tmp_path: Path):
+    broker = Broker(tmp_path, LogConfig(segment_bytes=1000, file_delete_delay_ms=1000))
+    yield broker
+    broker.kill()
+
+
+def fill(log, make_batch, batches: int = 5) -> None:
+    for _ in range(batches):
+        log.append_as_leader(make_batch(2), leader_epoch=0, now_ms=NOW_MS)
+    log.update_high_watermark(log.log_end_offset)
+
+
+def test_a_new_partition_goes_where_the_fewest_are(broker: Broker) -> None:
+    for number in range(5):
+        broker.create("t", number)
+    assert sorted(len(directory.logs) for directory in broker.manager.directories) == [2, 3]
+    assert broker.create("t", 0) is broker.manager.get("t", 0), "a second request finds the first log"
+
+
+def test_a_clean_restart_finds_everything(broker: Broker, make_batch) -> None:
+    log = broker.create("some-topic", 3)
+    fill(log, make_batch)
+    log.increment_log_start_offset(3)
+    broker.stop()
+    marker = json.loads((log.directory.parent / ".kafka_cleanshutdown").read_text())
+    assert marker == {"version": 0, "brokerEpoch": 17}
+    broker.start()
+    log = broker.manager.get("some-topic", 3)
+    assert log is not None
+    assert (log.log_start_offset, log.high_watermark, log.log_end_offset, log.recovery_point) == (3, 10, 10, 10)
+    assert broker.manager.topic_id_of("some-topic", 3) == TOPIC_ID
+    assert broker.manager.directories[0].previous_broker_epoch == 17
+    assert not (log.directory.parent / ".kafka_cleanshutdown").exists(), "the marker goes before the first append"
+
+
+def test_a_killed_broker_recovers_and_knows_no_clean_shutdown(broker: Broker, make_batch) -> None:
+    log = broker.create("t")
+    fill(log, make_batch)
+    broker.manager.checkpoint_pass()
+    broker.kill()
+    with log.segments[-1].path.open("ab") as file:
+        file.write(b"half a batch")
+    broker.start()
+    log = broker.manager.get("t", 0)
+    assert log is not None
+    assert (log.high_watermark, log.log_end_offset) == (10, 10)
+    assert broker.manager.directories[0].previous_broker_epoch == -1
+
+
+def test_a_directory_has_one_user(broker: Broker) -> None:
+    with pytest.raises(DirectoryInUse, match="in use"):
+        LogDirectory(OsFileSystem(broker.root / "a"))
+
+
+def test_a_failed_directory_goes_offline_alone(broker: Broker, make_batch) -> None:
+    for number in range(4):
+        fill(broker.create("t", number), make_batch)
+    in_a = [key for key, _ in broker.manager.all() if broker.manager.directory_of(*key).path.name == "a"]
+    broker.disks["a"].is_broken = True
+    broker.manager.checkpoint_pass()
+    assert broker.failed == [(broker.root / "a", in_a)]
+    assert [broker.manager.get(*key) for key in in_a] == [None, None]
+    assert len(broker.manager.all()) == 2
+    broker.manager.checkpoint_pass()
+    assert len(broker.failed) == 1, "it fails once"
+    assert broker.manager.directory_of(*broker.create("new").directory.name.rsplit("-", 1)) is None
+    assert broker.create("new").directory.parent.name == "b"
+
+
+def test_a_directory_broken_at_the_start_does_not_stop_the_others(broker: Broker, make_batch) -> None:
+    for number in range(4):
+        fill(broker.create("t", number), make_batch)
+    broker.stop()
+    broker.start(broken="b")
+    assert [directory.path.name for directory in broker.manager.online_directories] == ["a"]
+    assert len(broker.manager.all()) == 2
+
+
+def test_an_append_error_takes_its_directory_offline(broker: Broker) -> None:
+    broker.create("t")
+    lost = broker.manager.fail_directory(StorageError(broker.root / "a", "write", broker.root, "Input/output error"))
+    assert lost == [("t", 0)]
+    assert broker.manager.fail_directory(StorageError(broker.root / "a", "write", broker.root, "again")) == []
+
+
+def test_without_any_directory_nothing_can_be_created(broker: Broker) -> None:
+    broker.disks["a"].is_broken = broker.disks["b"].is_broken = True
+    broker.manager.checkpoint_pass()
+    with pytest.raises(NoLogDirectory):
+        broker.create("t")
+
+
+def test_a_deleted_partition_frees_its_name_at_once_and_its_files_later(broker: Broker, make_batch) -> None:
+    fill(broker.create("t"), make_batch)
+    directory = broker.manager.directory_of("t", 0).path
+    assert broker.manager.delete("t", 0, NOW_MS)
+    assert not broker.manager.delete("t", 0, NOW_MS)
+    assert broker.manager.get("t", 0) is None
+    (marked,) = [path for path in directory.iterdir() if path.name.endswith("-delete")]
+    assert broker.create("t").log_end_offset == 0
+    broker.manager.retention_pass(NOW_MS + 999)
+    assert marked.exists()
+    broker.manager.retention_pass(NOW_MS + 1000)
+    assert not marked.exists()
+
+
+def test_a_deletion_is_finished_after_a_restart(broker: Broker, make_batch) -> None:
+    fill(broker.create("t"), make_batch)
+    directory = broker.manager.directory_of("t", 0).path
+    broker.manager.delete("t", 0, NOW_MS)
+    broker.kill()
+    broker.start()
+    assert broker.manager.all() == []
+    broker.manager.retention_pass(NOW_MS)
+    assert not [path for path in directory.iterdir() if path.is_dir()]
+
+
+def test_the_metadata_log_is_left_to_the_quorum(broker: Broker) -> None:
+    (broker.root / "a" / "__cluster_metadata-0").mkdir()
+    broker.stop()
+    broker.start()
+    assert broker.manager.all() == []
+
+
+def test_the_flush_pass_syncs_what_is_due(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(flush_ms=1000)
+    log = broker.create("t")
+    fill(log, make_batch)
+    assert broker.manager.flush_pass(NOW_MS + 999) == 0
+    assert broker.manager.flush_pass(NOW_MS + 1000) == 1
+    assert log.recovery_point == 10
+    assert broker.manager.flush_pass(NOW_MS + 9999) == 0, "there is nothing new"
+
+
+def test_the_flush_pass_syncs_closed_segments(broker: Broker, make_batch) -> None:
+    log = broker.create("t")
+    fill(log, make_batch)
+    assert broker.manager.flush_pass(NOW_MS) == 0
+    log.roll(NOW_MS)
+    assert broker.manager.flush_pass(NOW_MS) == 1
+
+
+def test_the_retention_pass_covers_every_log(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(segment_bytes=200, retention_bytes=0)
+    for number in range(3):
+        fill(broker.create("t", number), make_batch)
+    assert broker.manager.retention_pass(NOW_MS) == 15
+    assert all(log.size_bytes == 0 for _, log in broker.manager.all())
+
+
+def test_the_compaction_pass_takes_the_dirtiest_log_and_remembers(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    for number in range(2):
+        log = broker.create("t", number)
+        fill(log, make_batch, 5)
+        log.roll(NOW_MS)
+    assert {broker.manager.compaction_pass(NOW_MS), broker.manager.compaction_pass(NOW_MS)} == {("t", 0), ("t", 1)}
+    assert broker.manager.compaction_pass(NOW_MS) is None
+    assert (broker.root / "a" / "cleaner-offset-checkpoint").read_text() == "0\n1\nt 0 10\n"
+
+
+def test_new_settings_reach_the_logs_of_a_topic(broker: Broker) -> None:
+    broker.create("t")
+    broker.create("other")
+    broker.manager.update_config("t", LogConfig(retention_ms=1))
+    assert broker.manager.get("t", 0).config.retention_ms == 1
+    assert broker.manager.get("other", 0).config.retention_ms != 1
+
+
+def test_damaged_checkpoints_cost_a_scan_and_no_data(broker: Broker, make_batch) -> None:
+    log = broker.create("t")
+    fill(log, make_batch)
+    broker.stop()
+    for path in log.directory.parent.glob("*-checkpoint"):
+        path.write_text("nonsense")
+    broker.start()
+    assert broker.manager.get("t", 0).log_end_offset == 10

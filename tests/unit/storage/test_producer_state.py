@@ -1,0 +1,184 @@
+from pathlib import Path
+
+import pytest
+
+from ottla.protocol.control_records import end_txn_batch
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.record_batch import MAX_SEQUENCE, BatchHeader, parse_header
+from ottla.storage.errors import DamagedFile
+from ottla.storage.producer_snapshot import ProducerEntry, decode_snapshot, encode_snapshot
+from ottla.storage.producer_state import AppendOrigin, ProducerStates
+
+NOW_MS = 1_700_000_000_000
+DAY_MS = 24 * 3600 * 1000
+CLIENT = AppendOrigin.CLIENT
+
+
+@pytest.fixture
+def producers() -> ProducerStates:
+    return ProducerStates("t-0")
+
+
+@pytest.fixture
+def header(make_batch):
+    def make(sequence: int, count: int = 1, *, epoch: int = 0, producer_id: int = 7, is_transactional: bool = False):
+        batch = make_batch(
+            count,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            is_transactional=is_transactional,
+        )
+        return parse_header(batch)
+
+    return make
+
+
+def marker(producer_id: int = 7, epoch: int = 0) -> BatchHeader:
+    return parse_header(
+        end_txn_batch(
+            producer_id=producer_id, producer_epoch=epoch, is_commit=True, coordinator_epoch=0, timestamp_ms=NOW_MS
+        )
+    )
+
+
+def refusal(producers: ProducerStates, batch: BatchHeader) -> ErrorCode:
+    with pytest.raises(ApiError) as refused:
+        producers.check(batch, CLIENT)
+    assert "t-0" in refused.value.message
+    return refused.value.code
+
+
+def test_sequences_must_follow_each_other(producers, header) -> None:
+    producers.update(header(0, 3), 0)
+    assert producers.check(header(3), CLIENT) is None
+    assert refusal(producers, header(4)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refusal(producers, header(1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_each_of_the_last_five_batches_is_known_again(producers, header) -> None:
+    for number in range(7):
+        producers.update(header(2 * number, 2), 10 * number)
+    for number in range(2, 7):
+        original = producers.check(header(2 * number, 2), CLIENT)
+        assert original is not None
+        assert (original.first_offset, original.last_offset) == (10 * number, 10 * number + 1)
+    assert refusal(producers, header(2, 2)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_part_of_a_known_batch_is_no_duplicate(producers, header) -> None:
+    producers.update(header(0, 4), 0)
+    assert refusal(producers, header(0, 2)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_sequences_continue_at_zero_after_the_largest(producers, header) -> None:
+    producers.update(header(MAX_SEQUENCE - 1, 2), 0)
+    assert producers.check(header(0), CLIENT) is None
+    producers.update(header(0), 2)
+    assert producers.check(header(1), CLIENT) is None
+
+
+def test_a_batch_may_run_over_the_largest_sequence(producers, header) -> None:
+    wrapping = header(MAX_SEQUENCE, 3)
+    producers.update(wrapping, 0)
+    assert producers.check(header(2), CLIENT) is None
+    assert producers.check(wrapping, CLIENT) is not None
+
+
+def test_an_unknown_producer_may_begin_anywhere(producers, header) -> None:
+    assert producers.check(header(500), CLIENT) is None
+
+
+def test_a_new_epoch_begins_at_zero_and_fences_the_old(producers, header) -> None:
+    producers.update(header(0), 0)
+    assert refusal(producers, header(1, epoch=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    producers.update(header(0, epoch=1), 1)
+    assert refusal(producers, header(1, epoch=0)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producers.check(header(1, epoch=1), CLIENT) is None
+
+
+def test_a_batch_outside_of_an_open_transaction_is_refused(producers, header) -> None:
+    producers.update(header(0, is_transactional=True), 0)
+    assert refusal(producers, header(1)) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_the_first_unstable_offset_is_the_first_of_the_oldest_transaction(producers, header) -> None:
+    assert producers.first_unstable_offset is None
+    producers.update(header(0, is_transactional=True), 5)
+    producers.update(header(1, is_transactional=True), 8)
+    producers.update(header(0, producer_id=8, is_transactional=True), 6)
+    assert producers.first_unstable_offset == 5
+    ended = producers.end_transaction(marker(), 9, is_commit=False, coordinator_epoch=0)
+    assert ended is not None
+    assert (ended.first_offset, ended.last_offset, ended.is_aborted) == (5, 9, True)
+    assert producers.stable_offset_after(ended) == 6
+    assert producers.first_unstable_offset == 5, "the marker is not replicated"
+    producers.forget_replicated(10)
+    assert producers.first_unstable_offset == 6
+
+
+def test_a_marker_without_a_transaction_ends_nothing(producers) -> None:
+    assert producers.end_transaction(marker(), 3, is_commit=True, coordinator_epoch=0) is None
+    assert producers.first_unstable_offset is None
+
+
+def test_markers_of_older_coordinators_and_producers_are_refused(producers, header) -> None:
+    producers.update(header(0, epoch=2, is_transactional=True), 0)
+    producers.end_transaction(marker(epoch=2), 1, is_commit=True, coordinator_epoch=5)
+    producers.check_marker(marker(epoch=2), 5)
+    with pytest.raises(ApiError) as refused:
+        producers.check_marker(marker(epoch=2), 4)
+    assert refused.value.code is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    with pytest.raises(ApiError) as refused:
+        producers.check_marker(marker(epoch=1), 5)
+    assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_idle_producers_are_forgotten_unless_they_have_a_transaction(producers, header) -> None:
+    producers.update(header(0), 0)
+    producers.update(header(0, producer_id=8, is_transactional=True), 1)
+    assert producers.expire(NOW_MS + DAY_MS - 1, DAY_MS) == 0
+    assert producers.expire(NOW_MS + DAY_MS, DAY_MS) == 1
+    assert [state.producer_id for state in producers.all()] == [8]
+
+
+def test_a_snapshot_brings_the_state_back(producers, header) -> None:
+    producers.update(header(0, 3), 0)
+    producers.update(header(0, producer_id=8, epoch=4, is_transactional=True), 3)
+    producers.end_transaction(marker(9), 4, is_commit=True, coordinator_epoch=2)
+    entries = decode_snapshot(Path("x"), encode_snapshot(producers.to_entries()))
+    restored = ProducerStates("t-0")
+    restored.load_entries(entries, 5, NOW_MS, DAY_MS)
+    assert restored.map_end_offset == 5
+    assert restored.to_entries() == producers.to_entries()
+    assert restored.first_unstable_offset == 3
+    original = restored.check(header(0, 3), CLIENT)
+    assert original is not None
+    assert original.first_offset == 0
+    assert restored.check(header(3), CLIENT) is None
+
+
+def test_a_snapshot_leaves_expired_producers_behind(producers, header) -> None:
+    producers.update(header(0), 0)
+    restored = ProducerStates("t-0")
+    restored.load_entries(producers.to_entries(), 1, NOW_MS + DAY_MS, DAY_MS)
+    assert len(restored) == 0
+
+
+def test_the_snapshot_has_kafkas_bytes() -> None:
+    data = encode_snapshot([ProducerEntry(1, 2, 3, 4, 5, 6, 7, -1)])
+    assert data[:2] == b"\0\1"
+    assert data[6:] == bytes.fromhex(
+        "000000010000000000000001000200000003000000000000000400000005000000000000000600000007ffffffffffffffff"
+    )
+
+
+def test_every_damage_of_a_snapshot_is_noticed() -> None:
+    data = encode_snapshot([ProducerEntry(1, 2, 3, 4, 5, 6, 7, -1)])
+    for position in range(len(data)):
+        damaged = bytearray(data)
+        damaged[position] ^= 1
+        with pytest.raises(DamagedFile):
+            decode_snapshot(Path("x"), bytes(damaged))
+        with pytest.raises(DamagedFile):
+            decode_snapshot(Path("x"), data[:position])
