@@ -33,7 +33,7 @@ class Replay:
         builder = ImageBuilder(self.image)
         end_offset, epoch = self.image.end_offset, self.image.epoch
         for batch in batches:
-            if batch.base_offset != end_offset and end_offset:
+            if batch.base_offset != end_offset:
                 raise UnreadableMetadata(f"metadata batch at {batch.base_offset}, expected offset {end_offset}")
             for record in batch.records:
                 self._apply_record(builder, record)

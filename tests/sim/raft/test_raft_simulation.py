@@ -3,7 +3,9 @@
 import random
 
 import pytest
-from raft_simulation import Faults, Simulation, run_chaos
+from raft_simulation import Disk, Faults, Simulation, run_chaos
+
+from ottla.raft import ReplicaKey
 
 SEEDS = range(120)
 
@@ -84,3 +86,21 @@ def test_a_leader_without_its_majority_steps_down() -> None:
     simulation.run_for(2_000)
     assert leader.raft is not None
     assert leader.raft.leader_id != leader.key.id
+
+
+def test_a_wiped_voter_is_another_replica_and_cannot_vote_in_a_forgotten_epoch() -> None:
+    simulation = Simulation(13, voters=3)
+    simulation.run_for(1_000)
+    leader_id = simulation.leader_of_epoch[max(simulation.leader_of_epoch)]
+    wiped = next(node for node in simulation.nodes if node.key.id != leader_id)
+    simulation.crash(wiped)
+    wiped.key = ReplicaKey(wiped.key.id, b"a new directory.")
+    wiped.disk = Disk()
+    simulation.restart(wiped)
+    simulation.propose()
+    assert simulation.run_until(lambda: wiped.committed_offset == simulation.committed_end, 1_000)
+    # With the old leader gone, one voter of three is left: the wiped one must not make it two.
+    simulation.crash(simulation.nodes[leader_id])
+    before = dict(simulation.leader_of_epoch)
+    simulation.run_for(5_000)
+    assert simulation.leader_of_epoch == before

@@ -11,8 +11,8 @@ from ottla.protocol.compression import Buffer
 class MetadataLogStore(Protocol):
     """Offsets and epochs are in the batches already; the store keeps them as they are.
 
-    `flush`, `read` and the truncations may wait for the disk and run in a thread; calls never overlap, except that
-    `append` may come while `read` is under way.
+    `append` runs on the event loop; everything that may wait for the disk runs in threads. Proposals are appended one
+    after the other, but `flush`, `read` and `remove_before` may run beside each other and beside an append.
     """
 
     @property

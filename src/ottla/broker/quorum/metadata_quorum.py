@@ -125,7 +125,8 @@ class MetadataQuorum:
     def subscribe(self, callback: Subscriber) -> None:
         """`callback(delta, image)` after each change, in order, awaited before `image` is the new one and submissions
         are answered: whoever sees a topic in the image finds its partitions, too.
-        A subscriber learns nothing of the past: read `image` first."""
+        A subscriber learns nothing of the past: read `image` first. It must not await a submission of its own, which
+        would wait for the subscriber."""
         self._subscribers.append(callback)
 
     async def submit(self, decide: Callable[[ClusterImage, int], Decision[T]]) -> T:
@@ -252,8 +253,6 @@ class MetadataQuorum:
                 self._activate()
                 if must_persist:
                     self._step(Persisted(end_offset, epoch))
-        except asyncio.CancelledError:
-            raise
         except StorageError as error:
             self._fail(error)
         except Exception as error:
@@ -291,7 +290,7 @@ class MetadataQuorum:
             batches = self._proposed_batches() or await self._read_batches()
             delta = self._replay.apply(batches)
             image = self._replay.image
-            self._snapshotter.applied(batches, image)
+            self._snapshotter.applied(batches, image, is_whole=not self._replay.is_in_transaction)
             if not delta.is_empty:
                 for subscriber in self._subscribers:
                     await subscriber(delta, image)

@@ -48,12 +48,13 @@ class Snapshotter:
         self._last_timestamp_ms = 0
         self._task: asyncio.Task[None] | None = None
 
-    def applied(self, batches: Sequence[MetadataBatch], image: ClusterImage) -> None:
-        """Count what was applied; start a snapshot of `image` when it is time for one."""
+    def applied(self, batches: Sequence[MetadataBatch], image: ClusterImage, *, is_whole: bool) -> None:
+        """Count what was applied; start a snapshot of `image` when it is time for one. An image inside a metadata
+        transaction lacks records before its end offset: it is not whole, and no snapshot of it may exist."""
         for batch in batches:
             self._bytes_since_snapshot += batch.size_bytes
             self._last_timestamp_ms = batch.timestamp_ms
-        if self._task is None and self._is_due():
+        if is_whole and self._task is None and self._is_due():
             self._bytes_since_snapshot = 0
             self._last_snapshot_ms = self._wall_clock_ms()
             self._task = asyncio.create_task(self._take(image, self._last_timestamp_ms), name="metadata snapshot")

@@ -19,6 +19,7 @@ class MemoryLogStore:
         self.flushed = threading.Semaphore(0)
         self.fail_next_flush: Exception | None = None
         self.is_closed = False
+        self._lock = threading.Lock()
 
     @property
     def start_offset(self) -> int:
@@ -39,16 +40,18 @@ class MemoryLogStore:
         return sorted(starts.items())
 
     def append(self, batches: Sequence[bytes]) -> None:
-        for batch in batches:
-            ((_, header),) = iterate_headers(batch)
-            assert header.base_offset == self.end_offset
-            self._batches.append(bytes(batch))
+        with self._lock:
+            for batch in batches:
+                ((_, header),) = iterate_headers(batch)
+                assert header.base_offset == self.end_offset
+                self._batches.append(bytes(batch))
 
     def flush(self) -> None:
         if self.fail_next_flush is not None:
             raise self.fail_next_flush
         self.flush_count += 1
-        self.disk[:] = self._batches
+        with self._lock:
+            self.disk[:] = self._batches
         self.flushed.release()
 
     def read(self, from_offset: int, end_offset: int, max_bytes: int) -> bytes:
@@ -70,11 +73,12 @@ class MemoryLogStore:
         self.disk.clear()
 
     def remove_before(self, offset: int) -> int:
-        headers = self._headers()
-        end_offset = self.end_offset
-        self._batches = [b for b, h in zip(self._batches, headers, strict=True) if h.base_offset >= offset]
-        self.disk[:] = self._batches
-        self._start_offset = min(offset, end_offset)
+        with self._lock:
+            end_offset = self.end_offset
+            pairs = zip(self._batches, self._headers(), strict=True)
+            self._batches = [batch for batch, header in pairs if header.base_offset >= offset]
+            self.disk[:] = self._batches
+            self._start_offset = min(offset, end_offset)
         return self.start_offset
 
     def close(self) -> None:
