@@ -38,6 +38,11 @@ class PartitionCoordinatorLog:
         if not await wait_until_committed(led, offset, deadline):
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{self._topic}-{partition} was not replicated in time")
 
+    def is_empty(self, partition: int) -> bool:
+        """Whether there is nothing to load."""
+        log = self._replicas.partition(self._topic, partition).log
+        return log.log_start_offset == log.log_end_offset
+
     def read_batches(self, partition: int) -> Iterator[memoryview]:
         """Everything from the start of the log; called in a thread."""
         log = self._replicas.partition(self._topic, partition).log

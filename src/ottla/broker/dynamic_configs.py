@@ -1,5 +1,6 @@
 """The settings in force on this broker, as the metadata log and the node's own file say together."""
 
+from ottla.broker.config_schema import broker_layers
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.description import BrokerLayers
 from ottla.config.dynamic import log_config_fields
@@ -24,7 +25,7 @@ class DynamicConfigs:
 
     def layers(self, image: ClusterImage) -> BrokerLayers:
         """The node's settings, each place that can set them by itself."""
-        return BrokerLayers(self._static, image.configs.cluster_default(), image.configs.broker(self._static.node_id))
+        return broker_layers(self._static, image)
 
     def log_config(self, image: ClusterImage, topic: str) -> LogConfig:
         """The settings of a topic's logs."""

@@ -77,7 +77,7 @@ class Node:
         self._storage: NodeStorage | None = None
         self._quorum: MetadataQuorum
         self._logs: LogManager
-        self._replicas: ReplicaManager
+        self.replicas: ReplicaManager
         self._groups: GroupCoordinator
         self._maintenance: Maintenance
 
@@ -110,6 +110,11 @@ class Node:
     async def _bind(self, dispatcher: Dispatcher) -> None:
         request_bytes_max = self.config.get_int("socket.request.max.bytes")
         for config in self.config.broker_listeners:
+            if config.security_protocol != "PLAINTEXT":
+                raise ListenFailed(
+                    f"Listener {config.name} asks for {config.security_protocol}, which this release does not serve "
+                    "yet. Use PLAINTEXT, on an address that only trusted clients reach."
+                )
             listener = Listener(config, dispatcher, request_bytes_max)
             await listener.start()
             self._listeners.append(listener)
@@ -139,7 +144,7 @@ class Node:
     async def _open_logs(self, storage: NodeStorage) -> None:
         image = self._quorum.image
         self._logs = LogManager(storage.directories, on_directory_failure=self._directory_failed)
-        self._replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._workers)
+        self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._workers)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
         def load() -> None:
@@ -148,12 +153,12 @@ class Node:
             )
 
         await asyncio.to_thread(load)
-        await self._replicas.apply_all(image)
+        await self.replicas.apply_all(image)
 
     def _assemble(self, dispatcher: Dispatcher) -> Services:
         topic_creation = TopicCreation(self._quorum, self._configs)
         group_config = _group_config(self.config)
-        log = PartitionCoordinatorLog(self._replicas, OFFSETS_TOPIC, group_config.offsets_commit_timeout_ms)
+        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, group_config.offsets_commit_timeout_ms)
         offsets_topic = OffsetsTopic(group_config, lambda: self._quorum.image, topic_creation.create_internal)
         self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks)
         self._maintenance = Maintenance(self._logs, self.config, self._tasks)
@@ -162,7 +167,7 @@ class Node:
             config=self.config,
             dynamic_configs=self._configs,
             quorum=self._quorum,
-            replicas=self._replicas,
+            replicas=self.replicas,
             groups=self._groups,
             topic_creation=topic_creation,
             producer_ids=ProducerIds(self._allocate_producer_ids),
@@ -221,7 +226,7 @@ class Node:
     # -- while it runs ------------------------------------------------------------------------------------------------
 
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
-        await self._replicas.apply(delta, image)
+        await self.replicas.apply(delta, image)
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_groups(image)
@@ -246,7 +251,7 @@ class Node:
     def _directory_failed(self, directory: LogDirectory, lost: list[TopicPartition]) -> None:
         """May be called in any thread."""
         loop = self.failed.get_loop()
-        loop.call_soon_threadsafe(self._replicas.directory_failed, lost)
+        loop.call_soon_threadsafe(self.replicas.directory_failed, lost)
         if not self._logs.online_directories:
             error = StartupError(f"Every log directory has failed, {directory.path} last")
             loop.call_soon_threadsafe(self._fail, error)

@@ -18,15 +18,19 @@ from ottla.broker.clock import now_ms
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Leadership, Partition
+from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager, NoLogDirectory
 from ottla.storage.partition_directories import TopicPartition
 
 logger = logging.getLogger("ottla.broker.replicas")
 
 T = TypeVar("T")
+# A copy that is this close to the end of its log is finished under exclusion.
+_SWAP_LAG_MAX = 1000
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 
@@ -41,6 +45,7 @@ class ReplicaManager:
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
         self._offline: set[tuple[str, int]] = set()
+        self.moves: dict[TopicPartition, DirectoryMove] = {}
 
     # -- what handlers use ------------------------------------------------------------------------------------------
 
@@ -58,6 +63,8 @@ class ReplicaManager:
             partition = partitions.get(index)
             if partition is not None:
                 return partition
+            if (topic, index) in self.moves:
+                raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} changes its directory just now")
             if (topic, index) in self._offline:
                 raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
@@ -79,6 +86,30 @@ class ReplicaManager:
             self._offline.add((topic, index))
             if partition is not None:
                 partition.wake(0)
+
+    async def move(self, topic: str, index: int, target: LogDirectory) -> None:
+        """Moves a partition's log to another directory: copies while it is in use, then swaps."""
+        key = (topic, index)
+        partition = self.partition(topic, index)
+        move = await self._in_thread(self.logs.begin_move, topic, index, target, now_ms())
+        self.moves[key] = move
+        try:
+            while move.lag > _SWAP_LAG_MAX:
+                await self._in_thread(move.catch_up, now_ms())
+            # For the moment of the swap the partition is not there: clients hear "not the leader" and come again.
+            del self._topics[topic][index]
+            partition.wake(0)
+            log = await self._in_thread(self.logs.finish_move, move, partition.topic_id, now_ms())
+        except StorageError as error:
+            self.disk_failed(error)
+            await self._in_thread(move.abandon)
+            self._topics[topic].setdefault(index, partition)
+            return
+        finally:
+            del self.moves[key]
+        self._topics[topic][index] = Partition(
+            topic, index, partition.topic_id, self.broker_id, log, partition.leadership
+        )
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 

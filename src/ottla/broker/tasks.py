@@ -36,7 +36,10 @@ class Tasks:
             except Exception:
                 logger.exception("Background work %r failed", name)
 
-        return self.start(guarded())
+        task = self.start(guarded())
+        # A task that is cancelled before its first step never gets to its work.
+        task.add_done_callback(lambda _: work.close())
+        return task
 
     async def cancel_all(self) -> None:
         """Ends every task and waits until it has ended."""

@@ -28,6 +28,7 @@ from ottla.storage.partition_directories import (
     DELETE_SUFFIX,
     TopicPartition,
     is_deleted_directory,
+    is_future_directory,
     marked_directory_name,
     parse_partition_directory,
     partition_directory_name,
@@ -104,7 +105,8 @@ class LogDirectory:
             jobs = []
             for name in self.file_system.list_directory(self.path):
                 key = parse_partition_directory(name)
-                if is_deleted_directory(name):
+                if is_deleted_directory(name) or is_future_directory(name):
+                    # A copy that was not finished is begun anew by whoever still wants the move.
                     self._awaiting_removal.append((now_ms, self.path / name))
                 elif key is not None and key[0] != METADATA_TOPIC and self.file_system.is_directory(self.path / name):
                     jobs.append(threads.submit(open_log, name, key))
@@ -162,6 +164,25 @@ class LogDirectory:
             write_topic_id(self.file_system, directory, topic_id)
             self.topic_ids[key] = topic_id
         self.logs[key] = log
+        return log
+
+    def adopt_future(
+        self,
+        key: TopicPartition,
+        future: Path,
+        topic_id: bytes,
+        config: LogConfig,
+        *,
+        log_start_offset: int,
+        now_ms: int,
+    ) -> Log:
+        """A closed copy from another directory becomes the partition's log."""
+        write_topic_id(self.file_system, future, topic_id)
+        directory = self.path / partition_directory_name(*key)
+        self.file_system.rename(future, directory)
+        self.file_system.sync_directory(self.path)
+        log = Log(self.file_system, directory, config, log_start_offset=log_start_offset, was_clean=True, now_ms=now_ms)
+        self._adopt(key, log)
         return log
 
     def delete(self, key: TopicPartition, now_ms: int) -> None:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from ottla.storage.compaction import Cleanable, assess, compact
+from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -52,7 +53,16 @@ class LogManager:
 
         def in_directory(directory: LogDirectory) -> None:
             directory.load(config_for, recovery_threads=recovery_threads, now_ms=now_ms)
-            for key, log in directory.logs.items():
+            for key, log in list(directory.logs.items()):
+                twin = self._logs.get(key)
+                if twin is not None:
+                    # A crash at the end of a move left the log twice. Nothing was appended in between, so the longer
+                    # one has everything.
+                    loser = directory if log.log_end_offset <= twin.log_end_offset else self._directory_of[key]
+                    _log.warning("%s-%d is in two directories; the one in %s goes", *key, loser.path)
+                    loser.delete(key, now_ms)
+                    if loser is directory:
+                        continue
                 self._logs[key] = log
                 self._directory_of[key] = directory
 
@@ -110,6 +120,18 @@ class LogManager:
         except StorageError as error:
             self.fail_directory(error)
         return True
+
+    def begin_move(self, topic: str, partition: int, target: LogDirectory, now_ms: int) -> DirectoryMove:
+        """Start to copy a log into another directory; may wait for the disk."""
+        key = (topic, partition)
+        return DirectoryMove(key, self._logs[key], self._directory_of[key], target, now_ms)
+
+    def finish_move(self, move: DirectoryMove, topic_id: bytes, now_ms: int) -> Log:
+        """Let the copy take the log's place, while nobody appends; may wait for the disk."""
+        log = move.finish(topic_id, self._logs[move.key].config, now_ms)
+        self._logs[move.key] = log
+        self._directory_of[move.key] = move.target
+        return log
 
     def update_config(self, topic: str, config: LogConfig) -> None:
         """New settings for every log of a topic."""

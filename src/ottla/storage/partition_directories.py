@@ -35,3 +35,8 @@ def marked_directory_name(topic: str, partition: int, unique_hex: str, suffix: s
 def is_deleted_directory(name: str) -> bool:
     """Whether a directory waits for its removal."""
     return name.endswith(DELETE_SUFFIX) and _MARKED.fullmatch(name) is not None
+
+
+def is_future_directory(name: str) -> bool:
+    """Whether a directory holds the unfinished copy of a log that was moving here."""
+    return name.endswith(FUTURE_SUFFIX) and _MARKED.fullmatch(name) is not None

@@ -11,6 +11,11 @@ from ottla.broker.handlers import load_handlers
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.alter_replica_log_dirs_request import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
@@ -272,3 +277,42 @@ def test_a_directory_of_another_node_is_refused(tmp_path: Path) -> None:
     run_node(tmp_path / "data", nothing)
     with pytest.raises(StartupError, match=r"belongs to node 1, but node.id is 2"):
         run_node(tmp_path / "data", nothing, {"node.id": "2"})
+
+
+def test_a_partition_moves_between_log_directories_while_it_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "second"
+
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders")
+        for _ in range(20):
+            await produce(client, topic_id, batch_of(b"x" * 1000))
+        source = running.node.replicas.partition("orders", 0).log.directory.parent
+        other = target if source != target else tmp_path / "first"
+        topic = AlterReplicaLogDirTopic(name="orders", partitions=[0])
+        request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=str(other), topics=[topic])])
+        answer = await client.call(request)
+        assert answer.results[0].partitions[0].error_code == ErrorCode.NONE
+        written = 20
+        while running.node.replicas.moves or written < 25:
+            row = await produce(client, topic_id, batch_of(b"y"))
+            assert row.error_code in (ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            written += row.error_code == ErrorCode.NONE
+        assert running.node.replicas.partition("orders", 0).log.directory.parent == other
+        assert (await fetch(client, topic_id, 0)).high_watermark == written
+        nowhere = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path="/nowhere", topics=[topic])])
+        refused = await client.call(nowhere)
+        assert refused.results[0].partitions[0].error_code == ErrorCode.LOG_DIR_NOT_FOUND
+
+    run_node(tmp_path / "first", scenario, {"log.dirs": f"{tmp_path / 'first'},{target}"})
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "SASL_PLAINTEXT"])
+def test_a_listener_that_needs_security_is_refused_until_there_is_some(tmp_path: Path, protocol: str) -> None:
+    async def nothing(running: RunningNode) -> None:
+        pass
+
+    overrides = {"listeners": "SAFE://127.0.0.1:0", "listener.security.protocol.map": f"SAFE:{protocol}"}
+    overrides["inter.broker.listener.name"] = "SAFE"
+    with pytest.raises(StartupError, match=f"asks for {protocol}"):
+        run_node(tmp_path / "data", nothing, overrides)

@@ -77,6 +77,10 @@ class GroupCoordinator:
         """This node now leads the partition: load it. A partition that is already led is left as it is."""
         if partition in self._shards:
             return
+        if self._log.is_empty(partition):
+            # Nothing to read: the first group of a new cluster need not be told to come again.
+            self._activate(partition, load_shard(self._config, partition, iter(())))
+            return
         self._shards[partition] = None
         self._loads[partition] = self._tasks.start_background(
             f"load of __consumer_offsets-{partition}", self._load(partition)
@@ -115,6 +119,9 @@ class GroupCoordinator:
             # Without its state the partition must not be served: its groups would lose their offsets.
             del self._shards[partition]
             return
+        self._activate(partition, shard)
+
+    def _activate(self, partition: int, shard: GroupShard) -> None:
         active = ActiveShard(
             partition, shard, self._log, self._tasks, self._clock, self._config.offsets_commit_timeout_ms
         )

@@ -20,6 +20,9 @@ class CoordinatorLog(Protocol):
     async def wait_committed(self, partition: int, offset: int) -> None:
         """Return once the high watermark has passed the offset; ApiError when leadership is lost before."""
 
+    def is_empty(self, partition: int) -> bool:
+        """Whether there is nothing to load."""
+
     def read_batches(self, partition: int) -> Iterator[memoryview]:
         """The whole log from its start, in pieces of whole batches; called in a thread."""
 

@@ -39,7 +39,7 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
         results.append(
             DescribeLogDirsResult(
                 log_dir=str(directory.path),
-                topics=_topics(directory, request.topics),
+                topics=_topics(context, directory, request.topics),
                 total_bytes=total_bytes,
                 usable_bytes=usable_bytes,
             )
@@ -64,16 +64,22 @@ def _room(directory: LogDirectory) -> tuple[int, int]:
     return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
 
 
-def _topics(directory: LogDirectory, wanted: Sequence[DescribableLogDirTopic] | None) -> list[DescribeLogDirsTopic]:
+def _topics(
+    context: RequestContext, directory: LogDirectory, wanted: Sequence[DescribableLogDirTopic] | None
+) -> list[DescribeLogDirsTopic]:
     chosen = None if wanted is None else {(row.topic, index) for row in wanted for index in row.partitions}
     rows: defaultdict[str, list[DescribeLogDirsPartition]] = defaultdict(list)
     for (topic, index), log in sorted(directory.logs.items()):
         if chosen is None or (topic, index) in chosen:
+            lag = max(log.high_watermark - log.log_end_offset, 0)
+            rows[topic].append(
+                DescribeLogDirsPartition(partition_index=index, partition_size=log.size_bytes, offset_lag=lag)
+            )
+    for (topic, index), move in context.broker.replicas.moves.items():
+        if move.target is directory and (chosen is None or (topic, index) in chosen):
             rows[topic].append(
                 DescribeLogDirsPartition(
-                    partition_index=index,
-                    partition_size=log.size_bytes,
-                    offset_lag=max(log.high_watermark - log.log_end_offset, 0),
+                    partition_index=index, partition_size=move.size_bytes, offset_lag=move.lag, is_future_key=True
                 )
             )
     return [DescribeLogDirsTopic(name=topic, partitions=partitions) for topic, partitions in rows.items()]

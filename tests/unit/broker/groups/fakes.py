@@ -47,6 +47,9 @@ class MemoryLog(CoordinatorLog):
             self._waiting.append(waiting)
             await waiting
 
+    def is_empty(self, partition: int) -> bool:
+        return self.error is None and partition not in self.batches
+
     def read_batches(self, partition: int) -> Iterator[memoryview]:
         if self.error is not None:
             raise ApiError(self.error)

@@ -131,6 +131,9 @@ def test_records_that_cannot_be_read_are_skipped_with_a_counted_warning(caplog: 
 def test_groups_are_refused_until_their_partition_is_loaded() -> None:
     async def scenario() -> None:
         node = Node()
+        builder = BatchBuilder()
+        builder.append(b"\x00\x63", b"", timestamp_ms=0)
+        node.log.append(0, builder.build())
         with pytest.raises(ApiError) as raised:
             node.groups.fetch_offsets("g", None)
         assert raised.value.code is ErrorCode.NOT_COORDINATOR
@@ -144,6 +147,16 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
         await node.groups.loaded()
         assert node.groups.fetch_offsets("g", None) == []
         assert heartbeat(node, "m") is ErrorCode.UNKNOWN_MEMBER_ID
+        await node.stop()
+
+    run(scenario)
+
+
+def test_an_empty_partition_is_served_at_once() -> None:
+    async def scenario() -> None:
+        node = Node()
+        node.groups.become_leader(0)
+        assert node.groups.fetch_offsets("g", None) == []
         await node.stop()
 
     run(scenario)

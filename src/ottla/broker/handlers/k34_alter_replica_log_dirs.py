@@ -1,0 +1,50 @@
+"""AlterReplicaLogDirs: moves partitions of this broker to others of its log directories (KIP-113).
+
+Versions: 2 is flexible. The answer says whether a move was begun; DescribeLogDirs shows how far it is.
+"""
+
+from collections import defaultdict
+from pathlib import Path
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
+from ottla.protocol.messages.alter_replica_log_dirs_response import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+
+API_KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
+REQUEST = AlterReplicaLogDirsRequest
+
+
+def handle(context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    """One row per partition, grouped by topic."""
+    rows: defaultdict[str, list[AlterReplicaLogDirPartitionResult]] = defaultdict(list)
+    for directory in request.dirs:
+        for topic in directory.topics:
+            for index in topic.partitions:
+                code = _begin_move(context, topic.name, index, directory.path)
+                rows[topic.name].append(AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code))
+    return AlterReplicaLogDirsResponse(
+        results=[AlterReplicaLogDirTopicResult(topic_name=topic, partitions=result) for topic, result in rows.items()]
+    )
+
+
+def _begin_move(context: RequestContext, topic: str, index: int, path: str) -> ErrorCode:
+    replicas = context.broker.replicas
+    target = next((x for x in replicas.logs.directories if x.path == Path(path)), None)
+    try:
+        if target is None:
+            raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not among this broker's log.dirs")
+        if not target.is_online:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline")
+        replicas.partition(topic, index)
+    except ApiError as error:
+        return error.code
+    is_there = replicas.logs.directory_of(topic, index) is target
+    if not is_there and (topic, index) not in replicas.moves:
+        context.broker.tasks.start_background(f"move of {topic}-{index}", replicas.move(topic, index, target))
+    return ErrorCode.NONE

@@ -1,0 +1,59 @@
+"""What each API asks for: the operation, and on what kind of resource. One table, for code, docs and tests.
+
+Where an API touches several resources, the row names the one that decides whether the request as a whole makes sense;
+topics and groups named inside a request are judged one by one. `None` is free for everybody, authenticated or not.
+"""
+
+from enum import IntEnum
+from typing import TypeAlias
+
+from ottla.protocol.api_keys import ApiKey
+from ottla.security.operations import Operation
+
+
+class Resource(IntEnum):
+    """Kinds of things that permissions are about, as ACLs number them."""
+
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+
+
+Permission: TypeAlias = "tuple[Operation, Resource] | None"
+
+PERMISSIONS: dict[ApiKey, Permission] = {
+    ApiKey.PRODUCE: (Operation.WRITE, Resource.TOPIC),
+    ApiKey.FETCH: (Operation.READ, Resource.TOPIC),
+    ApiKey.LIST_OFFSETS: (Operation.DESCRIBE, Resource.TOPIC),
+    ApiKey.METADATA: (Operation.DESCRIBE, Resource.TOPIC),
+    ApiKey.OFFSET_COMMIT: (Operation.READ, Resource.GROUP),
+    ApiKey.OFFSET_FETCH: (Operation.DESCRIBE, Resource.GROUP),
+    ApiKey.FIND_COORDINATOR: (Operation.DESCRIBE, Resource.GROUP),
+    ApiKey.JOIN_GROUP: (Operation.READ, Resource.GROUP),
+    ApiKey.HEARTBEAT: (Operation.READ, Resource.GROUP),
+    ApiKey.LEAVE_GROUP: (Operation.READ, Resource.GROUP),
+    ApiKey.SYNC_GROUP: (Operation.READ, Resource.GROUP),
+    ApiKey.DESCRIBE_GROUPS: (Operation.DESCRIBE, Resource.GROUP),
+    ApiKey.LIST_GROUPS: (Operation.DESCRIBE, Resource.CLUSTER),
+    ApiKey.API_VERSIONS: None,
+    ApiKey.CREATE_TOPICS: (Operation.CREATE, Resource.CLUSTER),
+    ApiKey.DELETE_TOPICS: (Operation.DELETE, Resource.TOPIC),
+    ApiKey.DELETE_RECORDS: (Operation.DELETE, Resource.TOPIC),
+    ApiKey.INIT_PRODUCER_ID: (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (Operation.DESCRIBE, Resource.TOPIC),
+    ApiKey.DESCRIBE_CONFIGS: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
+    ApiKey.ALTER_CONFIGS: (Operation.ALTER_CONFIGS, Resource.CLUSTER),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: (Operation.ALTER, Resource.CLUSTER),
+    ApiKey.DESCRIBE_LOG_DIRS: (Operation.DESCRIBE, Resource.CLUSTER),
+    ApiKey.CREATE_PARTITIONS: (Operation.ALTER, Resource.TOPIC),
+    ApiKey.DELETE_GROUPS: (Operation.DELETE, Resource.GROUP),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (Operation.ALTER_CONFIGS, Resource.CLUSTER),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: (Operation.DESCRIBE, Resource.CLUSTER),
+    ApiKey.OFFSET_DELETE: (Operation.DELETE, Resource.GROUP),
+    ApiKey.DESCRIBE_QUORUM: (Operation.DESCRIBE, Resource.CLUSTER),
+    ApiKey.DESCRIBE_CLUSTER: (Operation.DESCRIBE, Resource.CLUSTER),
+    ApiKey.DESCRIBE_PRODUCERS: (Operation.READ, Resource.TOPIC),
+    ApiKey.LIST_CONFIG_RESOURCES: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Operation.DESCRIBE, Resource.TOPIC),
+}
+
