@@ -182,7 +182,7 @@ class _Rewrite:
                 target.transaction_index.append(entry)
             self._filter(segment, target, is_last=segment is self._group[-1])
         target.seal()
-        for file in target.open_files():
+        for file in target.take_unsynced():
             file.sync()
         return self._log.replace_segments(self._group, target, self._truncation_count, self._now_ms)
 

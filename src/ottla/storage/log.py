@@ -15,7 +15,6 @@ none: the list of segments is replaced, not changed, and files stay open while s
 """
 
 import threading
-import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,20 +27,19 @@ from ottla.protocol.record_batch import (
     PLACEMENT,
     PLACEMENT_BYTES,
     BatchHeader,
-    crc_is_valid,
-    iterate_headers,
-    parse_header,
 )
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
+from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches
+from ottla.storage.errors import StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead, read_batches
-from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
 from ottla.storage.retention import deletable_segments
+from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
 from ottla.storage.segment_list import SegmentList
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
@@ -61,7 +59,7 @@ class AppendInfo(NamedTuple):
 
 
 class Log:
-    """A log on the disk; `Log.open` finds or creates it."""
+    """A log on the disk; opening it finds what is there, or creates it."""
 
     def __init__(
         self,
@@ -100,6 +98,8 @@ class Log:
         self._lock = threading.RLock()
         # So that a flush or a compaction that overlaps a truncation leaves no trace.
         self.truncation_count = 0
+        # The newest segment whose name is known to be on the disk.
+        self._synced_active: Segment | None = None
 
     # What is known.
 
@@ -222,45 +222,28 @@ class Log:
 
         The bytes may end in the middle of a batch. CorruptRecords if a batch is damaged or out of order.
         """
-        whole = memoryview(records)[: _whole_batches_bytes(records)]
         with self._lock:
-            headers = list(iterate_headers(whole))
-            next_offset = self.log_end_offset
-            for position, header in headers:
-                if header.base_offset < next_offset or header.last_offset_delta < 0:
-                    raise CorruptRecords(f"offset {header.base_offset} comes again, the log goes to {next_offset}")
-                if not crc_is_valid(whole, header, position):
-                    raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
-                next_offset = header.next_offset
-            if not headers:
-                return None
-            return self._append_placed(whole, headers, now_ms)
+            whole, batches = placed_batches(records, self.log_end_offset)
+            return self._append_placed(whole, batches, now_ms) if batches else None
 
     def _append_own(self, records: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin) -> AppendInfo:
         """Append batches that this broker made itself, markers of transactions among them."""
-        placed = bytearray(records)
         with self._lock:
-            headers = []
-            next_offset = self.log_end_offset
-            for position, header in iterate_headers(placed):
+            placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
+            for position, header in batches:
                 if header.has_producer_id:
-                    self._check_own(header, placed, position, origin)
-                PLACEMENT.pack_into(placed, position, next_offset, header.batch_length, leader_epoch)
-                headers.append((position, header._replace(base_offset=next_offset, leader_epoch=leader_epoch)))
-                next_offset += header.last_offset_delta + 1
-            if not headers:
-                raise ValueError("there is no batch to append")
-            return self._append_placed(memoryview(placed), headers, now_ms)
+                    self._check_own(header, placed[position : position + header.size_bytes], origin)
+            return self._append_placed(placed, batches, now_ms)
 
-    def _check_own(self, header: BatchHeader, batches: bytearray, position: int, origin: AppendOrigin) -> None:
+    def _check_own(self, header: BatchHeader, batch: memoryview, origin: AppendOrigin) -> None:
         if not header.is_control:
             self.producers.check(header, origin)
             return
-        marker = parse_end_txn_marker(memoryview(batches)[position : position + header.size_bytes], header)
+        marker = parse_end_txn_marker(batch, header)
         if marker is not None:
             self.producers.check_marker(header, marker.coordinator_epoch)
 
-    def _append_placed(self, batches: memoryview, headers: list[tuple[int, BatchHeader]], now_ms: int) -> AppendInfo:
+    def _append_placed(self, batches: memoryview, headers: list[PlacedBatch], now_ms: int) -> AppendInfo:
         """Append batches whose offsets are final, in one write."""
         first, last = headers[0][1], headers[-1][1]
         max_timestamp = max(header.max_timestamp for _, header in headers)
@@ -289,37 +272,14 @@ class Log:
     def _segment_for(self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int) -> Segment:
         """The active segment, after a roll if it is full or old."""
         segment = self._segments.active
-        config = self.config
-        if segment.size_bytes + size > config.segment_bytes:
-            if size > config.segment_bytes:
-                raise ApiError(
-                    ErrorCode.RECORD_LIST_TOO_LARGE,
-                    f"{size} bytes of records do not fit in one segment, segment.bytes is {config.segment_bytes}.",
-                )
-        elif (
-            last_offset - segment.base_offset <= MAX_RELATIVE_OFFSET
-            and segment.indexes_bytes < config.segment_index_bytes
-            and not self._is_due(segment, max_timestamp, now_ms)
-        ):
+        if not must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
             return segment
+        if size > self.config.segment_bytes:
+            raise ApiError(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"{size} bytes of records do not fit in one segment, segment.bytes is {self.config.segment_bytes}.",
+            )
         return self.roll(now_ms, first_offset)
-
-    def _is_due(self, segment: Segment, max_timestamp: int, now_ms: int) -> bool:
-        """Whether the segment has been open for segment.ms, by the clock of its records if they have one."""
-        if segment.size_bytes == 0:
-            return False
-        first = segment.rolling_timestamp
-        waited = max_timestamp - first if first is not None and first >= 0 else now_ms - segment.created_ms
-        config = self.config
-        limit_ms = config.segment_ms
-        if config.is_compacted:
-            limit_ms = min(limit_ms, config.max_compaction_lag_ms)
-        return waited > limit_ms or (config.segment_jitter_ms > 0 and waited > limit_ms - self._jitter_ms(segment))
-
-    def _jitter_ms(self, segment: Segment) -> int:
-        """Spreads the rolls of many logs over time; the same for a segment whenever it is asked."""
-        limit = min(self.config.segment_jitter_ms, self.config.segment_ms)
-        return zlib.crc32(str(segment.path).encode()) % limit if limit > 0 else 0
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Close the active segment and begin another at the end of the log, or at a later offset."""
@@ -363,12 +323,25 @@ class Log:
         end_offset = min(max_offset_exclusive, self.log_end_offset)
         if start_offset >= end_offset:
             return LogRead(b"", start_offset, is_cold=False)
-        return read_batches(
-            self._segments.segments,
-            self._segments.positions,
+        segments = self._segments.segments
+        try:
+            return read_batches(
+                segments,
+                self._segments.positions,
+                start_offset,
+                end_offset,
+                max_bytes,
+                min_one_batch=min_one_batch,
+                allow_blocking=allow_blocking,
+            )
+        except (StorageError, CorruptRecords):
+            if segments is self._segments.segments:
+                raise
+        # The segment was removed or cut under the reader: the log as it is now has the answer.
+        return self.read(
             start_offset,
-            end_offset,
             max_bytes,
+            max_offset_exclusive=max_offset_exclusive,
             min_one_batch=min_one_batch,
             allow_blocking=allow_blocking,
         )
@@ -526,30 +499,35 @@ class Log:
     def flush(self, now_ms: int) -> None:
         """Wait until everything appended so far is on the disk, then move the recovery point."""
         with self._lock:
-            end_offset = self.log_end_offset
-            truncations = self.truncation_count
             self.last_flush_ms = now_ms
-            if end_offset <= self.recovery_point:
-                return
-            files = []
-            for segment in self._segments.from_offset(self.recovery_point):
-                segment.write_indexes()
-                files += segment.open_files()
+            is_needed = self.log_end_offset > self.recovery_point
+        if is_needed:
+            self._sync()
+
+    def _sync(self) -> None:
+        with self._lock:
+            end_offset = self.log_end_offset
+            truncation_count = self.truncation_count
+            segments = self._segments.from_offset(self.recovery_point)
+            files = [file for segment in segments for file in segment.take_unsynced()]
+            has_new_names = segments[-1] is not self._synced_active
         for file in files:
             file.sync()
         self.leader_epochs.write()
-        self._file_system.sync_directory(self.directory)
+        if has_new_names:
+            self._file_system.sync_directory(self.directory)
         with self._lock:
-            if truncations == self.truncation_count:
+            if truncation_count == self.truncation_count:
                 self.recovery_point = max(self.recovery_point, end_offset)
+                self._synced_active = segments[-1]
 
     def close(self, now_ms: int) -> None:
-        """Flush, store what makes the next start quick, and release the files; nobody may be reading."""
+        """Sync everything, store what makes the next start quick, and release the files; nobody may be reading."""
         with self._lock:
             self._segments.active.seal()
             self._take_snapshot(self.log_end_offset, sync=True)
-        self.flush(now_ms)
-        self.leader_epochs.write()
+            self.last_flush_ms = now_ms
+        self._sync()
         with self._lock:
             for segment in self._segments.segments:
                 segment.close()
@@ -559,14 +537,3 @@ class Log:
         with self._lock:
             for segment in self._segments.segments:
                 segment.unload()
-
-
-def _whole_batches_bytes(records: Buffer) -> int:
-    """Up to where the bytes are whole batches."""
-    position = 0
-    while len(records) - position >= 61:
-        size = parse_header(records, position).size_bytes
-        if position + size > len(records):
-            break
-        position += size
-    return position

@@ -43,7 +43,7 @@ class LogConfig:
     min_insync_replicas: int = 1
     preallocate: bool = False
     unclean_leader_election_enable: bool = False
-    # The broker's `transaction...`: how long an idle producer id is remembered.
+    # A setting of the broker, not of the topic: how long an idle producer is remembered.
     producer_id_expiration_ms: int = 24 * 3600 * 1000
 
     @property

@@ -96,18 +96,20 @@ class OffsetIndex:
         if self._written > keep:
             self._written = -1
 
-    def write(self) -> None:
-        """Bring the file up to date; `sync` makes it durable."""
+    def write(self) -> bool:
+        """Bring the file up to date; whether there was anything to write."""
         if self._written == len(self._offsets):
-            return
-        words = array("I", bytes(self.size_bytes))
-        words[0::2] = self._offsets
-        words[1::2] = self._positions
+            return False
+        start = max(self._written, 0)
+        words = array("I", bytes((len(self._offsets) - start) * ENTRY_BYTES))
+        words[0::2] = self._offsets[start:]
+        words[1::2] = self._positions[start:]
         if sys.byteorder == "little":
             words.byteswap()
         data = words.tobytes()
         if self._written < 0:
             self._file_system.write_file(self.path, data, sync=False)
         else:
-            append_whole(self._file_system, self.path, data[self._written * ENTRY_BYTES :])
+            append_whole(self._file_system, self.path, data)
         self._written = len(self._offsets)
+        return True

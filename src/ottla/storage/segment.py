@@ -46,6 +46,7 @@ class Segment:
         "_suffix",
         "_time_index",
         "_transaction_index",
+        "_unsynced",
         "base_offset",
         "created_ms",
         "indexes_bytes",
@@ -82,6 +83,8 @@ class Segment:
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
+        # Index files written since they were synced last.
+        self._unsynced: set[Path] = set()
 
     @classmethod
     def create(
@@ -286,18 +289,16 @@ class Segment:
         self.write_indexes()
 
     def write_indexes(self) -> None:
-        """Bring the index files up to date; `sync` makes them durable."""
+        """Bring the index files up to date."""
         for index in (self._offset_index, self._time_index, self._transaction_index):
-            if index is not None:
-                index.write()
+            if index is not None and index.write():
+                self._unsynced.add(index.path)
 
-    def open_files(self) -> list[File]:
-        """The file of batches and the index files there are, each to be synced by the caller."""
-        files = [self.file]
-        for suffix in SEGMENT_SUFFIXES[1:]:
-            path = self._path(suffix)
-            if self._file_system.file_size(path) is not None:
-                files.append(self._file_system.open(path))
+    def take_unsynced(self) -> list[File]:
+        """Write the indexes; all files with something that is not synced yet, which the caller does."""
+        self.write_indexes()
+        files = [self.file, *(self._file_system.open(path) for path in self._unsynced)]
+        self._unsynced = set()
         return files
 
     def unload(self) -> None:
@@ -316,6 +317,7 @@ class Segment:
 
     def rename(self, suffix: str) -> None:
         """Give all files another suffix ("" is none), the file of batches last."""
+        self._unsynced = set()
         renames = [
             (self._path(part), segment_path(self._directory, self.base_offset, part + suffix))
             for part in SEGMENT_SUFFIXES

@@ -5,6 +5,7 @@ ascend strictly. The last entry of a closed segment gives its largest timestamp,
 """
 
 import struct
+from array import array
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
@@ -24,8 +25,8 @@ class TimeIndex:
         self.path = path
         self.base_offset = base_offset
         self._file_system = file_system
-        self._timestamps: list[int] = []
-        self._offsets: list[int] = []
+        self._timestamps = array("q")
+        self._offsets = array("i")
         # Entries already in the file; -1 if the file has to be written anew.
         self._written = -1
 
@@ -81,10 +82,10 @@ class TimeIndex:
         if self._written > keep:
             self._written = -1
 
-    def write(self) -> None:
-        """Bring the file up to date; `sync` makes it durable."""
+    def write(self) -> bool:
+        """Bring the file up to date; whether there was anything to write."""
         if self._written == len(self._offsets):
-            return
+            return False
         start = max(self._written, 0)
         entries = zip(self._timestamps[start:], self._offsets[start:], strict=True)
         data = b"".join(_ENTRY.pack(timestamp, offset) for timestamp, offset in entries)
@@ -93,3 +94,4 @@ class TimeIndex:
         else:
             append_whole(self._file_system, self.path, data)
         self._written = len(self._offsets)
+        return True

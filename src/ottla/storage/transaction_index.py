@@ -68,10 +68,14 @@ class TransactionIndex:
         self.entries = [entry for entry in self.entries if entry.last_offset < offset]
         self._written = -1
 
-    def write(self) -> None:
-        """Bring the file up to date."""
-        if self._written == len(self.entries) or not (self.entries or self._file_system.file_size(self.path)):
-            return
+    def write(self) -> bool:
+        """Bring the file up to date; whether there was anything to write."""
+        if self._written == len(self.entries):
+            return False
+        if not self.entries and self._file_system.file_size(self.path) is None:
+            self._written = 0
+            return False
         data = b"".join(_ENTRY.pack(_VERSION, *entry) for entry in self.entries)
         self._file_system.write_file(self.path, data, sync=False)
         self._written = len(self.entries)
+        return True

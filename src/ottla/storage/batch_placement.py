@@ -1,0 +1,54 @@
+"""Batches and their offsets: given by a leader, or taken over from one."""
+
+from ottla.protocol.compression import Buffer
+from ottla.protocol.record_batch import (
+    HEADER_BYTES,
+    PLACEMENT,
+    BatchHeader,
+    crc_is_valid,
+    iterate_headers,
+    parse_header,
+)
+from ottla.protocol.records import CorruptRecords
+
+# A batch's position in its buffer, and its header with the final offset and epoch.
+PlacedBatch = tuple[int, BatchHeader]
+
+
+def place_batches(records: Buffer, next_offset: int, leader_epoch: int) -> tuple[memoryview, list[PlacedBatch]]:
+    """A copy of whole batches with consecutive offsets from the one given, all in one leader epoch."""
+    placed = bytearray(records)
+    batches = []
+    for position, header in iterate_headers(placed):
+        PLACEMENT.pack_into(placed, position, next_offset, header.batch_length, leader_epoch)
+        batches.append((position, header._replace(base_offset=next_offset, leader_epoch=leader_epoch)))
+        next_offset += header.last_offset_delta + 1
+    if not batches:
+        raise ValueError("there is no batch to append")
+    return memoryview(placed), batches
+
+
+def placed_batches(records: Buffer, next_offset: int) -> tuple[memoryview, list[PlacedBatch]]:
+    """The whole batches of a leader, checked: their sums fit, and their offsets ascend from the one given.
+
+    What follows the last whole batch is left out: a fetch may end in the middle of one.
+    """
+    whole = memoryview(records)[: _whole_bytes(records)]
+    batches = list(iterate_headers(whole))
+    for position, header in batches:
+        if header.base_offset < next_offset or header.last_offset_delta < 0:
+            raise CorruptRecords(f"offset {header.base_offset} comes again, the log goes to {next_offset}")
+        if not crc_is_valid(whole, header, position):
+            raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
+        next_offset = header.next_offset
+    return whole, batches
+
+
+def _whole_bytes(records: Buffer) -> int:
+    position = 0
+    while len(records) - position >= HEADER_BYTES:
+        size = parse_header(records, position).size_bytes
+        if position + size > len(records):
+            break
+        position += size
+    return position
