@@ -87,3 +87,6 @@ class DiskLogStore:
 
     def close(self) -> None:
         self._log.close(self._wall_clock_ms())
+
+    def abandon(self) -> None:
+        self._log.abandon()

@@ -47,3 +47,6 @@ class MetadataLogStore(Protocol):
 
     def close(self) -> None:
         """Flush and release everything."""
+
+    def abandon(self) -> None:
+        """Release everything without writing: after a failed fsync, one that succeeds would prove nothing."""

@@ -24,10 +24,9 @@ from ottla.broker.clock import now_ms as wall_now_ms
 from ottla.broker.quorum.active_controller import ActiveController
 from ottla.broker.quorum.description import QuorumDescription, describe_quorum
 from ottla.broker.quorum.log_store import MetadataLogStore
+from ottla.broker.quorum.opening import open_quorum
 from ottla.broker.quorum.persister import Persister
-from ottla.broker.quorum.quorum_state_file import QuorumStateFile
 from ottla.broker.quorum.settings import MetadataQuorumSettings
-from ottla.broker.quorum.snapshot_files import SnapshotFiles
 from ottla.broker.quorum.snapshotter import Snapshotter
 from ottla.metadata.controller.features import finalized_levels, unsupported_level
 from ottla.metadata.decision import Decision
@@ -41,7 +40,6 @@ from ottla.protocol.messages.abort_transaction_record import AbortTransactionRec
 from ottla.protocol.messages.no_op_record import NoOpRecord
 from ottla.raft import (
     Event,
-    LogView,
     Persisted,
     Propose,
     RaftNode,
@@ -51,7 +49,6 @@ from ottla.raft import (
     Tick,
     VoterSet,
 )
-from ottla.raft.epochs import EpochHistory
 from ottla.raft.roles import Leader
 from ottla.storage.errors import StorageError
 from ottla.storage.file_system import FileSystem
@@ -148,7 +145,7 @@ class MetadataQuorum:
 
     async def start(self) -> None:
         """Replay, elect, and begin the cluster if the log is new; returns when this node can decide."""
-        await asyncio.to_thread(self._load)
+        await self._open()
         warning = unsupported_level(self._replay.image)
         if warning:
             logger.warning("%s; what depends on it is not served", warning)
@@ -171,10 +168,11 @@ class MetadataQuorum:
         """Finish what was submitted, then release the log."""
         self._is_stopping = True
         controller = self._controller
-        if controller is not None and not self.failed.done() and controller.pending.end_offset > self.image.end_offset:
-            await asyncio.wait(
-                (controller.until(controller.pending.end_offset), self.failed), return_when="FIRST_COMPLETED"
-            )
+        if controller is not None:
+            finished = controller.until(controller.pending.end_offset)
+            await asyncio.wait((finished, self.failed), return_when=asyncio.FIRST_COMPLETED)
+            # What fails here was reported to those who submitted it.
+            _ = finished.done() and finished.exception()
         await self._close()
 
     async def _close(self) -> None:
@@ -186,55 +184,47 @@ class MetadataQuorum:
             self._controller.abandon(ApiError(ErrorCode.NOT_CONTROLLER, "The controller is shutting down"))
             self._controller = None
         await self._snapshotter.finish()
-        await asyncio.to_thread(self._log.close)
+        await asyncio.to_thread(self._log.abandon if self.failed.done() else self._log.close)
 
-    def _load(self) -> None:
-        """Blocking: open the log, load the newest snapshot and work out who votes."""
-        self._file_system.make_directory(self._directory)
-        files = SnapshotFiles(self._file_system, self._directory)
-        files.remove_leftovers()
-        snapshots = files.list()
-        newest = snapshots[-1] if snapshots else None
-        contents = files.read(newest) if newest else None
-        voters = contents.voters if contents and contents.voters else self._static_voters
-        if voters is None:
-            raise ValueError(f"{self._directory} names no voters: format the storage, or set controller.quorum.voters")
-        if not voters.is_only(self._local):
-            raise ValueError(
-                f"the quorum's voters are {', '.join(map(str, voters.ids))}; this release runs with one voter, "
-                f"this node ({self._local.id})"
-            )
-        self._kraft_version = contents.kraft_version if contents else 0
-        self._log = self._open_log(snapshots[0].offset if snapshots else 0)
-        if newest and self._log.end_offset < newest.offset:
-            self._log.truncate_fully_and_start_at(newest.offset)
-        self._replay = Replay(contents.image(newest) if contents and newest else ClusterImage())
-        self._image = self._replay.image
-        state_file = QuorumStateFile(self._file_system, self._directory)
+    async def _open(self) -> None:
+        opened = await asyncio.to_thread(
+            open_quorum,
+            local=self._local,
+            static_voters=self._static_voters,
+            directory=self._directory,
+            file_system=self._file_system,
+            open_log=self._open_log,
+        )
+        self._log = opened.log
+        self._kraft_version = opened.kraft_version
+        self._replay = Replay(opened.image)
+        self._image = opened.image
+        self._committed_offset = opened.image.end_offset
         self._node = RaftNode(
             local=self._local,
-            voters=voters,
-            log=LogView(self._log.start_offset, self._log.end_offset, EpochHistory(self._log.epoch_starts()), newest),
-            election=state_file.read(),
+            voters=opened.voters,
+            log=opened.log_view,
+            election=opened.election,
             jitter=self._jitter,
             settings=self._settings.raft,
-            kraft_version=self._kraft_version,
+            kraft_version=opened.kraft_version,
         )
         self._persister = Persister(
-            log=self._log,
-            state_file=state_file,
-            kraft_version=self._kraft_version,
-            voters=voters,
+            log=opened.log,
+            state_file=opened.state_file,
+            kraft_version=opened.kraft_version,
+            voters=opened.voters,
             wall_clock_ms=self._wall_clock_ms,
         )
+        last_snapshot_ms = opened.snapshot_timestamp_ms
         self._snapshotter = Snapshotter(
-            files=files,
-            log=self._log,
+            files=opened.snapshots,
+            log=opened.log,
             settings=self._settings,
-            voters=voters,
-            kraft_version=self._kraft_version,
+            voters=opened.voters,
+            kraft_version=opened.kraft_version,
             wall_clock_ms=self._wall_clock_ms,
-            last_snapshot_ms=contents.last_contained_log_timestamp_ms if contents else self._wall_clock_ms(),
+            last_snapshot_ms=self._wall_clock_ms() if last_snapshot_ms is None else last_snapshot_ms,
             report=self._step,
         )
 
@@ -249,6 +239,8 @@ class MetadataQuorum:
                 must_persist = any(ready.must_persist for ready in readys)
                 if must_persist:
                     await self._persister.persist(readys)
+                for ready in readys:
+                    self._committed_offset = max(self._committed_offset, ready.high_watermark or 0)
                 await self._apply_committed()
                 self._activate()
                 if must_persist:
@@ -285,8 +277,8 @@ class MetadataQuorum:
         return ready.accepted[0].base_offset
 
     async def _apply_committed(self) -> None:
-        """Bring the image up to the high watermark and publish each step."""
-        while self.image.end_offset < self._node.high_watermark:
+        """Bring the image up to the high watermark of the Readys that are durable, and publish each step."""
+        while self.image.end_offset < self._committed_offset:
             batches = self._proposed_batches() or await self._read_batches()
             delta = self._replay.apply(batches)
             image = self._replay.image
@@ -302,13 +294,13 @@ class MetadataQuorum:
         batches: list[MetadataBatch] = []
         if self._controller is not None:
             offset = self.image.end_offset
-            while (batch := self._controller.unapplied.get(offset)) and batch.end_offset <= self._node.high_watermark:
+            while (batch := self._controller.unapplied.get(offset)) and batch.end_offset <= self._committed_offset:
                 batches.append(self._controller.unapplied.pop(offset))
                 offset = batch.end_offset
         return batches
 
     async def _read_batches(self) -> list[MetadataBatch]:
-        start, end = self.image.end_offset, self._node.high_watermark
+        start, end = self.image.end_offset, self._committed_offset
         return await asyncio.to_thread(
             lambda: list(read_metadata_batches(self._log.read(start, end, _REPLAY_READ_BYTES)))
         )

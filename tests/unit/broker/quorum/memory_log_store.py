@@ -85,5 +85,8 @@ class MemoryLogStore:
         self.flush()
         self.is_closed = True
 
+    def abandon(self) -> None:
+        self.is_closed = True
+
     def _headers(self) -> list[BatchHeader]:
         return [next(iterate_headers(batch))[1] for batch in self._batches]

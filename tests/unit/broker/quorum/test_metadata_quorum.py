@@ -214,7 +214,6 @@ def test_a_failed_fsync_fails_the_quorum_and_everything_in_flight(node: Node) ->
         with pytest.raises(ApiError) as raised:
             await quorum.submit(create_topic("u"))
         assert raised.value.code is ErrorCode.NOT_CONTROLLER
-        node.log.fail_next_flush = None
         await quorum.stop()
 
     asyncio.run(scenario())
@@ -230,6 +229,21 @@ def test_what_was_submitted_is_finished_before_the_stop(node: Node) -> None:
         await submitted
         with pytest.raises(ApiError):
             await quorum.submit(create_topic("u"))
+
+    asyncio.run(scenario())
+
+
+def test_a_disk_that_fails_during_the_stop_fails_what_was_submitted(node: Node) -> None:
+    async def scenario() -> None:
+        quorum = node.create()
+        await quorum.start()
+        submitted = asyncio.create_task(quorum.submit(create_topic("t")))
+        node.log.fail_next_flush = StorageError(node.root, "sync", node.root, "input/output error")
+        await asyncio.sleep(0)
+        await quorum.stop()
+        with pytest.raises(ApiError, match="input/output error"):
+            await submitted
+        assert node.log.is_closed
 
     asyncio.run(scenario())
 
