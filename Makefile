@@ -15,6 +15,10 @@ PYTEST  := $(BIN)/pytest --import-mode=importlib -n 2
 FETCH   := $(BIN)/python tools/downloads.py
 PARTS   := tools/system-parts
 
+OWN_SLICE    := tests/interop/test_librdkafka.py tests/interop/test_spark.py
+TOOL_TESTS   := $(wildcard tests/interop/test_tool_*.py) tests/interop/test_dump_log.py
+CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop/test_*.py))
+
 SLICES  := lint unit property docs interop tools librdkafka spark kill
 
 .PHONY: help install run test $(SLICES) format system-parts downloads librdkafka-tests kafka-python-tests chaos control
@@ -76,25 +80,25 @@ interop: $(READY)
 	@echo "== interop: clients that we did not write =="
 	@$(PARTS) java javac mvn node npm kcat
 	@$(FETCH) kafka kafkajs >/dev/null
-	@$(PYTEST) tests/interop
+	@$(PYTEST) $(CLIENT_TESTS)
 
 tools: $(READY)
 	@echo "== tools: Kafka's own command line tools =="
 	@$(PARTS) java javac mvn
 	@$(FETCH) kafka >/dev/null
-	@$(PYTEST) tests/kafka_tools
+	@$(PYTEST) $(TOOL_TESTS)
 
 librdkafka: $(READY)
 	@echo "== librdkafka: a slice of its own test suite =="
-	@$(PARTS) npm cc c++ make zlib openssl
-	@$(FETCH) librdkafka >/dev/null
-	@$(PYTEST) tests/suites/test_librdkafka.py
+	@$(PARTS) npm cc c++ make zlib openssl java mvn
+	@$(FETCH) librdkafka kafka >/dev/null
+	@$(PYTEST) tests/interop/test_librdkafka.py
 
 spark: $(READY)
 	@echo "== spark: the Kafka connector of Spark =="
 	@$(PARTS) java mvn
 	@$(FETCH) spark-connector >/dev/null
-	@$(PYTEST) -n 1 tests/spark
+	@$(PYTEST) -n 1 tests/interop/test_spark.py
 
 kill: $(READY)
 	@echo "== kill: kill -9 under load =="
@@ -103,7 +107,7 @@ kill: $(READY)
 librdkafka-tests: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl java mvn
 	@$(FETCH) librdkafka kafka >/dev/null
-	@OTTLA_LIBRDKAFKA=all $(PYTEST) tests/suites/test_librdkafka.py
+	@OTTLA_SUITES=1 $(PYTEST) tests/interop/test_librdkafka.py tests/suites/test_librdkafka_long.py
 
 kafka-python-tests: $(READY)
 	@$(FETCH) kafka-python-suite >/dev/null

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.downloads import downloaded
+from harness.java import java
+from harness.servers import Server
 
 # The suite counts a test whose parts were all left out as passed, after no time at all.
 LEFT_OUT_S = 0.003
@@ -23,6 +26,15 @@ class Outcome:
         return self.state == "PASSED" and self.seconds > LEFT_OUT_S
 
 
+def lay_out_scripts(home: Path) -> Path:
+    """Some tests call a script of Kafka's distribution, which the jars alone do not have."""
+    script = home / "bin" / "kafka-topics.sh"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(java("org.apache.kafka.tools.TopicCommand"))} "$@"\n')
+    script.chmod(0o755)
+    return home
+
+
 def run_test(name: str, bootstrap: str, home: Path, *options: str, scenario: str = "default") -> Outcome:
     """Runs one test of the suite in full mode, without its simulated network faults."""
     tests = downloaded("librdkafka") / "librdkafka" / "tests"
@@ -36,6 +48,8 @@ def run_test(name: str, bootstrap: str, home: Path, *options: str, scenario: str
         "TEST_REPORT": str(report),
         "TEST_KAFKA_VERSION": "4.3.0",
         "TESTS": name,
+        "KAFKA_PATH": str(lay_out_scripts(home)),
+        "BROKERS": bootstrap,
     }
     # The suite has time limits of its own; the tests find their plug-in relative to where they run.
     done = subprocess.run(
@@ -54,3 +68,9 @@ def run_test(name: str, bootstrap: str, home: Path, *options: str, scenario: str
     results = json.loads(report.read_text())["tests"]
     [result] = [value for key, value in results.items() if key == name]
     return Outcome(result["state"], float(result["duration"]), done.stdout)
+
+
+def check(name: str, server: Server, home: Path, *options: str, scenario: str = "default") -> None:
+    outcome = run_test(name, server.bootstrap, home, *options, scenario=scenario)
+    said = "\n".join(outcome.output.splitlines()[-60:])
+    assert outcome.passed, f"{name}: {outcome.state} after {outcome.seconds:.3f} s\n{said}"

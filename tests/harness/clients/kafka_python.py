@@ -61,6 +61,8 @@ class KafkaPythonMember(Member, ConsumerRebalanceListener):
         self._assignment: frozenset[int] = frozenset()
         self._revocations = 0
         self._closing = threading.Event()
+        # It may stall when a topic's metadata first arrives in the middle of a rebalance (on Apache Kafka too).
+        self._consumer.partitions_for_topic(topic)
         self._consumer.subscribe([topic], listener=self)
         self._thread = threading.Thread(target=self._poll, daemon=True)
         self._thread.start()
