@@ -18,10 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
-from coordinator.group.playbook import Playbook, subscription
-
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ApiError, ErrorCode
+from unit.coordinator.group.playbook import Playbook, subscription
 
 INSTANCES = st.sampled_from([None, "i1", "i2"])
 PROTOCOLS = st.sampled_from(

@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from raft_simulation import Disk, Faults, Simulation, run_chaos
 
 from ottla.raft import ReplicaKey
+from sim.raft.raft_simulation import Disk, Faults, Simulation, run_chaos
 
 SEEDS = range(120)
 

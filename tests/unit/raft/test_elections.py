@@ -7,7 +7,7 @@ from ottla.raft.election_state import ElectionState
 from ottla.raft.messages import BeginQuorumEpochRequest, FetchResponse, QuorumError, VoteRequest, VoteResponse
 from ottla.raft.quorum import InvariantViolation
 from ottla.raft.roles import Follower, Unattached
-from raft.replicas import ask, batch, key, log_of, replica
+from unit.raft.replicas import ask, batch, key, log_of, replica
 
 
 def vote(node, *, epoch: int, candidate: int = 2, last: OffsetAndEpoch, pre_vote: bool = False) -> VoteResponse:

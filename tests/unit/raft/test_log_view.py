@@ -2,7 +2,7 @@ import pytest
 
 from ottla.raft import LogView, OffsetAndEpoch
 from ottla.raft.log_view import Agreement
-from raft.replicas import batch, log_of
+from unit.raft.replicas import batch, log_of
 
 
 def logged() -> LogView:

@@ -27,7 +27,7 @@ from ottla.raft.messages import (
     VoteRequest,
 )
 from ottla.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from raft.replicas import SETTINGS, answer, ask, batch, grant, key, log_of, replica, requests_of, voters
+from unit.raft.replicas import SETTINGS, answer, ask, batch, grant, key, log_of, replica, requests_of, voters
 
 
 def start(node: RaftNode) -> Ready:

@@ -26,7 +26,7 @@ from ottla.raft.messages import (
     QuorumError,
 )
 from ottla.raft.quorum import InvariantViolation
-from raft.replicas import SETTINGS, answer, batch, grant, key, log_of, replica, requests_of
+from unit.raft.replicas import SETTINGS, answer, batch, grant, key, log_of, replica, requests_of
 
 
 def leader(log: LogView | None = None, *, epoch: int = 0) -> RaftNode:

@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.raft import ReplicaKey
-from raft.replicas import key, voters
+from unit.raft.replicas import key, voters
 
 
 @pytest.mark.parametrize(("count", "majority"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])

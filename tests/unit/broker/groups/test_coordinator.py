@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from groups.fakes import MemoryLog, Node, image_with
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
@@ -19,6 +18,7 @@ from ottla.protocol.messages.offset_commit_request import (
 )
 from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from unit.broker.groups.fakes import MemoryLog, Node, image_with
 
 T = TypeVar("T")
 

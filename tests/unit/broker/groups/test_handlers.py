@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from groups.fakes import NODE_ID, TOPIC_ID, Node, image_with
 from ottla.broker.handlers import (
     k08_offset_commit,
     k09_offset_fetch,
@@ -50,6 +49,7 @@ from ottla.protocol.messages.offset_fetch_request import (
 )
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from ottla.protocol.schema import Message
+from unit.broker.groups.fakes import NODE_ID, TOPIC_ID, Node, image_with
 
 T = TypeVar("T")
 UNKNOWN_ID = b"1" * 16

@@ -11,7 +11,7 @@ from ottla.metadata.log_batches import encode_values
 from ottla.protocol.uuids import METADATA_TOPIC_ID
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.partition_metadata import read_topic_id
-from quorum.memory_log_store import MemoryLogStore
+from unit.broker.quorum.memory_log_store import MemoryLogStore
 
 SEGMENT_BYTES = 400
 

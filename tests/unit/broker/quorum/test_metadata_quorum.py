@@ -22,7 +22,7 @@ from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
 from ottla.storage.errors import StorageError
 from ottla.storage.file_system import OsFileSystem
-from quorum.memory_log_store import MemoryLogStore
+from unit.broker.quorum.memory_log_store import MemoryLogStore
 
 LOCAL = ReplicaKey(1, b"directory id one")
 VOTERS = VoterSet((Voter(LOCAL, (Endpoint("CONTROLLER", "localhost", 9093),)),))

@@ -2,13 +2,13 @@
 
 import pytest
 
-from coordinator.group.playbook import SESSION_MS, Playbook, subscription
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from unit.coordinator.group.playbook import SESSION_MS, Playbook, subscription
 
 RETENTION_MS = 60_000
 

@@ -1,4 +1,3 @@
-from coordinator.group.playbook import Playbook, subscription
 from ottla.coordinator.group.description import (
     describe_group,
     describe_missing_group,
@@ -6,6 +5,7 @@ from ottla.coordinator.group.description import (
     matches_filters,
 )
 from ottla.protocol.errors import ErrorCode
+from unit.coordinator.group.playbook import Playbook, subscription
 
 
 def test_a_stable_group_shows_protocol_metadata_and_assignments() -> None:

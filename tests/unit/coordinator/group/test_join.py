@@ -2,9 +2,9 @@
 
 import pytest
 
-from coordinator.group.playbook import REBALANCE_MS, SESSION_MS, Playbook, subscription
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ErrorCode
+from unit.coordinator.group.playbook import REBALANCE_MS, SESSION_MS, Playbook, subscription
 
 
 def test_a_new_dynamic_member_is_given_an_id_and_asked_to_come_back_with_it() -> None:

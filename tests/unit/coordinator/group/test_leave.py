@@ -1,9 +1,9 @@
 """LeaveGroup, one rule at a time."""
 
-from coordinator.group.playbook import Playbook
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.leave_group_request import MemberIdentity
+from unit.coordinator.group.playbook import Playbook
 
 
 def codes(rows: list) -> list[int]:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from coordinator.group.playbook import SESSION_MS, Playbook
 from ottla.coordinator.group.records import NO_TIMESTAMP
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ApiError, ErrorCode
+from unit.coordinator.group.playbook import SESSION_MS, Playbook
 
 
 def refusal(play: Playbook, **arguments: object) -> ErrorCode:

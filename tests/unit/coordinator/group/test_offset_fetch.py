@@ -1,6 +1,6 @@
-from coordinator.group.playbook import Playbook
 from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
 from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponseTopics
+from unit.coordinator.group.playbook import Playbook
 
 
 def offsets(topics: list[OffsetFetchResponseTopics]) -> dict[tuple[str, int], int]:

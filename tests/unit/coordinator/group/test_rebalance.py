@@ -1,9 +1,9 @@
 """The deadlines of a rebalance, and sequences as Kafka's eager and cooperative consumers produce them."""
 
-from coordinator.group.playbook import REBALANCE_MS, SESSION_MS, Playbook, subscription
 from ottla.coordinator.group.rebalance import NEW_MEMBER_JOIN_TIMEOUT_MS
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ErrorCode
+from unit.coordinator.group.playbook import REBALANCE_MS, SESSION_MS, Playbook, subscription
 
 
 def test_the_first_rebalance_waits_for_more_members() -> None:

@@ -1,12 +1,12 @@
 """A shard's life: loading, serving, unloading."""
 
-from coordinator.group.playbook import SESSION_MS, START_MS, Playbook
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.records import GroupRecord
 from ottla.coordinator.group.shard import GroupShard
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
+from unit.coordinator.group.playbook import SESSION_MS, START_MS, Playbook
 
 
 def test_a_reloaded_group_goes_on_in_its_generation() -> None:

@@ -1,5 +1,5 @@
-from coordinator.group.playbook import subscription
 from ottla.coordinator.group.subscription import subscribed_topics
+from unit.coordinator.group.playbook import subscription
 
 
 def test_topics_of_all_members_are_collected_whatever_version_they_speak() -> None:

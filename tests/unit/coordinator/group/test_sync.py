@@ -2,9 +2,9 @@
 
 import pytest
 
-from coordinator.group.playbook import SESSION_MS, Playbook
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ErrorCode
+from unit.coordinator.group.playbook import SESSION_MS, Playbook
 
 
 def completing(play: Playbook, size: int = 2) -> list[str]:

@@ -1,6 +1,5 @@
 import pytest
 
-from metadata.clusters import applied, cluster, topic_id, with_topic
 from ottla.metadata.controller.brokers import (
     BrokerRegistration,
     BrokerSessions,
@@ -13,6 +12,7 @@ from ottla.metadata.controller.brokers import (
 from ottla.metadata.image import NO_LEADER, ClusterImage, Listener, VersionRange
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.register_broker_record import RegisterBrokerRecord
+from unit.metadata.clusters import applied, cluster, topic_id, with_topic
 
 
 def registration(broker_id: int = 1, life: bytes = b"incarnation id 1") -> BrokerRegistration:

@@ -2,12 +2,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from metadata.clusters import applied, cluster, with_config, with_topic
 from ottla.metadata.controller.configs import AlterOperation, alter_configs, incremental_alter_configs
 from ottla.metadata.image import ClusterImage, ResourceType
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages import alter_configs_request as legacy
 from ottla.protocol.messages import incremental_alter_configs_request as incremental
+from unit.metadata.clusters import applied, cluster, with_config, with_topic
 
 
 class Schema:

@@ -1,4 +1,3 @@
-from metadata.clusters import applied
 from ottla.metadata.controller.features import (
     BOOTSTRAP_LEVELS,
     NEWEST_METADATA_VERSION,
@@ -8,6 +7,7 @@ from ottla.metadata.controller.features import (
 )
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.messages.feature_level_record import FeatureLevelRecord
+from unit.metadata.clusters import applied
 
 
 def with_level(name: str, level: int) -> ClusterImage:

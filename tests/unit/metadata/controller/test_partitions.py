@@ -1,8 +1,8 @@
-from metadata.clusters import applied, cluster, topic_id, with_topic
 from ottla.metadata.controller.partitions import changes_when_broker_leaves, changes_when_broker_returns
 from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState
 from ottla.protocol.messages.fence_broker_record import FenceBrokerRecord
 from ottla.protocol.messages.unfence_broker_record import UnfenceBrokerRecord
+from unit.metadata.clusters import applied, cluster, topic_id, with_topic
 
 
 def leave(image: ClusterImage, broker_id: int, *, is_unclean: bool = False) -> ClusterImage:

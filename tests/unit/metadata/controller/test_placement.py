@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
-from metadata.clusters import cluster
 from ottla.metadata.controller.placement import alternate_racks, place_replicas
 from ottla.metadata.image import BrokersImage
 from ottla.protocol.errors import ApiError, ErrorCode
+from unit.metadata.clusters import cluster
 
 TWO_RACKS = {0: "a", 1: "a", 2: "a", 3: "b", 4: "b", 5: "b"}
 

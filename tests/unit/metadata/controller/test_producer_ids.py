@@ -1,9 +1,9 @@
 import pytest
 
-from metadata.clusters import applied, cluster
 from ottla.metadata.controller.producer_ids import BLOCK_SIZE, ProducerIdBlock, allocate_producer_ids
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.producer_ids_record import ProducerIdsRecord
+from unit.metadata.clusters import applied, cluster
 
 
 def test_blocks_follow_each_other_without_gap_or_overlap() -> None:

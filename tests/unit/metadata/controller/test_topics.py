@@ -2,7 +2,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from metadata.clusters import applied, cluster, directory, topic_id, with_topic
 from ottla.metadata.controller import topics
 from ottla.metadata.controller.topics import MAX_PARTITIONS_PER_REQUEST, TopicDefaults
 from ottla.metadata.decision import Decision
@@ -20,6 +19,7 @@ from ottla.protocol.messages.delete_topics_request import DeleteTopicState
 from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.uuids import ZERO_UUID
+from unit.metadata.clusters import applied, cluster, directory, topic_id, with_topic
 
 DEFAULTS = TopicDefaults(partition_count=4, replication_factor=1)
 

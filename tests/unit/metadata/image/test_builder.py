@@ -1,6 +1,5 @@
 import pytest
 
-from metadata.clusters import applied, cluster, directory, topic_id, with_config, with_topic
 from ottla.metadata.image import NO_LEADER, ClusterImage, ImageBuilder, PartitionState, ResourceType
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -14,6 +13,7 @@ from ottla.protocol.messages.remove_topic_record import RemoveTopicRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.messages.unfence_broker_record import UnfenceBrokerRecord
 from ottla.protocol.messages.unregister_broker_record import UnregisterBrokerRecord
+from unit.metadata.clusters import applied, cluster, directory, topic_id, with_config, with_topic
 
 
 @pytest.fixture

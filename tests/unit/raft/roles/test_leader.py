@@ -1,5 +1,5 @@
 from ottla.raft.roles.leader import MAX_OBSERVERS, Leader
-from raft.replicas import key, voters
+from unit.raft.replicas import key, voters
 
 
 def leader(*ids: int, epoch_start_offset: int = 10) -> Leader:
