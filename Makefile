@@ -69,12 +69,13 @@ unit: $(READY)
 	@$(PYTEST) tests/unit tests/tidy
 
 property: $(READY)
-	@echo "== property: generated cases =="
-	@$(PYTEST) tests/property
+	@echo "== property: generated cases, and clusters under a simulator =="
+	@$(PYTEST) tests/property tests/sim
 
 docs: $(READY)
 	@echo "== docs: what the documentation shows, run =="
-	@$(PYTEST) -n 1 tests/docs
+	@$(PARTS) kcat
+	@$(PYTEST) tests/docs
 
 interop: $(READY)
 	@echo "== interop: clients that we did not write =="

@@ -19,15 +19,16 @@ TIMEOUT_S = 15.0
 GREETINGS = ("hello", "dobrý den", "grüß Gott", "bonjour", "hola", "こんにちは")
 
 
-def create_topic(bootstrap: str) -> None:
+def create_topic(bootstrap: str) -> bool:
+    """Whether the topic is new."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     try:
         admin.create_topics([NewTopic(TOPIC, num_partitions=PARTITIONS)])[TOPIC].result(TIMEOUT_S)
-        print(f"  created   topic {TOPIC!r} with {PARTITIONS} partitions")
     except KafkaException as failure:
         if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise
-        print(f"  found     topic {TOPIC!r} from an earlier run")
+        return False
+    return True
 
 
 def count_records(bootstrap: str) -> int:
@@ -68,8 +69,10 @@ def consume(bootstrap: str) -> None:
 
 
 def main(bootstrap: str) -> None:
-    create_topic(bootstrap)
-    print(f"  holds     {count_records(bootstrap)} records already")
+    if create_topic(bootstrap):
+        print(f"  created   topic {TOPIC!r} with {PARTITIONS} partitions")
+    else:
+        print(f"  found     topic {TOPIC!r} with {count_records(bootstrap)} records of earlier runs")
     produce(bootstrap)
     consume(bootstrap)
 

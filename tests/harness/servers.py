@@ -25,8 +25,14 @@ from harness.waiting import eventually
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 
-# Kafka waits 3 s for more members before a new group's first rebalance: right for a data centre, dead time for a test.
-TEST_SETTINGS = {"group.initial.rebalance.delay.ms": "0", "num.partitions": "4"}
+TEST_SETTINGS = {
+    # Kafka waits 3 s for more members before a new group's first rebalance: right for a data centre, dead time for a test.
+    "group.initial.rebalance.delay.ms": "0",
+    # Tests choose the times of their records, and those lie years back: retention would delete them.
+    "log.retention.ms": "-1",
+    # What librdkafka's tests expect of topics that appear by themselves.
+    "num.partitions": "4",
+}
 
 
 class Server(ABC):

@@ -89,7 +89,7 @@ def test_kafka_configs_changes_a_topic(tool: Tool, new_topic: Callable[..., str]
 
 def test_kafka_configs_shows_every_topic_setting_with_its_source(tool: Tool, new_topic: Callable[..., str]) -> None:
     described = tool(CONFIGS, "--describe", "--all", "--entity-type", "topics", "--entity-name", new_topic())
-    assert "  retention.ms=604800000 sensitive=false" in described
+    assert "  delete.retention.ms=86400000 sensitive=false" in described
     assert "  max.message.bytes=1048588 sensitive=false" in described
     assert "{DEFAULT_CONFIG:log.segment.bytes=1073741824}" in described
 

@@ -1,0 +1,58 @@
+"""What the documentation shows is run: ```python and ```sh blocks in order, each document from a server without topics.
+
+A plain ``` block after an ```sh block is what that one prints. ```console blocks are shown only.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.servers import Server
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN_ADDRESS = "127.0.0.1:9092"
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run_document(text: str, bootstrap: str) -> None:
+    variables: dict[str, object] = {}
+    printed = ""
+    for language, block in BLOCK.findall(text):
+        code = block.replace(SHOWN_ADDRESS, bootstrap)
+        if language == "python":
+            exec(compile(code, "documentation", "exec"), variables)
+        elif language == "sh":
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", code], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done
+            printed = done.stdout
+        elif language == "":
+            assert printed == block
+    assert variables or printed, "the document shows nothing that could be run"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial/first-steps.md"])
+def test_the_document_does_what_it_shows(
+    name: str, start_server: Callable[..., Server], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As a reader has it: one partition for topics that appear by themselves.
+    server = start_server({"num.partitions": "1"})
+    run_document((ROOT / name).read_text(encoding="utf-8"), server.bootstrap)
+    assert capsys.readouterr().out in {"dobrý den\n", "30 orders from 3 partitions\n"}
+
+
+def test_the_example_shows_a_conversation_and_finds_its_records_again(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+
+    def run() -> str:
+        command = [sys.executable, str(ROOT / "examples" / "hello.py"), server.bootstrap]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    first, second = run(), run()
+    assert "created   topic 'hello'" in first
+    assert "found     topic 'hello' with 6 records" in second
+    assert first.count("consumed") == second.count("consumed") == 6
