@@ -1,0 +1,31 @@
+"""Every link between the documents leads somewhere, and what is generated is fresh."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = LINK.findall(document.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_every_page_is_reachable_from_the_index() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / target).resolve() for target in LINK.findall(index.read_text(encoding="utf-8"))}
+    assert {path.resolve() for path in (ROOT / "docs").rglob("*.md")} - {index} <= linked
+
+
+@pytest.mark.parametrize("page", ["api", "config"])
+def test_generated_references_are_fresh(page: str) -> None:
+    generator = ROOT / "tools" / f"generate_{page}_reference.py"
+    checked = subprocess.run([sys.executable, str(generator), "--check"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
