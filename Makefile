@@ -10,8 +10,8 @@ LISTEN  ?= 127.0.0.1:9092
 DATA    ?= data/ottla
 KILLS   ?= 50
 
-# Unit tests of different packages may share a file name, hence the import mode. Two workers, each with servers of its own.
-PYTEST  := $(BIN)/pytest --import-mode=importlib -n 2
+# Two workers, each with servers of its own.
+PYTEST  := $(BIN)/pytest -n 2
 FETCH   := $(BIN)/python tools/downloads.py
 PARTS   := tools/system-parts
 
@@ -112,7 +112,7 @@ librdkafka-tests: $(READY)
 
 kafka-python-tests: $(READY)
 	@$(FETCH) kafka-python-suite >/dev/null
-	@$(BIN)/python tools/kafka_python_suite.py
+	@OTTLA_SUITES=1 $(BIN)/pytest tests/suites/test_kafka_python.py
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py

@@ -1,14 +1,11 @@
 """Fixtures for tests that talk to a running server; see harness/servers.py for which server that is."""
 
 import itertools
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 if TYPE_CHECKING:
     from harness.servers import Server

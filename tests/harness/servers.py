@@ -26,7 +26,7 @@ START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 
 TEST_SETTINGS = {
-    # Kafka waits 3 s for more members before a new group's first rebalance: right for a data centre, dead time for a test.
+    # Kafka waits 3 s for more members before a new group's first rebalance: good in production, dead time here.
     "group.initial.rebalance.delay.ms": "0",
     # Tests choose the times of their records, and those lie years back: retention would delete them.
     "log.retention.ms": "-1",
@@ -41,7 +41,9 @@ class Server(ABC):
         self.data = home / "data"
         self.output = home / "server.log"
         self.port = free_port()
-        self.settings = TEST_SETTINGS | dict(overrides or {})
+        given = TEST_SETTINGS | dict(overrides or {})
+        # A test knows the settings before the port is chosen.
+        self.settings = {name: value.replace("{bootstrap}", self.bootstrap) for name, value in given.items()}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
