@@ -13,8 +13,9 @@ REFERENCE = Path(__file__).parent.parent / "docs" / "reference" / "apis.md"
 INTRODUCTION = """\
 # APIs
 
-What a node serves, and in which versions: those of Apache Kafka 4.3. The list is made from the handlers that exist, as is the
-answer to ApiVersions. Produce is announced from version 0 on, as Kafka does for librdkafka's sake, and served from version 3.
+What a node serves, and in which versions: those of Apache Kafka 4.3. The list is made from the handlers that exist, as
+is the answer to ApiVersions. Produce is announced from version 0 on, as Kafka does for librdkafka's sake, and served
+from version 3.
 
 The last column is the permission that a request will need once there are ACLs; today everybody may do everything.
 

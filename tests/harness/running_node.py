@@ -22,8 +22,8 @@ class RunningNode:
         self.port = node.listeners[0].port
         self._clients: list[WireClient] = []
 
-    async def connect(self) -> WireClient:
-        client = await WireClient.connect(self.port)
+    async def connect(self, port: int | None = None) -> WireClient:
+        client = await WireClient.connect(port or self.port)
         self._clients.append(client)
         return client
 

@@ -28,13 +28,16 @@ class PartitionCoordinatorLog:
             raise self._replicas.disk_failed(error) from error
 
     def is_committed(self, partition: int, offset: int) -> bool:
-        """Whether every in-sync replica has the record."""
-        return self._replicas.partition(self._topic, partition).is_committed(offset)
+        """Whether every in-sync replica has the record, and the disk if flush.messages asks for it."""
+        led = self._replicas.partition(self._topic, partition)
+        return led.is_committed(offset) and not led.log.must_flush_now
 
     async def wait_committed(self, partition: int, offset: int) -> None:
         """Returns once every in-sync replica has the record."""
         deadline = asyncio.get_running_loop().time() + self._commit_timeout_ms / 1000
         led = self._replicas.partition(self._topic, partition)
+        if led.log.must_flush_now:
+            await self._replicas.flush(led)
         if not await wait_until_committed(led, offset, deadline):
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{self._topic}-{partition} was not replicated in time")
 

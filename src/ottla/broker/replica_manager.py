@@ -74,6 +74,13 @@ class ReplicaManager:
         for partitions in self._topics.values():
             yield from partitions.values()
 
+    async def flush(self, partition: Partition) -> None:
+        """Returns when everything appended so far is on the disk; ApiError if the disk fails."""
+        try:
+            await self._in_thread(partition.log.flush, now_ms())
+        except StorageError as error:
+            raise self.disk_failed(error) from error
+
     def disk_failed(self, error: StorageError) -> ApiError:
         """Takes the failed directory offline, and gives the error for whoever was using it."""
         self.directory_failed(self.logs.fail_directory(error))

@@ -316,3 +316,30 @@ def test_a_listener_that_needs_security_is_refused_until_there_is_some(tmp_path:
     overrides["inter.broker.listener.name"] = "SAFE"
     with pytest.raises(StartupError, match=f"asks for {protocol}"):
         run_node(tmp_path / "data", nothing, overrides)
+
+
+def test_with_flush_messages_1_an_acknowledged_record_is_on_the_disk(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "careful", flush_messages="1")
+        for count in range(1, 4):
+            await produce(client, topic_id, batch_of(b"x"), acks=1)
+            assert running.node.replicas.partition("careful", 0).log.recovery_point == count
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_clients_are_told_the_address_of_the_listener_they_came_in_by(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        for listener, (host, port) in zip(running.node.listeners, (("inside", 19092), ("outside", 29092)), strict=True):
+            client = await running.connect(listener.port)
+            (broker,) = (await client.call(MetadataRequest(topics=[]))).brokers
+            assert (broker.host, broker.port) == (host, port)
+
+    overrides = {
+        "listeners": "IN://127.0.0.1:0,OUT://127.0.0.1:0",
+        "advertised.listeners": "IN://inside:19092,OUT://outside:29092",
+        "listener.security.protocol.map": "IN:PLAINTEXT,OUT:PLAINTEXT",
+        "inter.broker.listener.name": "IN",
+    }
+    run_node(tmp_path / "data", scenario, overrides)

@@ -124,7 +124,7 @@ class _Production:
             return
         info = partition.append(records, header, self.acks, now)
         _accept(row, info)
-        if self.acks == ACKS_ALL and not partition.is_committed(info.last_offset):
+        if partition.log.must_flush_now or (self.acks == ACKS_ALL and not partition.is_committed(info.last_offset)):
             self.waiting.append(self._wait(partition, info.last_offset, row))
 
     def _check_batch(self, header: BatchHeader) -> None:
@@ -145,17 +145,20 @@ class _Production:
             )
             info = partition.append(batch, header, self.acks, now)
             _accept(row, info)
-            if self.acks == ACKS_ALL:
-                await self._wait(partition, info.last_offset, row)
+            await self._wait(partition, info.last_offset, row)
         except ApiError as error:
             self._refuse(row, partition.topic, error)
         except StorageError as error:
             self._refuse(row, partition.topic, self.context.broker.replicas.disk_failed(error))
 
     async def _wait(self, partition: Partition, last_offset: int, row: PartitionProduceResponse) -> None:
+        """Until the batch is as safe as topic and client ask for: synced (flush.messages), replicated (acks=all)."""
         deadline = asyncio.get_running_loop().time() + max(self.request.timeout_ms, 0) / 1000
+        replicas = self.context.broker.replicas
         try:
-            if not await wait_until_committed(partition, last_offset, deadline):
+            if partition.log.must_flush_now:
+                await replicas.flush(partition)
+            if self.acks == ACKS_ALL and not await wait_until_committed(partition, last_offset, deadline):
                 row.error_code = ErrorCode.REQUEST_TIMED_OUT
         except ApiError as error:
             self._refuse(row, partition.topic, error)
