@@ -23,7 +23,8 @@ from itertools import pairwise
 from ottla.protocol.batch_builder import rebuild_batch
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import BatchHeader, batch_records, parse_header
-from ottla.protocol.records import Record
+from ottla.protocol.records import CorruptRecords, Record
+from ottla.storage.errors import StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -80,8 +81,21 @@ def assess(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:
 
 
 def compact(log: Log, file_system: FileSystem, cleanable: Cleanable, now_ms: int) -> int:
-    """Do what was assessed; the offset up to which the log is clean now. Reads and writes whole segments."""
+    """Do what was assessed; the offset up to which the log is clean now. Reads and writes whole segments.
+
+    If the log is cut or shortened meanwhile, the pass ends without an effect and a later one begins again.
+    """
     truncation_count = log.truncation_count
+    segments = [segment for segment in log.segments if segment.base_offset < cleanable.end_offset]
+    try:
+        return _compact(log, file_system, cleanable, truncation_count, now_ms)
+    except (StorageError, CorruptRecords):
+        if log.still_holds(segments, truncation_count):
+            raise
+        return cleanable.first_dirty_offset
+
+
+def _compact(log: Log, file_system: FileSystem, cleanable: Cleanable, truncation_count: int, now_ms: int) -> int:
     dirty = [s for s in log.segments if cleanable.first_dirty_offset <= s.base_offset < cleanable.end_offset]
     holding = [s for s in log.segments if s.base_offset < cleanable.first_dirty_offset]
     if holding and (not dirty or dirty[0].base_offset > cleanable.first_dirty_offset):
@@ -206,10 +220,10 @@ class _Rewrite:
         else:
             retained = [record for record in records if self._retains(header, record)]
         has_new_tombstone = header.delete_horizon_ms is None and any(record.value is None for record in retained)
-        if len(retained) == len(records) and not has_new_tombstone:
-            return batch
         if not retained and not must_stay and not self._is_last_of_producer(header):
             return None
+        if len(retained) == len(records) and not has_new_tombstone:
+            return batch
         return rebuild_batch(header, retained, self._horizon_ms if has_new_tombstone else None)
 
     def _retains(self, header: BatchHeader, record: Record) -> bool:

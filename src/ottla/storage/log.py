@@ -15,8 +15,9 @@ none: the list of segments is replaced, not changed, and files stay open while s
 """
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ottla.protocol.compression import Buffer
 from ottla.protocol.control_records import parse_end_txn_marker
@@ -42,8 +43,11 @@ from ottla.storage.retention import deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
 from ottla.storage.segment_list import SegmentList
+from ottla.storage.segment_transactions import aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
+
+Found = TypeVar("Found")
 
 
 class AppendInfo(NamedTuple):
@@ -265,7 +269,7 @@ class Log:
         )
 
     def _advance(self, log_end_offset: int, segment: Segment) -> None:
-        self._segments.positions.remember(log_end_offset, segment, segment.size_bytes)
+        self._segments.view[1].remember(log_end_offset, segment, segment.size_bytes)
         self.log_end_offset = log_end_offset
         self.producers.map_end_offset = log_end_offset
 
@@ -314,55 +318,66 @@ class Log:
 
         If the outcome `is_cold`, bytes are not in memory: call again in a thread with `allow_blocking`.
         """
-        if start_offset < self.log_start_offset or start_offset > self.log_end_offset:
-            raise ApiError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"Offset {start_offset} is not in the log, which goes from {self.log_start_offset} "
-                f"to {self.log_end_offset}.",
-            )
-        end_offset = min(max_offset_exclusive, self.log_end_offset)
-        if start_offset >= end_offset:
-            return LogRead(b"", start_offset, is_cold=False)
-        segments = self._segments.segments
-        try:
-            return read_batches(
-                segments,
-                self._segments.positions,
-                start_offset,
-                end_offset,
-                max_bytes,
-                min_one_batch=min_one_batch,
-                allow_blocking=allow_blocking,
-            )
-        except (StorageError, CorruptRecords):
-            if segments is self._segments.segments:
-                raise
-        # The segment was removed or cut under the reader: the log as it is now has the answer.
-        return self.read(
-            start_offset,
-            max_bytes,
-            max_offset_exclusive=max_offset_exclusive,
-            min_one_batch=min_one_batch,
-            allow_blocking=allow_blocking,
-        )
+        while True:
+            version = self._segments.version
+            view = self._segments.view
+            # The start of the log moves before its segments go: if it is not past the offset now, they are in the view.
+            if start_offset < self.log_start_offset or start_offset > self.log_end_offset:
+                raise ApiError(
+                    ErrorCode.OFFSET_OUT_OF_RANGE,
+                    f"Offset {start_offset} is not in the log, which goes from {self.log_start_offset} "
+                    f"to {self.log_end_offset}.",
+                )
+            end_offset = min(max_offset_exclusive, self.log_end_offset)
+            if start_offset >= end_offset:
+                return LogRead(b"", start_offset, is_cold=False)
+            try:
+                outcome = read_batches(
+                    *view,
+                    start_offset,
+                    end_offset,
+                    max_bytes,
+                    min_one_batch=min_one_batch,
+                    allow_blocking=allow_blocking,
+                )
+            except (StorageError, CorruptRecords):
+                if self._is_still(version):
+                    raise
+                continue
+            if (version == self._segments.version and not version & 1) or self._is_still(version):
+                return outcome
+
+    def _is_still(self, version: int) -> bool:
+        """Whether no segment was taken away since a reader saw this version; waits for what is under way."""
+        with self._lock:
+            return version == self._segments.version
+
+    def _consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
+        """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
+        while True:
+            version = self._segments.version
+            try:
+                found = lookup(self._segments.segments)
+            except (StorageError, CorruptRecords):
+                if self._is_still(version):
+                    raise
+                continue
+            if self._is_still(version):
+                return found
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        found: list[AbortedTransaction] = []
-        for segment in self._segments.from_offset(start_offset):
-            found += segment.transaction_index.overlapping(start_offset, end_offset)
-            # An entry whose last stable offset is past the range tells that all later ones begin after it.
-            if any(entry.last_stable_offset >= end_offset for entry in segment.transaction_index.entries):
-                break
-        return sorted(found, key=lambda entry: entry.first_offset)
+        return self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record that is not earlier than a timestamp, exact to the record; for a thread."""
-        return first_at_or_after(self._segments.segments, timestamp, self.log_start_offset, max_offset_exclusive)
+        return self._consistently(
+            lambda segments: first_at_or_after(segments, timestamp, self.log_start_offset, max_offset_exclusive)
+        )
 
     def offset_of_max_timestamp(self, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record with the largest timestamp; for a thread."""
-        return latest(self._segments.segments, self.log_start_offset, max_offset_exclusive)
+        return self._consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
 
     # Shortening.
 
@@ -444,8 +459,9 @@ class Log:
                 return 0
             if doomed[-1] is self._segments.active:
                 self.roll(now_ms)
+            first_left = self._segments.segments[len(doomed)]
+            self.log_start_offset = max(self.log_start_offset, first_left.base_offset)
             self._drop(doomed, now_ms)
-            self.log_start_offset = max(self.log_start_offset, self._segments.segments[0].base_offset)
             self.leader_epochs.truncate_from_start(self.log_start_offset)
             return len(doomed)
 
@@ -476,18 +492,23 @@ class Log:
 
         False, and nothing done, if the sources are no longer all there or the log was truncated since they were read.
         """
-        if truncation_count != self.truncation_count or not self._segments.contains(old):
+        if not self.still_holds(old, truncation_count):
             new.remove_files()
             return False
         new.become_swap()
         with self._lock:
-            if truncation_count != self.truncation_count or not self._segments.contains(old):
+            if not self.still_holds(old, truncation_count):
                 new.remove_files()
                 return False
             self._segments.replace(old, new, self.log_end_offset, now_ms + self.config.file_delete_delay_ms)
             for segment in old[1:]:
                 self._snapshots.remove(segment.base_offset)
             return True
+
+    def still_holds(self, segments: list[Segment], truncation_count: int) -> bool:
+        """Whether segments are in the log as they were when it had been truncated so many times."""
+        with self._lock:
+            return truncation_count == self.truncation_count and self._segments.contains(segments)
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers that have been idle for producer.id.expiration.ms; how many."""

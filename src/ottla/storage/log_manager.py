@@ -9,6 +9,7 @@ call of each at a time.
 import logging
 from collections.abc import Callable, Sequence
 
+from ottla.protocol.records import CorruptRecords
 from ottla.storage.compaction import Cleanable, assess, compact
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import StorageError
@@ -43,6 +44,7 @@ class LogManager:
         self._on_directory_failure = on_directory_failure
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
+        self._uncleanable: set[TopicPartition] = set()
 
     @property
     def online_directories(self) -> list[LogDirectory]:
@@ -206,7 +208,7 @@ class LogManager:
         for directory in self.online_directories:
             offsets = directory.read_cleaner_offsets()
             for key, log in list(directory.logs.items()):
-                if not log.config.is_compacted:
+                if not log.config.is_compacted or key in self._uncleanable:
                     continue
                 cleanable = assess(log, offsets.get(key, 0), now_ms)
                 if cleanable and (best is None or _urgency(cleanable) > _urgency(best[2])):
@@ -219,6 +221,11 @@ class LogManager:
             directory.write_cleaner_offsets({**directory.read_cleaner_offsets(), key: clean_to})
         except StorageError as error:
             self.fail_directory(error)
+            return None
+        except CorruptRecords as error:
+            # A damaged batch would stop every pass at the same place; the log is left as it is until a restart.
+            _log.error("%s-%d cannot be compacted: %s", *key, error.message)
+            self._uncleanable.add(key)
             return None
         return key
 

@@ -9,6 +9,7 @@ boundary before it, and the headers after that are walked in the bytes already r
 """
 
 from bisect import bisect_right
+from collections import OrderedDict
 from typing import NamedTuple
 
 from ottla.protocol.compression import Buffer
@@ -42,7 +43,9 @@ class Positions:
     __slots__ = ("_known", "_sealed")
 
     def __init__(self, log_end_offset: int, active: Segment) -> None:
-        self._known: dict[int, tuple[Segment, int]] = {log_end_offset: (active, active.size_bytes)}
+        # Threads share it without a lock: each step on it is one call that the interpreter does not interrupt.
+        self._known: OrderedDict[int, tuple[Segment, int]] = OrderedDict()
+        self._known[log_end_offset] = (active, active.size_bytes)
         self._sealed: list[Segment] = []
 
     def renewed(self, log_end_offset: int, active: Segment) -> "Positions":
@@ -65,7 +68,7 @@ class Positions:
         known = self._known
         known[offset] = (segment, position)
         if len(known) > _MAX_POSITIONS:
-            known.pop(next(iter(known)), None)
+            known.popitem(last=False)
 
     def get(self, offset: int) -> tuple[Segment, int] | None:
         return self._known.get(offset)

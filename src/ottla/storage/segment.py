@@ -8,6 +8,7 @@ A closed segment costs nothing until it is read: its file is opened and its inde
 wait for the disk, and `unload` forgets them again. Missing or damaged indexes are rebuilt from the batches then.
 """
 
+import threading
 from pathlib import Path
 
 from ottla.protocol.compression import Buffer
@@ -40,6 +41,7 @@ class Segment:
         "_file",
         "_file_system",
         "_index_interval_bytes",
+        "_loading",
         "_max_timestamp",
         "_max_timestamp_offset",
         "_offset_index",
@@ -83,6 +85,8 @@ class Segment:
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
+        # Threads that need the indexes of a sealed segment at the same time read them once.
+        self._loading = threading.RLock()
         # Index files written since they were synced last.
         self._unsynced: set[Path] = set()
 
@@ -138,31 +142,38 @@ class Segment:
     @property
     def offset_index(self) -> OffsetIndex:
         index = self._offset_index
-        if index is None:
-            index = OffsetIndex.load(self._file_system, self._path(OFFSET_INDEX_SUFFIX), self.base_offset)
-            if index is None or (len(index) and index.last_position >= self.size_bytes):
-                return self.rebuild_indexes()[0]
-            self._offset_index = index
-        return index
+        return index if index is not None else self._load_indexes()[0]
 
     @property
     def time_index(self) -> TimeIndex:
         index = self._time_index
-        if index is None:
-            index = TimeIndex.load(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
-            if index is None or (self.size_bytes and not len(index)):
-                return self.rebuild_indexes()[1]
-            self._time_index = index
-        return index
+        return index if index is not None else self._load_indexes()[1]
+
+    def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        """Read both indexes, or make them anew from the batches if one is missing or damaged."""
+        with self._loading:
+            offsets, times = self._offset_index, self._time_index
+            if offsets is not None and times is not None:
+                return offsets, times
+            offsets = OffsetIndex.load(self._file_system, self._path(OFFSET_INDEX_SUFFIX), self.base_offset)
+            times = TimeIndex.load(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
+            if offsets is None or times is None or not self._is_plausible(offsets, times):
+                return self.rebuild_indexes()
+            self._offset_index, self._time_index = offsets, times
+            return offsets, times
+
+    def _is_plausible(self, offsets: OffsetIndex, times: TimeIndex) -> bool:
+        return self.size_bytes == 0 or (offsets.last_position < self.size_bytes and len(times) > 0)
 
     @property
     def transaction_index(self) -> TransactionIndex:
         """The aborted transactions; DamagedFile if the file is none of ours, which recovery finds out first."""
-        index = self._transaction_index
-        if index is None:
-            index = TransactionIndex.load(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
-            self._transaction_index = index
-        return index
+        with self._loading:
+            index = self._transaction_index
+            if index is None:
+                index = TransactionIndex.load(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+                self._transaction_index = index
+            return index
 
     @property
     def modified_ms(self) -> int:
@@ -237,12 +248,24 @@ class Segment:
         self._transaction_index = TransactionIndex(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
 
     def rebuild_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Make offset and time index anew from the batches."""
-        offset_index, time_index = self.clear_indexes()
-        for position, header in scan_headers(self.file, 0, self.size_bytes):
-            self.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
-        self.seal()
-        return offset_index, time_index
+        """Make offset and time index anew from the batches; other threads see them when they are complete."""
+        with self._loading:
+            scratch = Segment(
+                self._file_system,
+                self._directory,
+                self.base_offset,
+                self.size_bytes,
+                index_interval_bytes=self._index_interval_bytes,
+                created_ms=self.created_ms,
+                suffix=self._suffix,
+            )
+            offsets, times = scratch.clear_indexes()
+            for position, header in scan_headers(self.file, 0, self.size_bytes):
+                scratch.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+            scratch.seal()
+            self._unsynced |= scratch._unsynced
+            self._offset_index, self._time_index = offsets, times
+            return offsets, times
 
     def read_end(self) -> tuple[int, BatchHeader | None]:
         """Restore what appending needs, for the last segment of a log; its next offset and last batch."""

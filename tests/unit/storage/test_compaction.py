@@ -88,6 +88,16 @@ def test_a_second_pass_begins_where_the_first_ended(open_log, disk) -> None:
     assert contents(log) == [(1, b"b", b"1"), (2, b"a", b"2")]
 
 
+def test_placeholders_of_an_earlier_pass_go_with_a_later_one(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    for number in range(3):
+        append(log, [(b"a", b"%d" % number)])
+        log.roll(NOW_MS)
+        clean(log, disk)
+    assert contents(log) == [(2, b"a", b"2")]
+    assert len(list(iterate_headers(log.segments[0].path.read_bytes()))) == 1
+
+
 def test_tombstones_stay_for_their_time_and_then_go(open_log, disk) -> None:
     log = open_log(**COMPACT)
     append(log, [(b"a", b"1"), (b"b", b"1")])

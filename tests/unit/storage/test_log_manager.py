@@ -244,3 +244,17 @@ def test_damaged_checkpoints_cost_a_scan_and_no_data(broker: Broker, make_batch)
         path.write_text("nonsense")
     broker.start()
     assert broker.manager.get("t", 0).log_end_offset == 10
+
+
+def test_a_log_with_a_damaged_batch_is_not_compacted_again_and_again(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    log = broker.create("t")
+    fill(log, make_batch, 5)
+    log.roll(NOW_MS)
+    path = log.segments[0].path
+    damaged = path.read_bytes()[:-30] + b"\xff" * 30
+    path.write_bytes(damaged)
+    assert broker.manager.compaction_pass(NOW_MS) is None
+    assert broker.manager.compaction_pass(NOW_MS) is None
+    assert path.read_bytes() == damaged
+    assert broker.manager.get("t", 0) is log
