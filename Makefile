@@ -41,8 +41,8 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is not. Name another one: make PYTHON=/path/to/python3"; exit 1; }
 	@echo "building $(VENV) (Ottla, PySpark and the development tools) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
-	  { echo "Python's venv module is missing. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
+	@PYTHON=$(PYTHON) $(PARTS) venv
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[spark]' --group dev
 	@touch $@
@@ -117,7 +117,9 @@ kafka-python-tests: $(READY)
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py
 
-control:
+control: $(READY)
+	@$(PARTS) java mvn
+	@$(FETCH) kafka >/dev/null
 	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill
 
 system-parts:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +14,26 @@ if TYPE_CHECKING:
 StartServer = Callable[..., "Server"]
 
 
-@pytest.fixture(scope="session")
-def start_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+@contextmanager
+def running_servers(new_home: Callable[[], Path]) -> Iterator[StartServer]:
+    """Starts servers on demand, each with a directory of its own, and stops them all in the end."""
     from harness.servers import make_server
 
-    servers: list[Server] = []
+    with ExitStack() as stopping:
 
-    def start(overrides: Mapping[str, str] | None = None) -> "Server":
-        server = make_server(tmp_path_factory.mktemp("server"), overrides)
-        servers.append(server)
-        server.start()
-        return server
+        def start(overrides: Mapping[str, str] | None = None) -> "Server":
+            server = make_server(new_home(), overrides)
+            stopping.callback(server.close)
+            server.start()
+            return server
 
-    yield start
-    for server in servers:
-        server.close()
+        yield start
+
+
+@pytest.fixture(scope="session")
+def start_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    with running_servers(lambda: tmp_path_factory.mktemp("server")) as start:
+        yield start
 
 
 @pytest.fixture(scope="session")
@@ -37,23 +43,10 @@ def server(start_servers: StartServer) -> "Server":
 
 
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[StartServer]:
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
     """For a test that needs a server of its own, with its own settings or to end it."""
-    from harness.servers import make_server
-
-    servers: list[Server] = []
-
-    def start(overrides: Mapping[str, str] | None = None) -> "Server":
-        home = tmp_path / f"server{len(servers)}"
-        home.mkdir()
-        server = make_server(home, overrides)
-        servers.append(server)
-        server.start()
-        return server
-
-    yield start
-    for server in servers:
-        server.close()
+    with running_servers(lambda: tmp_path_factory.mktemp("server")) as start:
+        yield start
 
 
 _numbers = itertools.count()

@@ -15,7 +15,6 @@ from types import FrameType
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._metadata import ClusterMetadata
 
 ROOT = Path(__file__).resolve().parents[1]
 START_TIMEOUT_S = 60.0
@@ -40,26 +39,18 @@ def is_taken(host: str, port: int) -> bool:
     return False
 
 
-def wait_until_ready(node: "subprocess.Popen[bytes]", listen: str) -> ClusterMetadata | None:
-    """What the node says of itself, or None if it ended or never answered."""
+def wait_until_ready(node: "subprocess.Popen[bytes]", listen: str) -> tuple[str, int] | None:
+    """The cluster's and the node's id as the node tells them, or None if it ended or never answered."""
     host, _, port = listen.rpartition(":")
     deadline = time.monotonic() + START_TIMEOUT_S
     while node.poll() is None and time.monotonic() < deadline:
         try:
             socket.create_connection((host, int(port)), timeout=1).close()
-            return AdminClient({"bootstrap.servers": listen, "log_level": 0}).list_topics(timeout=5)
+            cluster = AdminClient({"bootstrap.servers": listen, "log_level": 0}).list_topics(timeout=5)
+            return str(cluster.cluster_id), next(iter(cluster.brokers))
         except (OSError, KafkaException):
             time.sleep(0.05)
     return None
-
-
-def show_node(cluster: ClusterMetadata, listen: str, data: Path, log: Path) -> None:
-    print("Ottla is running.")
-    print(f"  bootstrap   {listen}")
-    print(f"  data        {data}")
-    print(f"  log         {log}")
-    print(f"  cluster id  {cluster.cluster_id}")
-    print(f"  node id     {next(iter(cluster.brokers))}")
 
 
 def run(listen: str, data: Path) -> int:
@@ -89,12 +80,17 @@ def run(listen: str, data: Path) -> int:
 
 
 def converse(node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path) -> int:
-    cluster = wait_until_ready(node, listen)
-    if cluster is None:
+    ids = wait_until_ready(node, listen)
+    if ids is None:
         said = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
         print(f"The node did not start. The end of {log}:\n{said}", file=sys.stderr)
         return 1
-    show_node(cluster, listen, data, log)
+    print("Ottla is running.")
+    print(f"  bootstrap   {listen}")
+    print(f"  data        {data}")
+    print(f"  log         {log}")
+    print(f"  cluster id  {ids[0]}")
+    print(f"  node id     {ids[1]}")
     print(f"\nA first conversation (examples/hello.py {listen}):", flush=True)
     done = subprocess.run([sys.executable, str(ROOT / "examples" / "hello.py"), listen], check=False)
     if done.returncode != 0:

@@ -1,5 +1,7 @@
 """The Java client of Apache Kafka 4.3, and Kafka's tools in the same JVM."""
 
+import atexit
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from harness.java import class_path, java
 @cache
 def compiled_agent() -> Path:
     classes = Path(tempfile.mkdtemp(prefix="ottla-java-agent-"))
+    atexit.register(shutil.rmtree, classes, ignore_errors=True)
     sources = sorted(map(str, (SOURCES / "java").glob("*.java")))
     subprocess.run(["javac", "-nowarn", "-cp", class_path(), "-d", str(classes), *sources], check=True)
     return classes
