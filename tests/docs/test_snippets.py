@@ -42,7 +42,7 @@ def test_the_document_does_what_it_shows(
     # As a reader has it: one partition for topics that appear by themselves.
     server = start_server({"num.partitions": "1"})
     run_document((ROOT / name).read_text(encoding="utf-8"), server.bootstrap)
-    assert capsys.readouterr().out in {"dobrý den\n", "30 orders from 3 partitions\n"}
+    assert capsys.readouterr().out in {"dobrý den\n", "30 orders from 3 partitions\nlag 0\n"}
 
 
 def test_the_example_shows_a_conversation_and_finds_its_records_again(start_server: Callable[..., Server]) -> None:

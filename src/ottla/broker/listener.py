@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+from dataclasses import replace
 
 from ottla.broker.connection import Connection
 from ottla.broker.dispatch import Dispatcher
@@ -51,7 +52,7 @@ class Listener:
         """Takes connections from now on."""
         assert self._server is not None
         await self._server.start_serving()
-        logger.info("Listening on %s://%s:%d", self.config.name, self.config.host, self.port)
+        logger.info("Listening on %s", replace(self.config, port=self.port))
 
     async def stop(self) -> None:
         """Takes no more connections, lets requests in progress be answered, and closes."""

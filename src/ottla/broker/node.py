@@ -34,7 +34,9 @@ from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.services import Services
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
+from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
+from ottla.config.values import ConfigError
 from ottla.coordinator.group.config import GroupConfig
 from ottla.metadata.controller.brokers import BrokerRegistration, heartbeat, register_broker
 from ottla.metadata.controller.features import SUPPORTED
@@ -92,12 +94,15 @@ class Node:
         """Returns when clients are served; StartupError if that is not to be."""
         dispatcher = Dispatcher(load_handlers())
         try:
+            unserved.check(self.config.static_values)
             await self._bind(dispatcher)
             self._storage = storage = await asyncio.to_thread(open_storage, self.config)
             self.cluster_id = storage.cluster_id
+            if storage.was_formatted_now:
+                logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
             await self._start_quorum(storage)
             await self._open_logs(storage)
-        except (ListenFailed, UnusableStorage, UnsupportedSegment, StorageError, ValueError) as error:
+        except (ConfigError, ListenFailed, UnusableStorage, UnsupportedSegment, StorageError, ValueError) as error:
             await self._abandon()
             raise StartupError(str(error)) from error
         dispatcher.services = self._assemble(dispatcher)
@@ -110,11 +115,6 @@ class Node:
     async def _bind(self, dispatcher: Dispatcher) -> None:
         request_bytes_max = self.config.get_int("socket.request.max.bytes")
         for config in self.config.broker_listeners:
-            if config.security_protocol != "PLAINTEXT":
-                raise ListenFailed(
-                    f"Listener {config.name} asks for {config.security_protocol}, which this release does not serve "
-                    "yet. Use PLAINTEXT, on an address that only trusted clients reach."
-                )
             listener = Listener(config, dispatcher, request_bytes_max)
             await listener.start()
             self._listeners.append(listener)
@@ -294,6 +294,7 @@ class Node:
             )
 
         await asyncio.to_thread(close)
+        logger.info("Stopped")
 
 
 _SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}

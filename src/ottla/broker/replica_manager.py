@@ -127,6 +127,8 @@ class ReplicaManager:
         changed = (image.topics.by_id(topic_id) for topic_id in delta.changed_topics)
         for topic in changed:
             if topic is not None:
+                if topic.id in delta.created_topics:
+                    logger.info("Topic %s is created with %d partitions", topic.name, len(topic.partitions))
                 await self._apply_topic(topic, image)
         self._apply_configs(delta, image)
 
@@ -166,6 +168,7 @@ class ReplicaManager:
         return None
 
     async def _remove_topic(self, topic_id: bytes, name: str) -> None:
+        logger.info("Topic %s is deleted", name)
         self._names.pop(topic_id, None)
         for index, partition in self._topics.pop(name, {}).items():
             partition.wake(0)

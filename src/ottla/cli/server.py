@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla import __version__
 from ottla.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE
+from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig, plaintext_listener, single_node_defaults
 from ottla.config.properties_file import load_properties
 from ottla.config.values import ConfigError
@@ -30,12 +31,14 @@ class UsageError(Exception):
 def run(options: argparse.Namespace) -> int:
     """Run a node until it is told to stop; the value is the exit code."""
     try:
-        config = BrokerConfig(properties(options))
+        given = properties(options)
+        unserved.check(given)
+        config = BrokerConfig(given)
     except (UsageError, ConfigError) as error:
         print(f"ottla server: {error}", file=sys.stderr)
         return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
     _start_logging()
-    for warning in config.warnings:
+    for warning in (*config.warnings, *unserved.warnings(config)):
         logger.warning("%s", warning)
     from ottla.broker import node
 
@@ -52,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
 
 def properties(options: argparse.Namespace) -> dict[str, str]:
     """What file and switches say together; an override beats a switch, a switch beats the file."""
+    if options.data is not None and "," in options.data:
+        raise UsageError(f"--data {options.data}: it names one directory; several go into --override log.dirs=A,B.")
     if options.properties is None:
         listen = options.listen or DEFAULT_LISTEN
         merged = single_node_defaults(Path(options.data or DEFAULT_DATA_DIR).absolute(), listen)
@@ -87,7 +92,7 @@ def announce(node: "Node") -> None:
             continue
         # A listener on port 0 has the port that the system chose.
         port = shown.port or listener.port
-        print(f"  bootstrap   {replace(shown, port=port).address}  ({shown.name}, {shown.security_protocol})")
+        print(f"  bootstrap   {replace(shown, port=port).address}  (listener {shown.name})")
     print(f"  data        {', '.join(str(directory) for directory in config.log_dirs)}")
     print(f"  cluster id  {node.cluster_id}")
     print(f"  node id     {config.node_id}")

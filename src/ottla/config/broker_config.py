@@ -17,6 +17,7 @@ from ottla.config.values import ConfigError, ConfigValue
 
 BROKER_ROLE: Final = "broker"
 CONTROLLER_ROLE: Final = "controller"
+_LONE_NODE_ID: Final = "1"
 
 _DEFAULTS: Final[dict[str, ConfigValue]] = {
     key.name: None if key.default is REQUIRED else BROKER_CONFIGS.default(key.name) for key in BROKER_CONFIGS
@@ -40,6 +41,9 @@ class BrokerConfig:
         static = _with_node_id(properties)
         if "process.roles" not in static:
             _assume_lone_node(static, warnings)
+        if CONTROLLER_ROLE in static["process.roles"]:
+            # Kafka insists on the name of a listener that a lone node never opens.
+            static.setdefault("controller.listener.names", "CONTROLLER")
         self._values = dict(_DEFAULTS)
         for name, text in static.items():
             key = broker_key(name)
@@ -223,14 +227,16 @@ def plaintext_listener(listen: str) -> str:
 def single_node_defaults(data_dir: Path, listen: str) -> dict[str, str]:
     """Properties of a node that is a cluster by itself, for a start without any file.
 
-    They are Kafka's defaults but for the internal topics, which cannot have more replicas than there are nodes.
+    They are Kafka's defaults but for the internal topics, which cannot have more replicas than there are nodes, and for
+    the pause before a group's first rebalance, which waits for members that a lone developer does not have.
     """
     return {
         "process.roles": f"{BROKER_ROLE},{CONTROLLER_ROLE}",
-        "node.id": "1",
+        "node.id": _LONE_NODE_ID,
         "listeners": plaintext_listener(listen),
         "controller.listener.names": "CONTROLLER",
         "log.dirs": str(data_dir),
+        "group.initial.rebalance.delay.ms": "0",
         "offsets.topic.replication.factor": "1",
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
@@ -253,8 +259,10 @@ def _with_node_id(properties: Mapping[str, str]) -> dict[str, str]:
 def _assume_lone_node(static: dict[str, str], warnings: list[str]) -> None:
     # Files from before KRaft name no role. They describe a broker, and here a broker brings its controller along.
     static["process.roles"] = f"{BROKER_ROLE},{CONTROLLER_ROLE}"
-    static.setdefault("controller.listener.names", "CONTROLLER")
     warnings.append("process.roles is not set: this node runs as broker and controller.")
+    if "node.id" not in static:
+        static["node.id"] = static["broker.id"] = _LONE_NODE_ID
+        warnings.append(f"node.id is not set: this node has the id {_LONE_NODE_ID}.")
 
 
 def _unknown(name: str, text: str, plugin_prefixes: tuple[str, ...]) -> list[str]:

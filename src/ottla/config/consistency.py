@@ -132,8 +132,8 @@ def _check_log(config: "BrokerConfig") -> None:
     _require(not isinstance(jitter_ms, int) or jitter_ms >= 0, "log.roll.jitter.ms must be greater than or equal to 0.")
     _require(
         config.log_retention_ms != 0,
-        "log.retention.ms must be unlimited (-1) or, greater than or equal to 1; log.retention.minutes and "
-        "log.retention.hours likewise.",
+        "log.retention.ms, log.retention.minutes and log.retention.hours must be -1 (keep for ever) or at least 1, but "
+        "the one that counts is 0.",
     )
     threads = max(1, config.get_int("log.cleaner.threads"))
     _require(

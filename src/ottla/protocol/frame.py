@@ -72,7 +72,7 @@ class FrameReader:
         while end - start >= 4:
             size = _LENGTH.unpack_from(buffer, start)[0]
             if size < 0 or size > self.frame_bytes_max:
-                raise OversizedFrame(f"a frame of {size} bytes; the limit is {self.frame_bytes_max}")
+                raise OversizedFrame(_explained(bytes(buffer[start:end]), size, self.frame_bytes_max))
             body = start + 4
             if end - body < size:
                 if size > BUFFER_BYTES - 4:
@@ -94,3 +94,12 @@ class FrameReader:
         self._large_filled = end - body
         self._large[: end - body] = self._view[body:end]
         self._start = self._end = 0
+
+
+def _explained(beginning: bytes, size: int, frame_bytes_max: int) -> str:
+    """What the peer seems to speak instead."""
+    if beginning.startswith(b"\x16\x03"):
+        return "this is TLS, and the listener is plain text"
+    if beginning.startswith((b"GET ", b"POST", b"HEAD", b"PUT ", b"OPTI")):
+        return "this is HTTP, and the port speaks Kafka's protocol"
+    return f"a frame of {size} bytes; the limit is {frame_bytes_max} (socket.request.max.bytes)"

@@ -125,12 +125,15 @@ def test_a_listen_address_needs_host_and_port(listen: str) -> None:
         single_node_defaults(Path("/data"), listen)
 
 
-@pytest.mark.parametrize("name", ["node.id", "controller.listener.names"])
-def test_a_required_setting_is_missed_by_name(name: str) -> None:
-    given = {"process.roles": "broker,controller", "node.id": "1", "controller.listener.names": "CONTROLLER"}
-    del given[name]
-    with pytest.raises(ConfigError, match=f'Missing required configuration "{name}"'):
-        BrokerConfig(given)
+def test_a_required_setting_is_missed_by_name() -> None:
+    with pytest.raises(ConfigError, match=r'Missing required configuration "node\.id"'):
+        BrokerConfig({"process.roles": "broker,controller"})
+
+
+def test_a_file_without_roles_describes_a_lone_node() -> None:
+    config = BrokerConfig({"listeners": "PLAINTEXT://127.0.0.1:9092"})
+    assert (config.node_id, config.is_lone_voter, config.controller_listener_names) == (1, True, ("CONTROLLER",))
+    assert len(config.warnings) == 2
 
 
 def test_fixed_voters_are_read_with_their_addresses() -> None:

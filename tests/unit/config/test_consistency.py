@@ -30,7 +30,7 @@ CONTRADICTIONS = [
     ({"controller.quorum.voters": "1@a:1,2@b:2"}, r"controller\.listener\.names must only contain values appearing"),
     ({"log.roll.ms": "0"}, r"log\.roll\.ms must be greater than or equal to 1"),
     ({"log.roll.jitter.ms": "-1"}, r"log\.roll\.jitter\.ms"),
-    ({"log.retention.hours": "0"}, r"log\.retention\.ms must be unlimited \(-1\)"),
+    ({"log.retention.hours": "0"}, r"must be -1 \(keep for ever\)"),
     ({"log.cleaner.dedupe.buffer.size": "1000"}, r"at least 1MB per cleaner thread"),
     ({"log.cleaner.min.compaction.lag.ms": "9", "log.cleaner.max.compaction.lag.ms": "5"}, r"must not exceed"),
     ({"cordoned.log.dirs": "*,/data"}, r"must not contain other values"),

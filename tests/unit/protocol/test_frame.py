@@ -60,3 +60,9 @@ def test_a_length_alone_does_not_allocate_the_frame() -> None:
     reader = FrameReader(2**31 - 1)
     feed(reader, (2**31 - 1).to_bytes(4) + b"x", 5)
     assert len(reader.writable()) < 2_000_000
+
+
+@pytest.mark.parametrize(("beginning", "what"), [(b"\x16\x03\x01\x02\x00", "TLS"), (b"GET / HTTP/1.1", "HTTP")])
+def test_what_speaks_another_protocol_is_named(beginning: bytes, what: str) -> None:
+    with pytest.raises(OversizedFrame, match=what):
+        feed(FrameReader(1000), beginning, len(beginning))

@@ -5,11 +5,15 @@ two-phase commit (KIP-939), which Kafka does not enable either. A transactional 
 which this broker does not have yet: the answer is final, so that a client stops instead of trying for minutes.
 """
 
+import logging
+
 from ottla.broker.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.init_producer_id_response import InitProducerIdResponse
+
+logger = logging.getLogger("ottla.broker.producer_ids")
 
 API_KEY = ApiKey.INIT_PRODUCER_ID
 REQUEST = InitProducerIdRequest
@@ -20,10 +24,13 @@ async def handle(context: RequestContext, request: InitProducerIdRequest) -> Ini
     if request.transactional_id is not None:
         if not request.transactional_id:
             raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
-        # Of the errors that InitProducerId knows, the one that every client takes as final.
-        raise ApiError(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactions are not served by this broker yet"
+        logger.warning(
+            "Producer %s asks for transactions (transactional.id %s), which this release does not serve yet",
+            context.client_id,
+            request.transactional_id,
         )
+        # Final for every client, and nearest to the truth of what an error code can say.
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, "Transactions are not served by this broker yet")
     producer_id = await context.broker.producer_ids.next_id()
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 

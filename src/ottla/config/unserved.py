@@ -1,0 +1,75 @@
+"""What a configuration may ask for that this release cannot give.
+
+Most settings without effect do no harm and say so in their documentation. These would: a node that looks protected but
+is open, or that was told to join a cluster and founds its own. They stop the start. What only disappoints is a warning.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from ottla.config.listeners import SECURITY_PROTOCOLS, parse_protocol_map
+from ottla.config.values import ConfigError
+
+if TYPE_CHECKING:
+    from ottla.config.broker_config import BrokerConfig
+
+_PLAINTEXT: Final = "PLAINTEXT"
+_SINGLE_NODE: Final = "This release runs as a single node that is its own controller"
+_REPLICATED: Final = {
+    "default.replication.factor": "topics that do not name a replication factor cannot be created",
+    "offsets.topic.replication.factor": "consumer groups will find no coordinator",
+}
+
+
+def check(properties: Mapping[str, str]) -> None:
+    """ConfigError for the first setting that must not be ignored. Looks at the text, before anything is parsed."""
+    _check_security(properties)
+    _check_single_node(properties)
+
+
+def _check_security(properties: Mapping[str, str]) -> None:
+    protocols = parse_protocol_map(properties.get("listener.security.protocol.map", ""))
+    for entry in filter(None, (piece.strip() for piece in properties.get("listeners", "").split(","))):
+        name = entry.partition(":")[0].upper()
+        protocol = protocols.get(name, name if name in SECURITY_PROTOCOLS else _PLAINTEXT)
+        if protocol != _PLAINTEXT:
+            raise ConfigError(
+                f"Listener {name} asks for {protocol}, which this release does not serve yet. Use PLAINTEXT, on an "
+                "address that only trusted clients reach."
+            )
+    authorizer = properties.get("authorizer.class.name", "").strip()
+    if authorizer:
+        raise ConfigError(
+            f"authorizer.class.name is {authorizer}, but this release has no authorizer yet: everybody may do "
+            "everything. Remove the setting if that is what you want."
+        )
+
+
+def _check_single_node(properties: Mapping[str, str]) -> None:
+    roles = properties.get("process.roles", "broker,controller")
+    if {role.strip() for role in roles.split(",")} != {"broker", "controller"}:
+        raise ConfigError(f"process.roles is {roles}. {_SINGLE_NODE}: set process.roles=broker,controller.")
+    for name in ("controller.quorum.voters", "controller.quorum.bootstrap.servers"):
+        count = sum(1 for entry in properties.get(name, "").split(",") if entry.strip())
+        if count > 1:
+            raise ConfigError(f"{name} names {count} controllers. {_SINGLE_NODE}: name this node alone, or none.")
+
+
+def warnings(config: "BrokerConfig") -> list[str]:
+    """What will not work as the operator may expect, though the node starts."""
+    found = [
+        f"{name} is {config.get_int(name)}, but this is one node: {consequence}. Set it to 1."
+        for name, consequence in _REPLICATED.items()
+        if config.get_int(name) > 1
+    ]
+    found += [
+        f"Listener {listener} is not opened: a node that is its own controller needs no socket for it."
+        for listener in config.controller_listeners
+    ]
+    listens_everywhere = any(listener.host in ("", "0.0.0.0", "::") for listener in config.broker_listeners)
+    if listens_everywhere and any(listener.host == "localhost" for listener in config.advertised_listeners):
+        found.append(
+            "The node listens on all interfaces but tells clients to connect to localhost: clients on other machines "
+            "will not find it. Set advertised.listeners to an address they can reach."
+        )
+    return found
