@@ -25,8 +25,6 @@ LONG = (
     "0033_regex_subscribe",
     "0038_performance",
     "0045_subscribe_update",
-    "0045_resubscribe_with_regex",
-    "0045_subscribe_many_updates",
     "0050_subscribe_adds",
     "0051_assign_adds",
     "0052_msg_timestamps",
@@ -51,7 +49,6 @@ LONG = (
 
 WITHOUT_AUTO_CREATION = (
     "0045_subscribe_update_topic_remove",
-    "0045_subscribe_update_non_exist_and_partchange",
     "0107_topic_recreate",
     "0111_delay_create_topics",
 )
