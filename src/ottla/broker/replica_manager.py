@@ -10,9 +10,9 @@ not "unknown topic", and the other directories go on.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ottla.broker.clock import now_ms
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
@@ -46,6 +46,9 @@ class ReplicaManager:
         self._names: dict[bytes, str] = {}
         self._offline: set[tuple[str, int]] = set()
         self.moves: dict[TopicPartition, DirectoryMove] = {}
+        self._moving: set[TopicPartition] = set()
+        # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
+        self._changing = asyncio.Lock()
 
     # -- what handlers use ------------------------------------------------------------------------------------------
 
@@ -94,34 +97,59 @@ class ReplicaManager:
             if partition is not None:
                 partition.wake(0)
 
-    async def move(self, topic: str, index: int, target: LogDirectory) -> None:
-        """Moves a partition's log to another directory: copies while it is in use, then swaps."""
+    def move(self, topic: str, index: int, target: LogDirectory) -> Coroutine[Any, Any, None] | None:
+        """The work of moving a partition's log to another directory; None if it is there or on its way."""
         key = (topic, index)
         partition = self.partition(topic, index)
-        move = await self._in_thread(self.logs.begin_move, topic, index, target, now_ms())
-        self.moves[key] = move
+        if key in self._moving or self.logs.directory_of(topic, index) is target:
+            return None
+        self._moving.add(key)
+        return self._move(partition, target)
+
+    async def _move(self, partition: Partition, target: LogDirectory) -> None:
+        """Copies the log while it is in use, then swaps."""
+        key = (partition.topic, partition.index)
         try:
+            move = self.moves[key] = await self._in_thread(self.logs.begin_move, *key, target, now_ms())
             while move.lag > _SWAP_LAG_MAX:
                 await self._in_thread(move.catch_up, now_ms())
-            # For the moment of the swap the partition is not there: clients hear "not the leader" and come again.
-            del self._topics[topic][index]
-            partition.wake(0)
-            log = await self._in_thread(self.logs.finish_move, move, partition.topic_id, now_ms())
+            async with self._changing:
+                await self._swap(partition, move)
         except StorageError as error:
             self.disk_failed(error)
-            await self._in_thread(move.abandon)
-            self._topics[topic].setdefault(index, partition)
-            return
         finally:
-            del self.moves[key]
-        self._topics[topic][index] = Partition(
-            topic, index, partition.topic_id, self.broker_id, log, partition.leadership
+            self.moves.pop(key, None)
+            self._moving.discard(key)
+
+    async def _swap(self, partition: Partition, move: DirectoryMove) -> None:
+        """Puts the copy in the place of the log.
+
+        For that moment the partition is not there: clients hear "not the leader" and come again.
+        """
+        partitions = self._topics.get(partition.topic, {})
+        if partitions.get(partition.index) is not partition:
+            # Deleted, or its disk failed, while it was copied.
+            await self._in_thread(move.abandon)
+            return
+        del partitions[partition.index]
+        partition.wake(0)
+        try:
+            log = await self._in_thread(self.logs.finish_move, move, partition.topic_id, now_ms())
+        except StorageError:
+            partitions[partition.index] = partition
+            raise
+        partitions[partition.index] = Partition(
+            partition.topic, partition.index, partition.topic_id, self.broker_id, log, partition.leadership
         )
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
     async def apply(self, delta: ImageDelta, image: ClusterImage) -> None:
         """Follows a change of the image."""
+        async with self._changing:
+            await self._apply(delta, image)
+
+    async def _apply(self, delta: ImageDelta, image: ClusterImage) -> None:
         for topic_id, name in delta.deleted_topics.items():
             await self._remove_topic(topic_id, name)
         changed = (image.topics.by_id(topic_id) for topic_id in delta.changed_topics)
@@ -158,6 +186,10 @@ class ReplicaManager:
 
     async def _open_log(self, topic: TopicImage, index: int, image: ClusterImage) -> Log | None:
         config = self._log_config_of(image, topic.name)
+        stored_id = self.logs.topic_id_of(topic.name, index)
+        if stored_id not in (None, topic.id):
+            # A crash came between the deletion of a topic and that of its files; this is another topic of that name.
+            await self._in_thread(self.logs.delete, topic.name, index, now_ms())
         try:
             return await self._in_thread(self.logs.get_or_create, topic.name, index, topic.id, config, now_ms())
         except StorageError as error:

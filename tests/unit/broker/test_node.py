@@ -1,6 +1,7 @@
 """The assembled broker, over the wire."""
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ottla.protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDirTopic,
 )
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -343,3 +345,30 @@ def test_clients_are_told_the_address_of_the_listener_they_came_in_by(tmp_path: 
         "inter.broker.listener.name": "IN",
     }
     run_node(tmp_path / "data", scenario, overrides)
+
+
+def test_a_topic_that_was_deleted_and_made_again_starts_empty_even_if_its_old_files_were_left(tmp_path: Path) -> None:
+    async def write(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders")
+        await produce(client, topic_id, batch_of(b"old"))
+
+    async def delete_and_create(running: RunningNode) -> None:
+        client = await running.connect()
+        await client.call(DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")], timeout_ms=1000))
+        await create(client, "orders")
+
+    async def read(running: RunningNode) -> None:
+        client = await running.connect()
+        (topic,) = (await client.call(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]))).topics
+        row = await fetch(client, topic.topic_id, 0)
+        assert (row.error_code, row.high_watermark) == (ErrorCode.NONE, 0)
+
+    data = tmp_path / "data"
+    run_node(data, write)
+    left_behind = tmp_path / "copy"
+    shutil.copytree(data / "orders-0", left_behind)
+    run_node(data, delete_and_create)
+    shutil.rmtree(data / "orders-0")
+    shutil.copytree(left_behind, data / "orders-0")
+    run_node(data, read)

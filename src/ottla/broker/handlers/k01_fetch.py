@@ -108,6 +108,7 @@ class _Fetching:
     __slots__ = (
         "bytes_read",
         "context",
+        "disk_errors",
         "has_error",
         "hinted_leaders",
         "is_cold",
@@ -127,6 +128,7 @@ class _Fetching:
         self.has_error = False
         self.is_cold = False
         self.hinted_leaders: set[int] = set()
+        self.disk_errors: list[StorageError] = []
 
     def is_enough(self) -> bool:
         """Whether waiting could not improve the answer, or nobody asked us to wait."""
@@ -176,7 +178,9 @@ class _Fetching:
             except ApiError as error:
                 self._refuse(wanted, row, error)
             except StorageError as error:
-                self._refuse(wanted, row, self.context.broker.replicas.disk_failed(error))
+                # This may be a thread; the directory is taken offline on the event loop, with the answer.
+                self.disk_errors.append(error)
+                self._refuse(wanted, row, ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
             if self.is_cold:
                 return
             self.rows.append((wanted, row))
@@ -194,6 +198,8 @@ class _Fetching:
 
     def answer(self) -> FetchResponse:
         """The response, in a session without the partitions about which there is nothing new to say."""
+        for error in self.disk_errors:
+            self.context.broker.replicas.disk_failed(error)
         session = self.scope.session
         topics: dict[bytes | str, FetchableTopicResponse] = {}
         for wanted, row in self.rows:

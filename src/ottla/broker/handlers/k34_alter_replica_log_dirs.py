@@ -41,10 +41,9 @@ def _begin_move(context: RequestContext, topic: str, index: int, path: str) -> E
             raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not among this broker's log.dirs")
         if not target.is_online:
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline")
-        replicas.partition(topic, index)
+        move = replicas.move(topic, index, target)
     except ApiError as error:
         return error.code
-    is_there = replicas.logs.directory_of(topic, index) is target
-    if not is_there and (topic, index) not in replicas.moves:
-        context.broker.tasks.start_background(f"move of {topic}-{index}", replicas.move(topic, index, target))
+    if move is not None:
+        context.broker.tasks.start_background(f"move of {topic}-{index}", move)
     return ErrorCode.NONE
