@@ -78,10 +78,13 @@ def validate_client_batch(records: Buffer, config: LogConfig, now_ms: int) -> Ba
 
 def needs_rewrite(header: BatchHeader, config: LogConfig) -> bool:
     """Whether the topic's settings require that the batch be opened or changed."""
-    return (
-        config.is_compacted
-        or config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
-        or (config.compression_type is not None and config.compression_type != header.attributes & CODEC_MASK)
+    return config.message_timestamp_type is TimestampType.LOG_APPEND_TIME or needs_opening(header, config)
+
+
+def needs_opening(header: BatchHeader, config: LogConfig) -> bool:
+    """Whether a rewrite must look at the records, which takes long enough for a thread; a new header does not."""
+    return config.is_compacted or (
+        config.compression_type is not None and config.compression_type != header.attributes & CODEC_MASK
     )
 
 

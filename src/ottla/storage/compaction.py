@@ -55,7 +55,15 @@ class Cleanable:
 
 
 def assess(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:
-    """What a pass over a log would find; None if nothing is due by min.cleanable.dirty.ratio and the lags."""
+    """What a pass over a log would find; None if nothing is due by min.cleanable.dirty.ratio and the lags.
+
+    LogGone if the log is taken away meanwhile.
+    """
+    with log.unless_gone():
+        return _assess(log, first_dirty_offset, now_ms)
+
+
+def _assess(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:
     config = log.config
     first_dirty_offset = max(first_dirty_offset, log.log_start_offset, log.segments[0].base_offset)
     if first_dirty_offset > log.log_end_offset:
@@ -83,7 +91,8 @@ def assess(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:
 def compact(log: Log, file_system: FileSystem, cleanable: Cleanable, now_ms: int) -> int:
     """Do what was assessed; the offset up to which the log is clean now. Reads and writes whole segments.
 
-    If the log is cut or shortened meanwhile, the pass ends without an effect and a later one begins again.
+    If the log is cut or shortened meanwhile, the pass ends without an effect and a later one begins again; LogGone if
+    it is taken away.
     """
     truncation_count = log.truncation_count
     segments = [segment for segment in log.segments if segment.base_offset < cleanable.end_offset]

@@ -1,6 +1,9 @@
 """What can go wrong on a disk, and whose fault it is."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+from ottla.protocol.errors import ApiError, ErrorCode
 
 
 class StorageError(Exception):
@@ -9,6 +12,30 @@ class StorageError(Exception):
     def __init__(self, log_dir: Path, operation: str, path: Path, cause: str) -> None:
         super().__init__(f"cannot {operation} {path}: {cause} (log directory {log_dir})")
         self.log_dir = log_dir
+
+
+class LogGone(ApiError):
+    """The log was deleted, moved away or given up while someone still held it; no disk is to blame.
+
+    A client that hears of it looks for the partition again.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            f"the log {directory} is gone: it was deleted, moved away or lost with its directory",
+        )
+
+
+class LogOffline(Exception):
+    """A log is not found while a directory is offline: it probably lies there and must not begin anew elsewhere."""
+
+    def __init__(self, topic: str, partition: int, offline_paths: Sequence[Path]) -> None:
+        listed = ", ".join(map(str, offline_paths))
+        super().__init__(
+            f"the log of {topic}-{partition} is in no directory that is online, it may be in one that is not ({listed}): "
+            f"repair the disk and restart the broker"
+        )
 
 
 class UnsupportedSegment(Exception):

@@ -15,7 +15,8 @@ none: the list of segments is replaced, not changed, and files stay open while s
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -32,7 +33,7 @@ from ottla.protocol.record_batch import (
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
 from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead, read_batches
@@ -100,12 +101,38 @@ class Log:
         self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
         self._segments = SegmentList(file_system, directory, loaded.segments, loaded.log_end_offset)
         self._lock = threading.RLock()
+        self._is_gone = False
+        # One flush at a time; and the directory keeps its name while one is under way.
+        self._flushing = threading.Lock()
         # So that a flush or a compaction that overlaps a truncation leaves no trace.
         self.truncation_count = 0
         # The newest segment whose name is known to be on the disk.
         self._synced_active: Segment | None = None
 
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock of a log that is still there."""
+        with self._lock:
+            if self._is_gone:
+                raise LogGone(self.directory)
+            yield
+
+    @contextmanager
+    def unless_gone(self) -> Iterator[None]:
+        """Tell a disk error as LogGone if the log was taken away meanwhile: its files are not where they were."""
+        try:
+            yield
+        except StorageError:
+            if self._is_gone:
+                raise LogGone(self.directory) from None
+            raise
+
     # What is known.
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the log was deleted, moved away or given up: nothing can be done with it any more."""
+        return self._is_gone
 
     @property
     def segments(self) -> list[Segment]:
@@ -157,7 +184,7 @@ class Log:
 
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader takes office: its epoch begins at the end of the log."""
-        with self._lock:
+        with self._changing():
             self.leader_epochs.assign(epoch, self.log_end_offset)
 
     # Appending.
@@ -185,6 +212,8 @@ class Log:
         size = header.batch_length + 12
         assert size == len(records), "the header is not the one of these bytes"
         with self._lock:
+            if self._is_gone:
+                raise LogGone(self.directory)
             base_offset = self.log_end_offset
             last_offset = base_offset + header.last_offset_delta
             max_timestamp = header.max_timestamp
@@ -226,13 +255,13 @@ class Log:
 
         The bytes may end in the middle of a batch. CorruptRecords if a batch is damaged or out of order.
         """
-        with self._lock:
+        with self._changing():
             whole, batches = placed_batches(records, self.log_end_offset)
             return self._append_placed(whole, batches, now_ms) if batches else None
 
     def _append_own(self, records: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin) -> AppendInfo:
         """Append batches that this broker made itself, markers of transactions among them."""
-        with self._lock:
+        with self._changing():
             placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
             for position, header in batches:
                 if header.has_producer_id:
@@ -287,7 +316,7 @@ class Log:
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Close the active segment and begin another at the end of the log, or at a later offset."""
-        with self._lock:
+        with self._changing():
             if base_offset is None:
                 base_offset = self.log_end_offset
             active = self._segments.active
@@ -320,6 +349,8 @@ class Log:
         """
         while True:
             version = self._segments.version
+            if self._is_gone:
+                raise LogGone(self.directory)
             view = self._segments.view
             # The start of the log moves before its segments go: if it is not past the offset now, they are in the view.
             if start_offset < self.log_start_offset or start_offset > self.log_end_offset:
@@ -356,6 +387,8 @@ class Log:
         """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
         while True:
             version = self._segments.version
+            if self._is_gone:
+                raise LogGone(self.directory)
             try:
                 found = lookup(self._segments.segments)
             except (StorageError, CorruptRecords):
@@ -385,7 +418,7 @@ class Log:
         """Cut the log so that it ends at an offset; False if it ends before or there already."""
         if offset < 0:
             raise ValueError(f"cannot truncate to the negative offset {offset}")
-        with self._lock:
+        with self._changing():
             if offset >= self.log_end_offset:
                 return False
             if offset < self._segments.segments[0].base_offset:
@@ -399,7 +432,7 @@ class Log:
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
         """Drop everything; the log is empty and continues at an offset."""
-        with self._lock:
+        with self._changing():
             self._segments.restart_at(offset, self.config.index_interval_bytes, now_ms)
             self.leader_epochs.clear()
             self._snapshots.remove_all()
@@ -437,7 +470,7 @@ class Log:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"Records can be deleted up to the high watermark {self.high_watermark}, not to {offset}.",
             )
-        with self._lock:
+        with self._changing():
             if offset <= self.log_start_offset:
                 return False
             self.log_start_offset = offset
@@ -446,7 +479,7 @@ class Log:
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Drop the segments that retention and the log start offset allow to go; how many."""
-        with self._lock:
+        with self._changing():
             doomed = deletable_segments(
                 self._segments.segments,
                 self.config,
@@ -468,7 +501,7 @@ class Log:
     def delete_segments_before(self, offset: int, now_ms: int) -> int:
         """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""
         self.increment_log_start_offset(offset)
-        with self._lock:
+        with self._changing():
             doomed = self._segments.before(self.log_start_offset)
             self._drop(doomed, now_ms)
             return len(doomed)
@@ -481,10 +514,11 @@ class Log:
 
     def remove_deleted_files(self, now_ms: int) -> int:
         """Remove the files whose delay has passed; how many segments."""
-        with self._lock:
+        with self._changing():
             due = self._segments.take_due(now_ms)
-        for segment in due:
-            segment.remove_files()
+        with self.unless_gone():
+            for segment in due:
+                segment.remove_files()
         return len(due)
 
     def replace_segments(self, old: list[Segment], new: Segment, truncation_count: int, now_ms: int) -> bool:
@@ -492,11 +526,14 @@ class Log:
 
         False, and nothing done, if the sources are no longer all there or the log was truncated since they were read.
         """
-        if not self.still_holds(old, truncation_count):
-            new.remove_files()
-            return False
-        new.become_swap()
-        with self._lock:
+        with self._changing():
+            if not self.still_holds(old, truncation_count):
+                new.remove_files()
+                return False
+            new.become_swap()
+        with self.unless_gone():
+            self._file_system.sync_directory(self.directory)
+        with self._changing():
             if not self.still_holds(old, truncation_count):
                 new.remove_files()
                 return False
@@ -507,54 +544,65 @@ class Log:
 
     def still_holds(self, segments: list[Segment], truncation_count: int) -> bool:
         """Whether segments are in the log as they were when it had been truncated so many times."""
-        with self._lock:
+        with self._changing():
             return truncation_count == self.truncation_count and self._segments.contains(segments)
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers that have been idle for producer.id.expiration.ms; how many."""
-        with self._lock:
+        with self._changing():
             return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
 
     # Durability.
 
     def flush(self, now_ms: int) -> None:
         """Wait until everything appended so far is on the disk, then move the recovery point."""
-        with self._lock:
+        with self._changing():
             self.last_flush_ms = now_ms
-            is_needed = self.log_end_offset > self.recovery_point
-        if is_needed:
-            self._sync()
+            end_offset = self.log_end_offset
+        with self._flushing:
+            # A flush that was under way may have done it.
+            if end_offset > self.recovery_point:
+                self._sync()
 
     def _sync(self) -> None:
-        with self._lock:
+        with self._changing():
             end_offset = self.log_end_offset
             truncation_count = self.truncation_count
             segments = self._segments.from_offset(self.recovery_point)
             files = [file for segment in segments for file in segment.take_unsynced()]
             has_new_names = segments[-1] is not self._synced_active
-        for file in files:
-            file.sync()
-        self.leader_epochs.write()
-        if has_new_names:
-            self._file_system.sync_directory(self.directory)
-        with self._lock:
+        with self.unless_gone():
+            for file in files:
+                file.sync()
+            self.leader_epochs.write()
+            if has_new_names:
+                self._file_system.sync_directory(self.directory)
+        with self._changing():
             if truncation_count == self.truncation_count:
                 self.recovery_point = max(self.recovery_point, end_offset)
                 self._synced_active = segments[-1]
 
     def close(self, now_ms: int) -> None:
-        """Sync everything, store what makes the next start quick, and release the files; nobody may be reading."""
-        with self._lock:
-            self._segments.active.seal()
-            self._take_snapshot(self.log_end_offset, sync=True)
-            self.last_flush_ms = now_ms
-        self._sync()
-        with self._lock:
-            for segment in self._segments.segments:
-                segment.close()
+        """Sync everything, store what makes the next start quick, and release the files, unless the log is gone."""
+        try:
+            with self._changing():
+                self._segments.active.seal()
+                self._take_snapshot(self.log_end_offset, sync=True)
+                self.last_flush_ms = now_ms
+            with self._flushing:
+                self._sync()
+        except LogGone:
+            return
+        self.abandon()
 
     def abandon(self) -> None:
-        """Release the files without writing anything, after the directory failed."""
+        """Release the files without writing anything; from here on everybody who still holds the log gets LogGone."""
         with self._lock:
-            for segment in self._segments.segments:
-                segment.unload()
+            self._is_gone = True
+            self._segments.abandon()
+
+    def retire(self, target: Path) -> None:
+        """Abandon the log and give its directory another name; may wait for a flush that is under way."""
+        self.abandon()
+        with self._flushing:
+            self._file_system.rename(self.directory, target)

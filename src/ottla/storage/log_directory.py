@@ -26,6 +26,7 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from ottla.storage.partition_directories import (
     DELETE_SUFFIX,
+    STRAY_SUFFIX,
     TopicPartition,
     is_deleted_directory,
     is_future_directory,
@@ -135,7 +136,7 @@ class LogDirectory:
     def close(self, *, broker_epoch: int, now_ms: int, threads: int) -> None:
         """Flush and close every log, write the checkpoints and the marker of a clean shutdown, release the lock."""
         with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="log-closing") as pool:
-            for job in [pool.submit(log.close, now_ms) for log in self.logs.values()]:
+            for job in [pool.submit(log.close, now_ms) for log in list(self.logs.values())]:
                 job.result()
         self.write_checkpoints()
         marker = json.dumps({"version": _CLEAN_SHUTDOWN_VERSION, "brokerEpoch": broker_epoch}, separators=(",", ":"))
@@ -187,13 +188,21 @@ class LogDirectory:
 
     def delete(self, key: TopicPartition, now_ms: int) -> None:
         """Take a log out at once; its files go after file.delete.delay.ms."""
-        log = self.logs.pop(key)
-        self.topic_ids.pop(key, None)
-        marked = self.path / marked_directory_name(*key, uuid.uuid4().hex, DELETE_SUFFIX)
-        self.file_system.rename(log.directory, marked)
-        self.file_system.sync_directory(self.path)
-        log.abandon()
+        log = self.logs[key]
+        marked = self._retire(key, log, DELETE_SUFFIX)
         self._awaiting_removal.append((now_ms + log.config.file_delete_delay_ms, marked))
+
+    def set_stray(self, key: TopicPartition) -> Path:
+        """Take a log out that nobody knows, and keep its files for whoever does; where they are."""
+        return self._retire(key, self.logs[key], STRAY_SUFFIX)
+
+    def _retire(self, key: TopicPartition, log: Log, suffix: str) -> Path:
+        del self.logs[key]
+        self.topic_ids.pop(key, None)
+        marked = self.path / marked_directory_name(*key, uuid.uuid4().hex, suffix)
+        log.retire(marked)
+        self.file_system.sync_directory(self.path)
+        return marked
 
     def remove_deleted(self, now_ms: int) -> int:
         """Remove the files of deleted partitions whose delay has passed; how many partitions."""

@@ -8,11 +8,14 @@ call of each at a time.
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
 
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.compaction import Cleanable, assess, compact
 from ottla.storage.directory_move import DirectoryMove
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -31,16 +34,19 @@ class NoLogDirectory(Exception):
 class LogManager:
     """The logs of one broker.
 
-    `on_directory_failure` is told of each directory that goes offline, with the partitions that it held.
+    `offline` are configured directories that could not even be opened. `on_directory_failure` is told of each directory
+    that goes offline later, with the partitions that it held.
     """
 
     def __init__(
         self,
         directories: Sequence[LogDirectory],
         *,
+        offline: Sequence[Path] = (),
         on_directory_failure: Callable[[LogDirectory, list[TopicPartition]], None] = lambda *_: None,
     ) -> None:
         self.directories = list(directories)
+        self._never_opened = list(offline)
         self._on_directory_failure = on_directory_failure
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
@@ -49,6 +55,11 @@ class LogManager:
     @property
     def online_directories(self) -> list[LogDirectory]:
         return [directory for directory in self.directories if directory.is_online]
+
+    @property
+    def offline_paths(self) -> list[Path]:
+        """The configured directories that failed, at the start or later."""
+        return [*self._never_opened, *(one.path for one in self.directories if not one.is_online)]
 
     def load(self, config_for: Callable[[str], LogConfig], *, recovery_threads: int, now_ms: int) -> None:
         """Open the logs of every directory; `config_for` gives a topic's settings."""
@@ -88,15 +99,20 @@ class LogManager:
         directory = self._directory_of.get((topic, partition))
         return directory.topic_ids.get((topic, partition)) if directory else None
 
-    def get_or_create(self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, now_ms: int) -> Log:
+    def get_or_create(
+        self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, now_ms: int, *, is_new: bool
+    ) -> Log:
         """The log of a partition, made in the directory with the fewest if there is none; may wait for the disk.
 
-        StorageError takes the chosen directory offline and is raised; NoLogDirectory if there is none left.
+        LogOffline if it is not `is_new`, so that it must be somewhere, and a directory is offline. StorageError takes
+        the chosen directory offline and is raised; NoLogDirectory if there is none left.
         """
         key = (topic, partition)
         log = self._logs.get(key)
         if log is not None:
             return log
+        if not is_new and self.offline_paths:
+            raise LogOffline(topic, partition, self.offline_paths)
         online = self.online_directories
         if not online:
             raise NoLogDirectory
@@ -112,13 +128,25 @@ class LogManager:
 
     def delete(self, topic: str, partition: int, now_ms: int) -> bool:
         """Take a partition's log away; its name is free at once, its files go later. False if there is none."""
-        key = (topic, partition)
+        return self._take_out((topic, partition), lambda directory, key: directory.delete(key, now_ms))
+
+    def set_stray(self, topic: str, partition: int) -> bool:
+        """Take away a log that the metadata does not know, and keep its files. False if there is none."""
+
+        def keep(directory: LogDirectory, key: TopicPartition) -> None:
+            kept = directory.set_stray(key)
+            _log.warning("%s-%d is not in the metadata; its log is kept in %s until someone removes it", *key, kept)
+
+        return self._take_out((topic, partition), keep)
+
+    def _take_out(self, key: TopicPartition, take: Callable[[LogDirectory, TopicPartition], None]) -> bool:
         directory = self._directory_of.pop(key, None)
-        if directory is None:
+        self._logs.pop(key, None)
+        self._uncleanable.discard(key)
+        if directory is None or not directory.is_online:
             return False
-        del self._logs[key]
         try:
-            directory.delete(key, now_ms)
+            take(directory, key)
         except StorageError as error:
             self.fail_directory(error)
         return True
@@ -168,9 +196,10 @@ class LogManager:
         def in_directory(directory: LogDirectory) -> None:
             nonlocal dropped
             for log in list(directory.logs.values()):
-                dropped += log.delete_old_segments(now_ms)
-                log.remove_deleted_files(now_ms)
-                log.expire_producers(now_ms)
+                with suppress(LogGone):
+                    dropped += log.delete_old_segments(now_ms)
+                    log.remove_deleted_files(now_ms)
+                    log.expire_producers(now_ms)
             directory.remove_deleted(now_ms)
 
         self._for_each_directory(in_directory)
@@ -188,8 +217,9 @@ class LogManager:
                     or now_ms - log.last_flush_ms >= log.config.flush_ms
                     or log.recovery_point < log.segments[-1].base_offset
                 ):
-                    log.flush(now_ms)
-                    flushed += 1
+                    with suppress(LogGone):
+                        log.flush(now_ms)
+                        flushed += 1
 
         self._for_each_directory(in_directory)
         return flushed
@@ -204,24 +234,32 @@ class LogManager:
 
     def compaction_pass(self, now_ms: int) -> TopicPartition | None:
         """Compact the log that needs it most; which one that was, None if none is due."""
-        best: tuple[LogDirectory, TopicPartition, Cleanable] | None = None
-        for directory in self.online_directories:
+        found: list[_Candidate] = []
+
+        def in_directory(directory: LogDirectory) -> None:
             offsets = directory.read_cleaner_offsets()
             for key, log in list(directory.logs.items()):
-                if not log.config.is_compacted or key in self._uncleanable:
-                    continue
-                cleanable = assess(log, offsets.get(key, 0), now_ms)
-                if cleanable and (best is None or _urgency(cleanable) > _urgency(best[2])):
-                    best = directory, key, cleanable
-        if best is None:
-            return None
-        directory, key, cleanable = best
+                if log.config.is_compacted and key not in self._uncleanable:
+                    with suppress(LogGone):
+                        cleanable = assess(log, offsets.get(key, 0), now_ms)
+                        if cleanable is not None:
+                            found.append(_Candidate(directory, key, log, cleanable))
+
+        self._for_each_directory(in_directory)
+        best = max(found, key=lambda candidate: candidate.urgency, default=None)
+        return self._compact(best, now_ms) if best is not None else None
+
+    def _compact(self, candidate: "_Candidate", now_ms: int) -> TopicPartition | None:
+        directory, key, log, cleanable = candidate
         try:
-            clean_to = compact(directory.logs[key], directory.file_system, cleanable, now_ms)
+            clean_to = compact(log, directory.file_system, cleanable, now_ms)
             directory.write_cleaner_offsets({**directory.read_cleaner_offsets(), key: clean_to})
         except StorageError as error:
             self.fail_directory(error)
             return None
+        except LogGone:
+            # The others may be due all the same: the caller comes again at once.
+            return key
         except CorruptRecords as error:
             # A damaged batch would stop every pass at the same place; the log is left as it is until a restart.
             _log.error("%s-%d cannot be compacted: %s", *key, error.message)
@@ -245,5 +283,12 @@ class LogManager:
                 self.fail_directory(error)
 
 
-def _urgency(cleanable: Cleanable) -> tuple[bool, float]:
-    return cleanable.is_overdue, cleanable.dirty_ratio
+class _Candidate(NamedTuple):
+    directory: LogDirectory
+    key: TopicPartition
+    log: Log
+    cleanable: Cleanable
+
+    @property
+    def urgency(self) -> tuple[bool, float]:
+        return self.cleanable.is_overdue, self.cleanable.dirty_ratio

@@ -331,13 +331,6 @@ class Segment:
         self._time_index = None
         self._transaction_index = None
 
-    def close(self) -> None:
-        """Write the indexes and release the file."""
-        self.write_indexes()
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
     def rename(self, suffix: str) -> None:
         """Give all files another suffix ("" is none), the file of batches last."""
         self._unsynced = set()
@@ -358,9 +351,8 @@ class Segment:
                 index.path = self._path(part)
 
     def become_swap(self) -> None:
-        """From `.cleaned` to `.swap`: from here on a crash leads to the new segment, not to its sources."""
+        """From `.cleaned` to `.swap`: once the directory is synced, a crash leads to the new segment."""
         self.rename(SWAP_SUFFIX)
-        self._file_system.sync_directory(self._directory)
 
     def remove_files(self) -> None:
         """Remove all files; reads under way in other threads end normally."""

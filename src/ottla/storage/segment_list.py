@@ -100,6 +100,12 @@ class SegmentList:
             new.unload()
             self.view = (replaced, positions.renewed(log_end_offset, self.active))
 
+    def abandon(self) -> None:
+        """Let go of all files; whoever reads them notices."""
+        with self._taking_away():
+            for segment in self.segments:
+                segment.unload()
+
     def take_due(self, now_ms: int) -> list[Segment]:
         """The dropped segments whose files may be removed now."""
         due = [segment for removal_ms, segment in self._awaiting_removal if removal_ms <= now_ms]

@@ -41,7 +41,7 @@ def contents(log: Log) -> bytes:
 
 def test_a_moved_log_has_the_same_batches_epochs_and_bounds(tmp_path: Path) -> None:
     logs = manager(tmp_path)
-    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(segment_bytes=2000), 0)
+    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(segment_bytes=2000), 0, is_new=True)
     append(log, 40)
     log.update_high_watermark(40)
     log.increment_log_start_offset(15)
@@ -67,7 +67,7 @@ def test_a_moved_log_has_the_same_batches_epochs_and_bounds(tmp_path: Path) -> N
 
 def test_an_unfinished_copy_is_dropped_at_the_next_start(tmp_path: Path) -> None:
     logs = manager(tmp_path)
-    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(), 0)
+    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(), 0, is_new=True)
     append(log, 3)
     logs.begin_move("orders", 0, logs.directories[1], 0).catch_up(0)
     close(logs)

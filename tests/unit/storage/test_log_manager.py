@@ -63,7 +63,7 @@ class Broker:
             directory.take_offline()
 
     def create(self, topic: str, partition: int = 0):
-        return self.manager.get_or_create(topic, partition, TOPIC_ID, self.config, NOW_MS)
+        return self.manager.get_or_create(topic, partition, TOPIC_ID, self.config, NOW_MS, is_new=True)
 
 
 @pytest.fixture
