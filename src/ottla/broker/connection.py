@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("ottla.broker.connection")
 
 PENDING_BYTES_MAX = 1024 * 1024
+ANONYMOUS = "User:ANONYMOUS"
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -44,6 +46,8 @@ class Connection(asyncio.BufferedProtocol):
     ) -> None:
         self.listener = listener
         self.client_host = ""
+        # Who the client is; authentication will change it, and the frame limit with it.
+        self.principal = ANONYMOUS
         self.is_open = False
         self._dispatcher = dispatcher
         self._frames = FrameReader(request_bytes_max)
@@ -53,8 +57,9 @@ class Connection(asyncio.BufferedProtocol):
         self._pending: asyncio.Future[Answer] | None = None
         self._is_read_paused = False
         self._is_write_paused = False
-        self._is_muted = False
+        self._muted_until = 0.0
         self._is_closing = False
+        self._budgeted_bytes = 0
 
     # -- events of the transport ----------------------------------------------------------------------------------
 
@@ -62,6 +67,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's has the methods but not the base class
         peer = transport.get_extra_info("peername")
         self.client_host = peer[0] if peer else ""
+        # A client whose machine went away must not keep its connection for ever.
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.is_open = True
         self._on_open(self)
 
@@ -70,6 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         self.is_open = False
         if self._pending is not None:
             self._pending.cancel()
+        self._give_budget_back()
         self._on_close(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -80,20 +88,21 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._frames.received(nbytes)
         except OversizedFrame as error:
-            self._abort("oversized_frame", error)
+            self._reject("oversized_frame", error)
             return
         self._work()
 
     def eof_received(self) -> bool:
         # A client may close its side and still wait for answers to what it sent before.
         self._is_closing = True
-        return self._pending is not None
+        return not self._is_idle()
 
     def pause_writing(self) -> None:
         self._is_write_paused = True
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
+        self._give_budget_back()
         self._work()
 
     # -- the work -------------------------------------------------------------------------------------------------
@@ -110,11 +119,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def mute(self, seconds: float) -> None:
         """Takes no new request for that long: how a quota slows a client that does not slow itself (KIP-219)."""
-        self._is_muted = True
-        asyncio.get_running_loop().call_later(seconds, self._unmute)
+        loop = asyncio.get_running_loop()
+        self._muted_until = max(self._muted_until, loop.time() + seconds)
+        loop.call_at(self._muted_until, self._unmute)
 
     def _unmute(self) -> None:
-        self._is_muted = False
         if self.is_open:
             self._work()
 
@@ -137,17 +146,26 @@ class Connection(asyncio.BufferedProtocol):
                 elif answer is not None:
                     answers += answer
         except MalformedMessage as error:
-            self._abort("malformed_request", error)
+            self._write(answers)
+            self._reject("malformed_request", error)
             return
         except CloseConnection as error:
-            self._abort("unanswerable_request", error)
-            return
-        finally:
             self._write(answers)
+            self._reject("unanswerable_request", error)
+            return
+        self._write(answers)
+        if self._is_closing and self._is_idle():
+            self._transport.close()
+            return
         self._limit_reading()
 
     def _may_begin(self) -> bool:
-        return not self._is_write_paused and not self._is_muted and self.is_open
+        if self._is_write_paused or not self.is_open:
+            return False
+        return self._muted_until == 0.0 or asyncio.get_running_loop().time() >= self._muted_until
+
+    def _is_idle(self) -> bool:
+        return self._pending is None and self._frames.pending_bytes == 0
 
     def _answered(self, future: asyncio.Future[Answer]) -> None:
         self._pending = None
@@ -155,7 +173,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         error = future.exception()
         if isinstance(error, CloseConnection):
-            self._abort("unanswerable_request", error)
+            self._reject("unanswerable_request", error)
             return
         if error is not None:
             # The dispatcher turns every failure of a handler into an answer; one that is left is ours.
@@ -163,9 +181,6 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
             return
         self._write(future.result() or [])
-        if self._is_closing and self._frames.pending_bytes == 0:
-            self._transport.close()
-            return
         self._work()
 
     def _write(self, parts: list[Records]) -> None:
@@ -177,6 +192,14 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(b"".join(parts))
         else:
             self._transport.writelines(parts)
+            if self._is_write_paused:
+                size = sum(map(len, parts))
+                self._budgeted_bytes += size
+                self._dispatcher.response_budget.take(size)
+
+    def _give_budget_back(self) -> None:
+        self._dispatcher.response_budget.give_back(self._budgeted_bytes)
+        self._budgeted_bytes = 0
 
     def _limit_reading(self) -> None:
         is_full = self._frames.pending_bytes > PENDING_BYTES_MAX
@@ -187,7 +210,13 @@ class Connection(asyncio.BufferedProtocol):
             self._is_read_paused = False
             self._transport.resume_reading()
 
-    def _abort(self, reason: str, error: Exception) -> None:
+    def _reject(self, reason: str, error: Exception) -> None:
+        """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""
         self._dispatcher.count_rejected(reason)
         logger.warning("Closing the connection from %s: %s", self.client_host, error)
-        self._transport.abort()
+        self.is_open = False
+        if self._is_write_paused:
+            # It does not read either: nothing would ever leave.
+            self._transport.abort()
+        else:
+            self._transport.close()

@@ -19,6 +19,7 @@ class PartitionCoordinatorLog:
         self._replicas = replicas
         self._topic = topic
         self._commit_timeout_ms = commit_timeout_ms
+        self._loop = asyncio.get_running_loop()
 
     def append(self, partition: int, batch: bytes | bytearray) -> int:
         """Appends as the leader; returns the last offset."""
@@ -52,9 +53,13 @@ class PartitionCoordinatorLog:
         offset = log.log_start_offset
         end_offset = log.log_end_offset
         while offset < end_offset:
-            read = log.read(
-                offset, _READ_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
-            )
+            try:
+                read = log.read(
+                    offset, _READ_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
+                )
+            except StorageError as error:
+                self._loop.call_soon_threadsafe(self._replicas.disk_failed, error)
+                raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
             if read.records:
                 yield memoryview(read.records)
             assert read.next_offset > offset, f"{self._topic}-{partition}: no progress at offset {offset}"

@@ -20,12 +20,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ottla.broker.request_context import CloseConnection, RequestContext
+from ottla.broker.response_budget import ResponseBudget
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.header import RequestHeader, read_request_header, response_header
 from ottla.protocol.response_frame import framed
 from ottla.protocol.schema import Message, Records
+from ottla.security.authorizer import AllowEverything, Authorizer
+from ottla.security.permissions import PERMISSIONS, Permission
 
 if TYPE_CHECKING:
     from ottla.broker.connection import Connection
@@ -55,6 +58,7 @@ class Api:
     versions: range
     handle: Callable[[RequestContext, Any], Any]
     error_response: Callable[[RequestContext, Any, ApiError], Message] | None
+    permission: Permission
 
 
 class Dispatcher:
@@ -65,11 +69,13 @@ class Dispatcher:
     """
 
     services: Services
+    authorizer: Authorizer = AllowEverything()
 
     def __init__(self, modules: list[HandlerModule]) -> None:
         self.apis: dict[int, Api] = {module.API_KEY: _api(module) for module in modules}
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejected_count: Counter[str] = Counter()
+        self.response_budget = ResponseBudget()
 
     def count_rejected(self, reason: str) -> None:
         """Counts a connection that was closed because of what the peer sent."""
@@ -87,13 +93,15 @@ class Dispatcher:
             header.client_id,
             connection.client_host,
             connection.listener,
-            "User:ANONYMOUS",
+            connection.principal,
             self.services,
         )
         if header.api_version not in api.versions:
             return self._unsupported_version(api, header, context)
         request, _ = decode_at(api.request, frame, header.api_version, header.body_position)
         try:
+            if not self.authorizer.is_allowed(context.principal, api.permission):
+                raise ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, f"{context.principal} may not do this")
             result = api.handle(context, request)
         except CloseConnection:
             raise
@@ -151,4 +159,6 @@ def _api(module: HandlerModule) -> Api:
     versions = module.REQUEST.VERSIONS
     if module.REQUEST.LATEST_VERSION_UNSTABLE:
         versions = versions[:-1]
-    return Api(module.API_KEY, module.REQUEST, versions, module.handle, getattr(module, "error_response", None))
+    permission = PERMISSIONS[ApiKey(module.API_KEY)]
+    error_response = getattr(module, "error_response", None)
+    return Api(module.API_KEY, module.REQUEST, versions, module.handle, error_response, permission)

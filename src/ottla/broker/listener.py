@@ -34,8 +34,9 @@ class Listener:
         self.port = config.port
 
     @property
-    def connection_count(self) -> int:
-        return len(self._connections)
+    def connections(self) -> frozenset[Connection]:
+        """The connections that are open now."""
+        return frozenset(self._connections)
 
     async def start(self) -> None:
         """Listens; port 0 becomes the port that the system chose."""

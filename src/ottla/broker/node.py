@@ -48,7 +48,7 @@ from ottla.protocol.errors import ApiError
 from ottla.protocol.uuids import random_uuid
 from ottla.raft import ReplicaKey
 from ottla.replication.fetch_session import FetchSessionCache
-from ottla.storage.errors import StorageError, UnsupportedSegment
+from ottla.storage.errors import DamagedFile, StorageError, UnsupportedSegment
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from ottla.storage.partition_directories import TopicPartition
@@ -58,6 +58,18 @@ logger = logging.getLogger("ottla.broker.node")
 FETCH_SESSION_EVICTION_MS = 120_000
 _INT32_MAX = 2**31 - 1
 _WORKER_THREADS = 8
+
+
+# What the operator can mend; anything else is a bug, and its traceback is wanted.
+_START_FAILURES = (
+    ConfigError,
+    DamagedFile,
+    ListenFailed,
+    StorageError,
+    UnsupportedSegment,
+    UnusableStorage,
+    ValueError,
+)
 
 
 class StartupError(Exception):
@@ -102,7 +114,7 @@ class Node:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
             await self._start_quorum(storage)
             await self._open_logs(storage)
-        except (ConfigError, ListenFailed, UnusableStorage, UnsupportedSegment, StorageError, ValueError) as error:
+        except _START_FAILURES as error:
             await self._abandon()
             raise StartupError(str(error)) from error
         dispatcher.services = self._assemble(dispatcher)
@@ -143,7 +155,9 @@ class Node:
 
     async def _open_logs(self, storage: NodeStorage) -> None:
         image = self._quorum.image
-        self._logs = LogManager(storage.directories, on_directory_failure=self._directory_failed)
+        self._logs = LogManager(
+            storage.directories, offline=storage.offline_paths, on_directory_failure=self._directory_failed
+        )
         self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._workers)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
@@ -176,6 +190,7 @@ class Node:
                 FETCH_SESSION_EVICTION_MS,
                 lambda: secrets.randbelow(_INT32_MAX),
             ),
+            response_budget=dispatcher.response_budget,
             tasks=self._tasks,
             workers=self._workers,
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
@@ -227,6 +242,8 @@ class Node:
 
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
         await self.replicas.apply(delta, image)
+        if OFFSETS_TOPIC in delta.deleted_topics.values():
+            self._groups.resign_all()
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_groups(image)
@@ -237,7 +254,7 @@ class Node:
         if topic is None:
             return
         for index, state in topic.partitions.items():
-            if state.leader == self.config.node_id:
+            if state.leader == self.config.node_id and self.replicas.is_online(OFFSETS_TOPIC, index):
                 self._groups.become_leader(index)
             else:
                 self._groups.resign(index)
@@ -285,6 +302,7 @@ class Node:
             )
         await self._quorum.stop()
         self._workers.shutdown()
+        self.replicas.close()
 
         def close() -> None:
             self._logs.close(

@@ -5,6 +5,7 @@ anything is written. A node that is a cluster by itself formats its storage on i
 added to `log.dirs` later is formatted to match the others.
 """
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from ottla.storage.file_system import FileSystem, OsFileSystem
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.meta_properties import MetaProperties
 
+logger = logging.getLogger("ottla.broker.node")
+
 
 class UnusableStorage(Exception):
     """The storage cannot be used as it is; the message says why and what to do."""
@@ -31,6 +34,8 @@ class NodeStorage:
 
     cluster_id: str
     directories: tuple[LogDirectory, ...]
+    # Configured, but their disks do not work.
+    offline_paths: tuple[Path, ...]
     directory_ids: tuple[bytes, ...]
     metadata_directory: LogDirectory
     metadata_directory_id: bytes
@@ -50,9 +55,21 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
     paths = tuple(path.absolute() for path in config.log_dirs)
     metadata_path = config.metadata_log_dir.absolute()
     opened: dict[Path, LogDirectory] = {}
+    offline: list[Path] = []
     try:
-        for path in dict.fromkeys((*paths, metadata_path)):
-            opened[path] = LogDirectory(OsFileSystem(path))
+        for path in dict.fromkeys((metadata_path, *paths)):
+            try:
+                opened[path] = LogDirectory(OsFileSystem(path))
+            except StorageError as error:
+                if path == metadata_path:
+                    raise
+                # A broken disk goes offline alone; without the metadata there is nothing to serve.
+                logger.error("Log directory %s is offline: %s", path, error)
+                offline.append(path)
+        if all(path in offline for path in paths):
+            raise UnusableStorage(
+                f"No log directory can be used: {', '.join(map(str, paths))}. Repair one, or correct log.dirs."
+            )
         identities = {path: _identity(opened[path], config) for path in opened}
         known = {path: found for path, found in identities.items() if found is not None}
         cluster_id = _cluster_id(known)
@@ -79,8 +96,9 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
         raise UnusableStorage(str(error)) from None
     return NodeStorage(
         cluster_id,
-        tuple(opened[path] for path in paths),
-        tuple(known[path].directory_id for path in paths),
+        tuple(opened[path] for path in paths if path in opened),
+        tuple(offline),
+        tuple(known[path].directory_id for path in paths if path in opened),
         opened[metadata_path],
         known[metadata_path].directory_id,
         was_formatted_now,

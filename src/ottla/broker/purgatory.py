@@ -7,50 +7,83 @@ event loop, so that a producer's own answer goes out before the consumers' that 
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 
-from ottla.replication.partition import Partition
+from ottla.replication.partition import Partition, Watcher
 
 
-def readable(partitions: Iterable[Partition], bytes_needed: int, timeout_ms: int) -> asyncio.Future[None]:
-    """Done once so many new bytes became readable in all together, one of them moved otherwise, or time is up.
+class Watch:
+    """Notes which of some partitions moved, from its making on until it is closed.
 
-    Counting begins with the call, not with the await: whoever looks at a partition and then waits misses nothing, if
-    nothing is awaited between the call and the look.
+    Noting begins with the making, not with the await: whoever makes a watch and looks at the partitions in the same
+    turn of the loop misses nothing.
     """
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-    missing = bytes_needed
 
-    def moved(readable_bytes: int) -> None:
-        nonlocal missing
-        missing -= readable_bytes
-        # Nothing new to read but moved all the same: leadership went, or the partition is gone.
-        if (missing <= 0 or readable_bytes == 0) and not ready.done():
-            ready.set_result(None)
+    __slots__ = ("_bytes", "_moved", "_must_look", "_waiting", "_watchers")
 
-    watched = list(partitions)
-    timer = loop.call_later(timeout_ms / 1000, moved, 0)
-    for partition in watched:
-        partition.watch(moved)
+    def __init__(self, partitions: Iterable[tuple[int, Partition]]) -> None:
+        """Each partition comes with the number under which the caller knows it."""
+        self._moved: set[int] = set()
+        self._bytes = 0
+        self._must_look = False
+        self._waiting: tuple[asyncio.Future[None], int] | None = None
+        self._watchers: list[tuple[Partition, Watcher]] = []
+        for number, partition in partitions:
+            watcher = partial(self._note, number)
+            partition.watch(watcher)
+            self._watchers.append((partition, watcher))
 
-    def stop_watching(_: asyncio.Future[None]) -> None:
-        timer.cancel()
-        for partition in watched:
-            partition.unwatch(moved)
+    async def moved(self, bytes_needed: int, timeout_ms: int) -> set[int]:
+        """The partitions that moved since the last call.
 
-    ready.add_done_callback(stop_watching)
-    return ready
+        Returns once so many new bytes became readable in all of them, one moved otherwise (leadership went, records
+        were deleted), or time is up.
+        """
+        if self._bytes < bytes_needed and not self._must_look:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[None] = loop.create_future()
+            self._waiting = (future, bytes_needed)
+            timer = loop.call_later(timeout_ms / 1000, self._wake)
+            try:
+                await future
+            finally:
+                timer.cancel()
+                self._waiting = None
+        moved, self._moved = self._moved, set()
+        self._bytes = 0
+        self._must_look = False
+        return moved
+
+    def close(self) -> None:
+        """Watches no more."""
+        for partition, watcher in self._watchers:
+            partition.unwatch(watcher)
+
+    def _note(self, number: int, readable_bytes: int) -> None:
+        self._moved.add(number)
+        self._bytes += readable_bytes
+        self._must_look |= readable_bytes == 0
+        if self._waiting is not None and (self._must_look or self._bytes >= self._waiting[1]):
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting[0].done():
+            self._waiting[0].set_result(None)
 
 
 async def wait_until_committed(partition: Partition, last_offset: int, deadline: float) -> bool:
     """Whether the record at this offset was committed before the loop's time reached `deadline`."""
     loop = asyncio.get_running_loop()
     epoch = partition.leader_epoch
-    while not partition.is_committed(last_offset):
-        if not partition.is_leader or partition.leader_epoch != epoch:
-            raise partition.not_leader()
-        left_ms = (deadline - loop.time()) * 1000
-        if left_ms <= 0:
-            return False
-        await readable((partition,), 1, int(left_ms) + 1)
+    watch = Watch([(0, partition)])
+    try:
+        while not partition.is_committed(last_offset):
+            if not partition.is_leader or partition.leader_epoch != epoch:
+                raise partition.not_leader()
+            left_ms = (deadline - loop.time()) * 1000
+            if left_ms <= 0:
+                return False
+            await watch.moved(1, int(left_ms) + 1)
+    finally:
+        watch.close()
     return True

@@ -10,8 +10,8 @@ not "unknown topic", and the other directories go on.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ottla.broker.clock import now_ms
@@ -19,7 +19,7 @@ from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, Resou
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Leadership, Partition
 from ottla.storage.directory_move import DirectoryMove
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import LogOffline, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -30,7 +30,7 @@ logger = logging.getLogger("ottla.broker.replicas")
 
 T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
-_SWAP_LAG_MAX = 1000
+_SWAP_LAG_BYTES_MAX = 1024 * 1024
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 
@@ -49,6 +49,7 @@ class ReplicaManager:
         self._moving: set[TopicPartition] = set()
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
         self._changing = asyncio.Lock()
+        self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
 
     # -- what handlers use ------------------------------------------------------------------------------------------
 
@@ -72,10 +73,9 @@ class ReplicaManager:
                 raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
 
-    def partitions(self) -> Iterator[Partition]:
-        """Every partition that is online."""
-        for partitions in self._topics.values():
-            yield from partitions.values()
+    def is_online(self, topic: str, index: int) -> bool:
+        """Whether the partition is in service here."""
+        return index in self._topics.get(topic, {})
 
     async def flush(self, partition: Partition) -> None:
         """Returns when everything appended so far is on the disk; ApiError if the disk fails."""
@@ -95,7 +95,7 @@ class ReplicaManager:
             partition = self._topics.get(topic, {}).pop(index, None)
             self._offline.add((topic, index))
             if partition is not None:
-                partition.wake(0)
+                partition.close()
 
     def move(self, topic: str, index: int, target: LogDirectory) -> Coroutine[Any, Any, None] | None:
         """The work of moving a partition's log to another directory; None if it is there or on its way."""
@@ -109,38 +109,50 @@ class ReplicaManager:
     async def _move(self, partition: Partition, target: LogDirectory) -> None:
         """Copies the log while it is in use, then swaps."""
         key = (partition.topic, partition.index)
+        move: DirectoryMove | None = None
+        is_done = False
         try:
-            move = self.moves[key] = await self._in_thread(self.logs.begin_move, *key, target, now_ms())
-            while move.lag > _SWAP_LAG_MAX:
-                await self._in_thread(move.catch_up, now_ms())
+            move = self.moves[key] = await self._copying(self.logs.begin_move, *key, target, now_ms())
+            while move.lag_bytes > _SWAP_LAG_BYTES_MAX:
+                await self._copying(move.catch_up, now_ms())
             async with self._changing:
-                await self._swap(partition, move)
+                is_done = await self._swap(partition, move)
         except StorageError as error:
             self.disk_failed(error)
+        except ApiError as error:
+            logger.warning("%s-%d stays where it is: %s", *key, error)
         finally:
+            if move is not None and not is_done:
+                await self._copying(move.abandon)
             self.moves.pop(key, None)
             self._moving.discard(key)
 
-    async def _swap(self, partition: Partition, move: DirectoryMove) -> None:
-        """Puts the copy in the place of the log.
+    async def _swap(self, partition: Partition, move: DirectoryMove) -> bool:
+        """Puts the copy in the place of the log; False if the partition went away while it was copied.
 
         For that moment the partition is not there: clients hear "not the leader" and come again.
         """
         partitions = self._topics.get(partition.topic, {})
         if partitions.get(partition.index) is not partition:
-            # Deleted, or its disk failed, while it was copied.
-            await self._in_thread(move.abandon)
-            return
+            return False
         del partitions[partition.index]
-        partition.wake(0)
+        partition.close()
+        log = partition.log
         try:
-            log = await self._in_thread(self.logs.finish_move, move, partition.topic_id, now_ms())
-        except StorageError:
-            partitions[partition.index] = partition
-            raise
-        partitions[partition.index] = Partition(
-            partition.topic, partition.index, partition.topic_id, self.broker_id, log, partition.leadership
-        )
+            log = await self._copying(self.logs.finish_move, move, partition.topic_id, now_ms())
+        finally:
+            partitions[partition.index] = Partition(
+                partition.topic, partition.index, partition.topic_id, self.broker_id, log, partition.leadership
+            )
+        return True
+
+    async def _copying(self, work: Callable[..., T], *arguments: object) -> T:
+        """Work of a move: in a thread of its own, so that a long copy keeps nobody else from the disks."""
+        return await asyncio.get_running_loop().run_in_executor(self._copier, work, *arguments)
+
+    def close(self) -> None:
+        """Waits for the copier, which begins nothing new once the tasks have ended."""
+        self._copier.shutdown()
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
@@ -157,58 +169,71 @@ class ReplicaManager:
             if topic is not None:
                 if topic.id in delta.created_topics:
                     logger.info("Topic %s is created with %d partitions", topic.name, len(topic.partitions))
-                await self._apply_topic(topic, image)
+                await self._apply_topic(topic, image, may_be_new=True)
         self._apply_configs(delta, image)
 
     async def apply_all(self, image: ClusterImage) -> None:
-        """Brings every partition of the image up, at start; logs of topics that are gone are removed."""
+        """Brings every partition of the image up, at start. Logs that the metadata does not know are put aside."""
         for topic in image.topics:
-            await self._apply_topic(topic, image)
+            await self._apply_topic(topic, image, may_be_new=False)
         strays = [(name, index) for (name, index), _ in self.logs.all() if index not in self._topics.get(name, {})]
         for name, index in strays:
-            logger.info("Removing the log of %s-%d, which is not in the metadata any more", name, index)
-            await self._in_thread(self.logs.delete, name, index, now_ms())
+            logger.warning("The log of %s-%d is not in the metadata; it is kept with the suffix -stray", name, index)
+            await self._in_thread(self.logs.set_stray, name, index)
 
-    async def _apply_topic(self, topic: TopicImage, image: ClusterImage) -> None:
+    async def _apply_topic(self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool) -> None:
         partitions = self._topics.setdefault(topic.name, {})
         self._names[topic.id] = topic.name
+        missing: dict[int, PartitionState] = {}
         for index, state in topic.partitions.items():
             if self.broker_id not in state.replicas:
                 continue
             known = partitions.get(index)
-            if known is not None:
-                if state.partition_epoch > known.leadership.partition_epoch:
-                    known.apply(_leadership(state))
-                continue
-            log = await self._open_log(topic, index, image)
-            if log is not None:
-                partitions[index] = Partition(topic.name, index, topic.id, self.broker_id, log, _leadership(state))
+            if known is None:
+                missing[index] = state
+            elif state.partition_epoch > known.leadership.partition_epoch:
+                known.apply(_leadership(state))
+        if not missing:
+            return
+        # A partition that the controller has never touched since its creation is new, unless this node has lost it.
+        new = {
+            index
+            for index, state in missing.items()
+            if may_be_new and state.partition_epoch == 0 and (topic.name, index) not in self._offline
+        }
+        for index, log in (await self._in_thread(self._open_logs, topic, sorted(missing), new, image)).items():
+            partitions[index] = Partition(topic.name, index, topic.id, self.broker_id, log, _leadership(missing[index]))
+        self._offline |= {(topic.name, index) for index in missing if index not in partitions}
 
-    async def _open_log(self, topic: TopicImage, index: int, image: ClusterImage) -> Log | None:
+    def _open_logs(self, topic: TopicImage, indexes: list[int], new: set[int], image: ClusterImage) -> dict[int, Log]:
+        """The logs that could be opened or made; in a thread, all partitions of a topic in one go."""
         config = self._log_config_of(image, topic.name)
-        stored_id = self.logs.topic_id_of(topic.name, index)
-        if stored_id not in (None, topic.id):
-            # A crash came between the deletion of a topic and that of its files; this is another topic of that name.
-            await self._in_thread(self.logs.delete, topic.name, index, now_ms())
-        try:
-            return await self._in_thread(self.logs.get_or_create, topic.name, index, topic.id, config, now_ms())
-        except StorageError as error:
-            self.disk_failed(error)
-        except NoLogDirectory as error:
-            logger.error("%s-%d cannot be opened: %s", topic.name, index, error)
-        self._offline.add((topic.name, index))
-        return None
+        logs: dict[int, Log] = {}
+        for index in indexes:
+            if self.logs.topic_id_of(topic.name, index) not in (None, topic.id):
+                # A crash came between the deletion of a topic and that of its files; this is another of that name.
+                self.logs.delete(topic.name, index, now_ms())
+            try:
+                logs[index] = self.logs.get_or_create(
+                    topic.name, index, topic.id, config, now_ms(), is_new=index in new
+                )
+            except (StorageError, LogOffline, NoLogDirectory) as error:
+                logger.error("%s-%d is offline: %s", topic.name, index, error)
+        return logs
 
     async def _remove_topic(self, topic_id: bytes, name: str) -> None:
         logger.info("Topic %s is deleted", name)
         self._names.pop(topic_id, None)
-        for index, partition in self._topics.pop(name, {}).items():
-            partition.wake(0)
-            try:
-                await self._in_thread(self.logs.delete, name, index, now_ms())
-            except StorageError as error:
-                self.disk_failed(error)
+        partitions = self._topics.pop(name, {})
         self._offline = {key for key in self._offline if key[0] != name}
+        for partition in partitions.values():
+            partition.close()
+
+        def delete() -> None:
+            for index in partitions:
+                self.logs.delete(name, index, now_ms())
+
+        await self._in_thread(delete)
 
     def _apply_configs(self, delta: ImageDelta, image: ClusterImage) -> None:
         if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):

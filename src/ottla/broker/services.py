@@ -10,6 +10,7 @@ from ottla.broker.groups import GroupCoordinator
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum
 from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.response_budget import ResponseBudget
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
 from ottla.config.broker_config import BrokerConfig
@@ -30,6 +31,7 @@ class Services:
     topic_creation: TopicCreation
     producer_ids: ProducerIds
     fetch_sessions: FetchSessionCache
+    response_budget: ResponseBudget
     tasks: Tasks
     # For what may wait for a disk or take long: reads of cold data, validation of single records.
     workers: ThreadPoolExecutor

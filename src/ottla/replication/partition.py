@@ -45,6 +45,7 @@ class Partition:
 
     __slots__ = (
         "_follower_end_offsets",
+        "_uncommitted_bytes",
         "_watchers",
         "broker_id",
         "in_sync_ids",
@@ -66,6 +67,7 @@ class Partition:
         self.broker_id = broker_id
         self.log = log
         self._watchers: set[Watcher] = set()
+        self._uncommitted_bytes = 0
         self._follower_end_offsets: dict[int, int] = {}
         self.leadership = leadership
         self.leader_epoch = NO_EPOCH
@@ -94,6 +96,14 @@ class Partition:
             self._advance_high_watermark()
         else:
             self.wake(0)
+
+    def close(self) -> None:
+        """Puts the partition out of service here: it was deleted, moved, or its disk failed.
+
+        Whoever still holds it hears that it is not led here, and looks again.
+        """
+        self.is_leader = False
+        self.wake(0)
 
     # -- the leader's side --------------------------------------------------------------------------------------------
 
@@ -181,7 +191,10 @@ class Partition:
         for replica in self.in_sync_ids:
             if replica != self.broker_id:
                 least = min(least, self._follower_end_offsets.get(replica, -1))
+        self._uncommitted_bytes += appended_bytes
         if least > log.high_watermark:
             log.update_high_watermark(least)
+            readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
             if self._watchers:
-                self.wake(appended_bytes)
+                # Never 0, which would mean that something else than data moved.
+                self.wake(max(readable_bytes, 1))

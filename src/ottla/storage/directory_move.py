@@ -28,6 +28,7 @@ class DirectoryMove:
         self.source = source
         self.target = target
         self._log = log
+        self._caught_up_bytes = 0
         name = marked_directory_name(*key, uuid.uuid4().hex, FUTURE_SUFFIX)
         self._copy = Log(target.file_system, target.path / name, log.config, now_ms=now_ms)
         if log.log_start_offset > 0:
@@ -39,13 +40,22 @@ class DirectoryMove:
         return self._log.log_end_offset - self._copy.log_end_offset
 
     @property
+    def lag_bytes(self) -> int:
+        """About how much was appended since the copy last caught up; before it did, the whole log."""
+        return max(self._log.size_bytes - self._caught_up_bytes, 0)
+
+    @property
     def size_bytes(self) -> int:
         """How large the copy is."""
         return self._copy.size_bytes
 
     def catch_up(self, now_ms: int) -> None:
         """Copies up to where the log ends now."""
-        end_offset = self._log.log_end_offset
+        end_offset, size_bytes = self._log.log_end_offset, self._log.size_bytes
+        self._copy_to(end_offset, now_ms)
+        self._caught_up_bytes = size_bytes
+
+    def _copy_to(self, end_offset: int, now_ms: int) -> None:
         while self._copy.log_end_offset < end_offset:
             offset = max(self._copy.log_end_offset, self._log.log_start_offset)
             read = self._log.read(

@@ -33,8 +33,8 @@ class LogOffline(Exception):
     def __init__(self, topic: str, partition: int, offline_paths: Sequence[Path]) -> None:
         listed = ", ".join(map(str, offline_paths))
         super().__init__(
-            f"the log of {topic}-{partition} is in no directory that is online, it may be in one that is not ({listed}): "
-            f"repair the disk and restart the broker"
+            f"the log of {topic}-{partition} is in no directory that is online, it may be in an offline one: {listed}. "
+            f"Repair it and restart the broker."
         )
 
 

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import crc32c
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
@@ -19,6 +20,7 @@ from ottla.protocol.messages.alter_replica_log_dirs_request import (
 )
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from ottla.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -372,3 +374,120 @@ def test_a_topic_that_was_deleted_and_made_again_starts_empty_even_if_its_old_fi
     shutil.rmtree(data / "orders-0")
     shutil.copytree(left_behind, data / "orders-0")
     run_node(data, read)
+
+
+def test_deleting_a_topic_under_load_leaves_its_directory_alone(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        for number in range(5):
+            name = f"short-lived-{number}"
+            topic_id = await create(admin, name, compression_type="gzip", flush_messages="1")
+            writers = [await running.connect() for _ in range(3)]
+            codes: set[int] = set()
+            for client in writers:
+                codes.add((await produce(client, topic_id, batch_of(b"x" * 1000))).error_code)
+
+            async def write(client: Any, topic_id: bytes = topic_id, codes: set[int] = codes) -> None:
+                while not codes - {ErrorCode.NONE}:
+                    codes.add((await produce(client, topic_id, batch_of(b"x" * 1000))).error_code)
+
+            writing = asyncio.gather(*(write(client) for client in writers))
+            await admin.call(DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=1000))
+            await asyncio.wait_for(writing, 20)
+            assert codes <= {
+                ErrorCode.NONE,
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                ErrorCode.UNKNOWN_TOPIC_ID,
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            }
+        assert not running.node.failed.done()
+        assert running.node.replicas.logs.online_directories
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_no_acknowledged_record_is_lost_when_a_topic_that_is_rewritten_moves(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin, writer = await running.connect(), await running.connect()
+        topic_id = await create(admin, "orders", compression_type="gzip")
+        acknowledged = 0
+        is_over = False
+
+        async def write() -> None:
+            nonlocal acknowledged
+            while not is_over:
+                acknowledged += (await produce(writer, topic_id, batch_of(b"x" * 100))).error_code == ErrorCode.NONE
+
+        writing = asyncio.ensure_future(write())
+        replicas = running.node.replicas
+        for _ in range(6):
+            source = replicas.logs.directory_of("orders", 0)
+            target = next(x for x in replicas.logs.directories if x is not source)
+            move = replicas.move("orders", 0, target)
+            assert move is not None
+            await move
+            assert replicas.logs.directory_of("orders", 0) is target
+        is_over = True
+        await writing
+        assert acknowledged > 0
+        assert (await fetch(admin, topic_id, 0)).high_watermark == acknowledged
+
+    run_node(tmp_path / "a", scenario, {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"})
+
+
+def test_a_broken_directory_goes_offline_alone_and_its_partitions_are_not_made_again_elsewhere(tmp_path: Path) -> None:
+    directories = {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"}
+    topic_ids: list[bytes] = []
+
+    async def write(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_ids.append(await create(client, "orders", partitions=4))
+
+    async def read(running: RunningNode) -> None:
+        client = await running.connect()
+        rows = [FetchPartition(partition=index, partition_max_bytes=1000) for index in range(4)]
+        topic = FetchTopic(topic_id=topic_ids[0], partitions=rows)
+        request = FetchRequest(topics=[topic], max_bytes=1000, session_epoch=-1)
+        codes = [row.error_code for row in (await client.call(request)).responses[0].partitions]
+        assert sorted(codes) == [0, 0, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.KAFKA_STORAGE_ERROR]
+        described = {
+            row.log_dir: row.error_code for row in (await client.call(DescribeLogDirsRequest(topics=None))).results
+        }
+        assert described == {str(tmp_path / "a"): 0, str(tmp_path / "b"): ErrorCode.KAFKA_STORAGE_ERROR}
+        # New partitions have somewhere to go.
+        await create(client, "more", partitions=2)
+
+    run_node(tmp_path / "a", write, directories)
+    (tmp_path / "b").rename(tmp_path / "b-saved")
+    (tmp_path / "b").write_text("this is not a directory")
+    run_node(tmp_path / "a", read, directories)
+
+
+def test_a_batch_whose_records_are_garbage_spoils_only_its_own_row(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        await create(client, "good")
+        topic_id = await create(client, "bad")
+        spoiled = bytearray(batch_of(b"value"))
+        spoiled[61:] = b"\xff" * (len(spoiled) - 61)
+        spoiled[17:21] = crc32c.crc32c(spoiled[21:]).to_bytes(4)
+        assert (await produce(client, topic_id, bytes(spoiled))).error_code == ErrorCode.NONE
+        topics = [
+            ListOffsetsTopic(name=name, partitions=[ListOffsetsPartition(partition_index=0, timestamp=5)])
+            for name in ("bad", "good")
+        ]
+        bad, good = (await client.call(ListOffsetsRequest(replica_id=-1, topics=topics))).topics
+        assert bad.partitions[0].error_code == ErrorCode.CORRUPT_MESSAGE
+        assert good.partitions[0].error_code == ErrorCode.NONE
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_damaged_quorum_state_is_named_at_start(tmp_path: Path) -> None:
+    async def nothing(running: RunningNode) -> None:
+        pass
+
+    run_node(tmp_path / "data", nothing)
+    (tmp_path / "data" / "__cluster_metadata-0" / "quorum-state").write_text("{")
+    with pytest.raises(StartupError, match="quorum-state"):
+        run_node(tmp_path / "data", nothing)

@@ -93,12 +93,16 @@ class GroupCoordinator:
         if active is not None:
             active.close()
 
+    def resign_all(self) -> None:
+        """The offsets topic is gone, and every group with it."""
+        for partition in list(self._shards):
+            self.resign(partition)
+
     def close(self) -> None:
         """Stop serving; parked requests are answered."""
         if self._cleaning is not None:
             self._cleaning.cancel()
-        for partition in list(self._shards):
-            self.resign(partition)
+        self.resign_all()
 
     async def loaded(self) -> None:
         """Return once every partition that is led has been loaded."""

@@ -34,7 +34,13 @@ from ottla.protocol.messages.produce_response import (
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
 from ottla.replication.partition import ACKS_ALL, Partition
-from ottla.storage.append_validation import InvalidRecords, needs_rewrite, rewrite_batch, validate_client_batch
+from ottla.storage.append_validation import (
+    InvalidRecords,
+    needs_opening,
+    needs_rewrite,
+    rewrite_batch,
+    validate_client_batch,
+)
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
 
@@ -119,9 +125,11 @@ class _Production:
         header = validate_client_batch(records or b"", config, now)
         assert records is not None
         self._check_batch(header)
-        if needs_rewrite(header, config):
+        if needs_opening(header, config):
             self.waiting.append(self._rewrite_and_append(partition, records, header, row))
             return
+        if needs_rewrite(header, config):
+            records, header = rewrite_batch(records, header, config, now)
         info = partition.append(records, header, self.acks, now)
         _accept(row, info)
         if partition.log.must_flush_now or (self.acks == ACKS_ALL and not partition.is_committed(info.last_offset)):
@@ -143,6 +151,8 @@ class _Production:
             batch, header = await loop.run_in_executor(
                 workers, rewrite_batch, records, header, partition.log.config, now
             )
+            # Meanwhile it may have moved to another directory; a partition that is out of service takes nothing.
+            partition = self.context.broker.replicas.partition(partition.topic, partition.index)
             info = partition.append(batch, header, self.acks, now)
             _accept(row, info)
             await self._wait(partition, info.last_offset, row)

@@ -73,6 +73,23 @@ def handle(
     return _searched(context, request, searches, response) if searches else response
 
 
+def error_response(context: RequestContext, request: ListOffsetsRequest, error: ApiError) -> ListOffsetsResponse:
+    """The same error for every partition."""
+    del context
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(partition_index=row.partition_index, error_code=error.code)
+                    for row in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _partition(context: RequestContext, topic: str, wanted: ListOffsetsPartition) -> Partition:
     if wanted.timestamp < EARLIEST_PENDING_UPLOAD or context.api_version < _SINCE_VERSION.get(wanted.timestamp, 0):
         raise ApiError(
@@ -116,6 +133,9 @@ async def _searched(
                 found = await loop.run_in_executor(workers, log.offset_for_timestamp, timestamp, limit)
         except StorageError as error:
             row.error_code = context.broker.replicas.disk_failed(error).code
+            continue
+        except ApiError as error:
+            row.error_code = error.code
             continue
         if found is not None:
             row.timestamp, row.offset, row.leader_epoch = found

@@ -17,7 +17,7 @@ from ottla.broker.request_context import RequestContext
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.metadata.image import TopicImage
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.messages.metadata_response import (
     MetadataResponse,
@@ -39,6 +39,16 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
     """Answers from the image; only the creation of topics has to wait."""
     missing = _topics_to_create(context, request)
     return _create_and_answer(context, request, missing) if missing else _answer(context, request, {})
+
+
+def error_response(context: RequestContext, request: MetadataRequest, error: ApiError) -> MetadataResponse:
+    """The error at the top (version 13), and for every topic that was named."""
+    del context
+    rows = [
+        MetadataResponseTopic(error_code=error.code, name=topic.name or "", topic_id=topic.topic_id)
+        for topic in request.topics or ()
+    ]
+    return MetadataResponse(error_code=error.code, topics=rows)
 
 
 def _topics_to_create(context: RequestContext, request: MetadataRequest) -> list[str]:

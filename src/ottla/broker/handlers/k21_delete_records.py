@@ -32,13 +32,28 @@ def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteReco
     )
 
 
+def error_response(context: RequestContext, request: DeleteRecordsRequest, error: ApiError) -> DeleteRecordsResponse:
+    """The same error for every partition."""
+    del context
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name, partitions=[_refused(row.partition_index, error) for row in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _refused(index: int, error: ApiError) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=error.code)
+
+
 def _row(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
     try:
         low_watermark = _delete(context, topic, wanted)
     except ApiError as error:
-        return DeleteRecordsPartitionResult(
-            partition_index=wanted.partition_index, low_watermark=-1, error_code=error.code
-        )
+        return _refused(wanted.partition_index, error)
     return DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=low_watermark)
 
 

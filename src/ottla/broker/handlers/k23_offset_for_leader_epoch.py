@@ -33,6 +33,22 @@ def handle(context: RequestContext, request: OffsetForLeaderEpochRequest) -> Off
     )
 
 
+def error_response(
+    context: RequestContext, request: OffsetForLeaderEpochRequest, error: ApiError
+) -> OffsetForLeaderEpochResponse:
+    """The same error for every partition."""
+    del context
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[EpochEndOffset(partition=row.partition, error_code=error.code) for row in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _row(context: RequestContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
     try:
         partition = context.broker.replicas.partition(topic, wanted.partition)

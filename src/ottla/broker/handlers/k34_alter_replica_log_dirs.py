@@ -35,12 +35,12 @@ def handle(context: RequestContext, request: AlterReplicaLogDirsRequest) -> Alte
 
 def _begin_move(context: RequestContext, topic: str, index: int, path: str) -> ErrorCode:
     replicas = context.broker.replicas
-    target = next((x for x in replicas.logs.directories if x.path == Path(path)), None)
+    target = next((x for x in replicas.logs.online_directories if x.path == Path(path)), None)
     try:
+        if Path(path) in replicas.logs.offline_paths:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline")
         if target is None:
             raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not among this broker's log.dirs")
-        if not target.is_online:
-            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline")
         move = replicas.move(topic, index, target)
     except ApiError as error:
         return error.code

@@ -31,10 +31,8 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
     """One row per directory."""
     loop = asyncio.get_running_loop()
     results = []
-    for directory in context.broker.replicas.logs.directories:
-        if not directory.is_online:
-            results.append(DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(directory.path)))
-            continue
+    logs = context.broker.replicas.logs
+    for directory in logs.online_directories:
         total_bytes, usable_bytes = await loop.run_in_executor(context.broker.workers, _room, directory)
         results.append(
             DescribeLogDirsResult(
@@ -44,6 +42,10 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
                 usable_bytes=usable_bytes,
             )
         )
+    results += [
+        DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
+        for path in logs.offline_paths
+    ]
     return DescribeLogDirsResponse(results=results)
 
 

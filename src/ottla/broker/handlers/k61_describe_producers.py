@@ -27,12 +27,29 @@ def handle(context: RequestContext, request: DescribeProducersRequest) -> Descri
     )
 
 
+def error_response(
+    context: RequestContext, request: DescribeProducersRequest, error: ApiError
+) -> DescribeProducersResponse:
+    """The same error for every partition."""
+    del context
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(name=topic.name, partitions=[_refused(index, error) for index in topic.partition_indexes])
+            for topic in request.topics
+        ]
+    )
+
+
+def _refused(index: int, error: ApiError) -> PartitionResponse:
+    return PartitionResponse(partition_index=index, error_code=error.code, error_message=error.message)
+
+
 def _row(context: RequestContext, topic: str, index: int) -> PartitionResponse:
     try:
         partition = context.broker.replicas.partition(topic, index)
         partition.require_leader()
     except ApiError as error:
-        return PartitionResponse(partition_index=index, error_code=error.code, error_message=error.message)
+        return _refused(index, error)
     producers = [
         ProducerState(
             producer_id=state.producer_id,

@@ -1,0 +1,252 @@
+"""One Fetch request on its way from the partitions it names to its answer.
+
+Every partition is looked at once. If that is not enough, the request waits, and then looks only at the partitions that
+moved: a session of a thousand partitions costs a wake-up what one partition costs. A partition whose pages are not in
+memory is read in a thread, alone. In a session, a partition about which there is nothing new to say gets no row at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+
+from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
+from ottla.broker.purgatory import Watch
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.fetch_request import FetchRequest
+from ottla.protocol.messages.fetch_response import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from ottla.replication.fetch_session import FetchPartition, FetchScope
+from ottla.replication.partition import Partition
+from ottla.storage.errors import StorageError
+from ottla.storage.log import Log
+
+READ_COMMITTED = 1
+
+
+class Fetching:
+    """What has been read for a request so far."""
+
+    __slots__ = (
+        "_bytes_read",
+        "_cold",
+        "_context",
+        "_disk_errors",
+        "_has_error",
+        "_hinted_leaders",
+        "_is_committed_only",
+        "_request",
+        "_rows",
+        "_scope",
+    )
+
+    def __init__(self, context: RequestContext, request: FetchRequest, scope: FetchScope) -> None:
+        self._context = context
+        self._request = request
+        self._scope = scope
+        self._is_committed_only = request.isolation_level == READ_COMMITTED
+        # By the partition's place in the scope; None where there is nothing to say.
+        self._rows: list[PartitionData | None] = [None] * len(scope.partitions)
+        self._cold: list[int] = []
+        self._bytes_read = 0
+        self._has_error = False
+        self._hinted_leaders: set[int] = set()
+        self._disk_errors: list[StorageError] = []
+
+    def is_enough(self) -> bool:
+        """Whether waiting could not improve the answer, or nobody asked us to wait."""
+        request = self._request
+        return not self._cold and (
+            self._bytes_read >= request.min_bytes
+            or self._has_error
+            or request.max_wait_ms <= 0
+            or not self._scope.partitions
+        )
+
+    def watch(self) -> Watch:
+        """Notes from now on which partitions move; made in the same turn as the first look."""
+        replicas = self._context.broker.replicas
+        watched = []
+        for place, wanted in enumerate(self._scope.partitions):
+            with contextlib.suppress(ApiError):
+                watched.append((place, replicas.partition(self._topic_name(wanted), wanted.index)))
+        return Watch(watched)
+
+    async def finish(self, watch: Watch) -> FetchResponse:
+        """Reads what must come from the disk, and waits for data until there is enough or time is up."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._request.max_wait_ms / 1000
+        try:
+            while True:
+                if self._cold:
+                    cold, self._cold = self._cold, []
+                    await loop.run_in_executor(self._context.broker.workers, self._read, cold, True)
+                left_ms = int((deadline - loop.time()) * 1000)
+                if self.is_enough() or left_ms <= 0:
+                    return self.answer()
+                self._read(await watch.moved(self._request.min_bytes - self._bytes_read, left_ms), False)
+        finally:
+            watch.close()
+
+    def read_all(self) -> None:
+        """The first look at every partition."""
+        self._read(range(len(self._rows)), False)
+
+    def refuse_follower(self) -> None:
+        """A follower's fetch: nobody follows a node that is alone."""
+        error = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "This node has no followers")
+        for place, wanted in enumerate(self._scope.partitions):
+            self._rows[place] = self._refused(wanted, error)
+
+    def answer(self) -> FetchResponse:
+        """The response, in a session without the partitions about which there is nothing new to say."""
+        for error in self._disk_errors:
+            self._context.broker.replicas.disk_failed(error)
+        topics: dict[bytes | str, list[PartitionData]] = {}
+        for wanted, row in zip(self._scope.partitions, self._rows, strict=True):
+            if row is not None and self._is_told(wanted, row):
+                topics.setdefault(wanted.topic, []).append(row)
+        endpoints = [
+            NodeEndpoint(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
+            for broker, listener in leader_endpoints(self._context, self._hinted_leaders)
+        ]
+        return FetchResponse(
+            session_id=self._scope.session_id,
+            responses=[_topic_row(topic, rows) for topic, rows in topics.items()],
+            node_endpoints=endpoints,
+        )
+
+    def _is_told(self, wanted: FetchPartition, row: PartitionData) -> bool:
+        session = self._scope.session
+        if session is None:
+            return True
+        is_news = bool(
+            row.records
+            or row.error_code
+            or row.diverging_epoch is not None
+            or row.high_watermark != wanted.sent_high_watermark
+            or row.log_start_offset != wanted.sent_log_start_offset
+        )
+        wanted.sent_high_watermark = row.high_watermark
+        wanted.sent_log_start_offset = row.log_start_offset
+        if row.records:
+            session.move_to_end(wanted.key)
+        return is_news or not self._scope.is_incremental
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def _read(self, places: Iterable[int], allow_blocking: bool) -> None:
+        """Looks at some partitions within the limits of the request; runs in a thread if it may wait for disks."""
+        broker = self._context.broker
+        limit = min(
+            self._request.max_bytes, broker.config.get_int("fetch.max.bytes"), broker.response_budget.left_bytes
+        )
+        for place in places:
+            wanted = self._scope.partitions[place]
+            old = self._rows[place]
+            if old is not None and old.records:
+                self._bytes_read -= len(old.records)
+            row = self._look(wanted, max(limit - self._bytes_read, 0), allow_blocking)
+            if row is _COLD:
+                self._cold.append(place)
+                row = None
+            elif row is not None and row.records:
+                self._bytes_read += len(row.records)
+            self._rows[place] = row
+
+    def _look(self, wanted: FetchPartition, bytes_left: int, allow_blocking: bool) -> PartitionData | None:
+        """A partition's row; None where there is nothing to say, `_COLD` where a disk would have to be waited for."""
+        try:
+            partition = self._context.broker.replicas.partition(self._topic_name(wanted), wanted.index)
+            partition.require_leader()
+            partition.check_leader_epoch(wanted.current_leader_epoch)
+            return self._read_partition(partition, wanted, bytes_left, allow_blocking)
+        except ApiError as error:
+            return self._refused(wanted, error)
+        except StorageError as error:
+            # This may be a thread; the directory is taken offline on the event loop, with the answer.
+            self._disk_errors.append(error)
+            return self._refused(wanted, ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+
+    def _read_partition(
+        self, partition: Partition, wanted: FetchPartition, bytes_left: int, allow_blocking: bool
+    ) -> PartitionData | None:
+        log = partition.log
+        high_watermark = log.high_watermark
+        last_stable_offset = log.last_stable_offset
+        limit = last_stable_offset if self._is_committed_only else high_watermark
+        if (
+            wanted.fetch_offset == limit
+            and wanted.sent_high_watermark == high_watermark
+            and wanted.sent_log_start_offset == log.log_start_offset
+            and self._scope.is_incremental
+        ):
+            return None
+        row = _new_row(wanted)
+        row.high_watermark = high_watermark
+        row.last_stable_offset = last_stable_offset
+        row.log_start_offset = log.log_start_offset
+        if wanted.last_fetched_epoch >= 0 and self._diverges(log, wanted, row):
+            return row
+        read = log.read(
+            wanted.fetch_offset,
+            min(wanted.partition_max_bytes, bytes_left),
+            max_offset_exclusive=limit,
+            min_one_batch=self._bytes_read == 0,
+            allow_blocking=allow_blocking,
+        )
+        if read.is_cold:
+            return _COLD
+        row.records = read.records
+        if self._is_committed_only:
+            row.aborted_transactions = [
+                AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+                for aborted in (log.aborted_transactions(wanted.fetch_offset, read.next_offset) if read.records else ())
+            ]
+        return row
+
+    def _diverges(self, log: Log, wanted: FetchPartition, row: PartitionData) -> bool:
+        epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
+        if epoch == wanted.last_fetched_epoch and end_offset >= wanted.fetch_offset:
+            return False
+        row.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+        self._has_error = True
+        return True
+
+    def _refused(self, wanted: FetchPartition, error: ApiError) -> PartitionData:
+        self._has_error = True
+        row = _new_row(wanted)
+        row.error_code = error.code
+        if error.code in HINTED_ERRORS:
+            leader_id, leader_epoch = current_leader(self._context, self._topic_name(wanted), wanted.index)
+            row.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+            self._hinted_leaders.add(leader_id)
+        return row
+
+    def _topic_name(self, wanted: FetchPartition) -> str:
+        if isinstance(wanted.topic, str):
+            return wanted.topic
+        return self._context.broker.replicas.topic_name(wanted.topic)
+
+
+# Stands for a row that can only be read by waiting for a disk.
+_COLD = PartitionData()
+
+
+def _new_row(wanted: FetchPartition) -> PartitionData:
+    return PartitionData(partition_index=wanted.index, high_watermark=-1, aborted_transactions=None)
+
+
+def _topic_row(topic: bytes | str, rows: list[PartitionData]) -> FetchableTopicResponse:
+    if isinstance(topic, str):
+        return FetchableTopicResponse(topic=topic, partitions=rows)
+    return FetchableTopicResponse(topic_id=topic, partitions=rows)

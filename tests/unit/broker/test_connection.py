@@ -1,0 +1,84 @@
+"""What a connection does with clients that are slow, half gone, or hostile."""
+
+import asyncio
+import struct
+from pathlib import Path
+
+from harness.running_node import RunningNode, run_node
+from ottla.protocol.messages.metadata_request import MetadataRequest
+
+
+def test_requests_sent_before_the_client_closed_its_side_are_answered_and_then_the_connection_ends(
+    tmp_path: Path,
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        first = client.send(MetadataRequest(topics=[]), 13)
+        second = client.send(MetadataRequest(topics=[]), 13)
+        client.writer.write_eof()
+        await client.receive(MetadataRequest, 13, first)
+        await client.receive(MetadataRequest, 13, second)
+        assert await client.is_closed_by_peer()
+        assert not running.node.listeners[0].connections
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_what_was_asked_before_a_malformed_request_is_still_answered(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        correlation_id = client.send(MetadataRequest(topics=[]), 13)
+        client.send_frame(struct.pack(">hhih", 3, 13, 7, -1) + b"\x00\xff\xff\xff\xff\xff\xff")
+        await client.receive(MetadataRequest, 13, correlation_id)
+        assert await client.is_closed_by_peer()
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_each_kind_of_nonsense_costs_its_sender_one_connection_and_nobody_else(tmp_path: Path) -> None:
+    nonsense = {
+        "a negative length": struct.pack(">i", -1),
+        "a length above the limit": struct.pack(">i", 2**31 - 1),
+        "a frame without a header": struct.pack(">i", 3) + b"abc",
+        "an unknown API": struct.pack(">ihhih", 10, 999, 0, 1, -1),
+        "an unknown version": struct.pack(">ihhih", 10, 3, 99, 1, -1),
+        "a client id that ends behind the frame": struct.pack(">ihhih", 10, 3, 0, 1, 500),
+        "another protocol": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    }
+
+    async def scenario(running: RunningNode) -> None:
+        control = await running.connect()
+        for what, data in nonsense.items():
+            client = await running.connect()
+            client.writer.write(data)
+            assert await client.is_closed_by_peer(), what
+            await control.call(MetadataRequest(topics=[]))
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_an_unknown_version_of_api_versions_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        client.send_frame(struct.pack(">hhih", 18, 99, 5, -1) + b"\x00whatever a future version holds")
+        frame = await client.receive_frame()
+        correlation_id, error_code, count, key, lowest, highest = struct.unpack_from(">ihihhh", frame)
+        assert (correlation_id, error_code, count) == (5, 35, 1)
+        assert (key, lowest, highest) == (18, 0, 4)
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_muted_connection_waits_for_the_longest_of_its_mutes(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        await client.call(MetadataRequest(topics=[]))
+        (connection,) = running.node.listeners[0].connections
+        loop = asyncio.get_running_loop()
+        until = loop.time() + 0.3
+        connection.mute(0.3)
+        connection.mute(0.01)
+        await client.call(MetadataRequest(topics=[]))
+        assert loop.time() >= until
+
+    run_node(tmp_path / "data", scenario)
