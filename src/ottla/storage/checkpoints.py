@@ -4,6 +4,7 @@ A file is a version line, a line with the number of entries, and one line per en
 synced, renamed over the old one, and the directory is synced: after a crash there is the old file or the new one.
 """
 
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -20,7 +21,7 @@ _VERSION = 0
 
 
 def write_atomically(file_system: FileSystem, path: Path, data: bytes) -> None:
-    """Replace a file, so that a crash leaves the old contents or the new."""
+    """Replace a file, so that a crash leaves the old contents or the new; one caller per file at a time."""
     temporary = path.with_name(path.name + ".tmp")
     file_system.write_file(temporary, data, sync=True)
     file_system.rename(temporary, path)
@@ -57,6 +58,8 @@ class OffsetCheckpoint:
     def __init__(self, file_system: FileSystem, path: Path) -> None:
         self._file_system = file_system
         self._path = path
+        # Two writers would share the file beside its place.
+        self._writing = threading.Lock()
 
     def read(self) -> dict[TopicPartition, int]:
         """The offsets, none if there is no file; DamagedFile if it cannot be understood."""
@@ -75,4 +78,5 @@ class OffsetCheckpoint:
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Replace the offsets; may wait for the disk."""
         lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
-        write_atomically(self._file_system, self._path, encode_checkpoint(lines))
+        with self._writing:
+            write_atomically(self._file_system, self._path, encode_checkpoint(lines))

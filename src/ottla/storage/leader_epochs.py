@@ -3,9 +3,13 @@
 Epochs and their start offsets ascend together (KIP-101, KIP-279). An epoch enters when the first batch of it is
 appended, or when a leader takes office. Every batch carries its epoch, so what a crash takes from the checkpoint file
 is found again by the scan of recovery: the file must only be on the disk before the recovery point passes the batch,
-and `flush` of the log sees to that.
+and `flush` of the log sees to that. An epoch without a batch may be lost; nobody can have diverged in it.
+
+The log's owner changes the entries, threads write them: one at a time, and `write` returns only when the file is
+durable, whoever wrote it.
 """
 
+import threading
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 from typing import NamedTuple
@@ -28,13 +32,15 @@ class EpochStart(NamedTuple):
 class LeaderEpochs:
     """The epochs of one log, in memory, with their checkpoint file."""
 
-    __slots__ = ("_entries", "_file_system", "_is_dirty", "_path", "latest")
+    __slots__ = ("_entries", "_file_system", "_path", "_writing", "_written", "latest")
 
     def __init__(self, file_system: FileSystem, path: Path) -> None:
         self._file_system = file_system
         self._path = path
         self._entries: list[EpochStart] = []
-        self._is_dirty = False
+        # What the file holds: the very list, since entries are replaced and never changed.
+        self._written = self._entries
+        self._writing = threading.Lock()
         # The newest epoch, -1 if there is none: read at each append.
         self.latest = UNDEFINED_EPOCH
 
@@ -46,9 +52,10 @@ class LeaderEpochs:
         try:
             entries = [EpochStart(int(epoch), int(start)) for epoch, start in decode_checkpoint(self._path, data)]
         except (ValueError, DamagedFile):
+            self._written = []
             return False
         self._replace(entries)
-        self._is_dirty = False
+        self._written = entries
         return True
 
     @property
@@ -102,13 +109,14 @@ class LeaderEpochs:
         self._replace([])
 
     def write(self) -> None:
-        """Make the file durable, if anything changed; may wait for the disk."""
-        if self._is_dirty:
-            self._is_dirty = False
-            lines = [f"{entry.epoch} {entry.start_offset}" for entry in self._entries]
-            write_atomically(self._file_system, self._path, encode_checkpoint(lines))
+        """Return when the file holds what was known at the call; may wait for the disk or another writer."""
+        with self._writing:
+            entries = self._entries
+            if entries is not self._written:
+                lines = [f"{entry.epoch} {entry.start_offset}" for entry in entries]
+                write_atomically(self._file_system, self._path, encode_checkpoint(lines))
+                self._written = entries
 
     def _replace(self, entries: list[EpochStart]) -> None:
         self._entries = entries
-        self._is_dirty = True
         self.latest = entries[-1].epoch if entries else UNDEFINED_EPOCH

@@ -139,6 +139,7 @@ class LogDirectory:
             for job in [pool.submit(log.close, now_ms) for log in list(self.logs.values())]:
                 job.result()
         self.write_checkpoints()
+        self.write_high_watermarks()
         marker = json.dumps({"version": _CLEAN_SHUTDOWN_VERSION, "brokerEpoch": broker_epoch}, separators=(",", ":"))
         self.file_system.write_file(self.path / CLEAN_SHUTDOWN_FILE, marker.encode(), sync=True)
         self.file_system.sync_directory(self.path)
@@ -215,10 +216,9 @@ class LogDirectory:
     # Checkpoints.
 
     def write_checkpoints(self) -> None:
-        """Write recovery points, log start offsets and high watermarks."""
+        """Write recovery points and log start offsets."""
         self.write_recovery_points()
         self.write_log_start_offsets()
-        self.write_high_watermarks()
 
     def write_recovery_points(self) -> None:
         self._recovery_points.write({key: log.recovery_point for key, log in list(self.logs.items())})

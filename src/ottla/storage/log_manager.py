@@ -225,11 +225,11 @@ class LogManager:
         return flushed
 
     def checkpoint_pass(self) -> None:
-        """Write recovery points, log start offsets and high watermarks of every directory."""
+        """Write recovery points and log start offsets of every directory."""
         self._for_each_directory(LogDirectory.write_checkpoints)
 
     def high_watermark_pass(self) -> None:
-        """Write the high watermarks alone, which is done more often."""
+        """Write the high watermarks of every directory, which is done more often."""
         self._for_each_directory(LogDirectory.write_high_watermarks)
 
     def compaction_pass(self, now_ms: int) -> TopicPartition | None:

@@ -37,6 +37,7 @@ class FaultyFile(OsFile):
 
     def sync(self) -> None:
         self._disk.synced.append(self.path.name)
+        self._disk.on_sync()
         if self._disk.fails_sync:
             raise StorageError(self._disk.root, "sync", self.path, "Input/output error")
         super().sync()
@@ -54,6 +55,7 @@ class FaultyFileSystem(OsFileSystem):
         self.fails_sync = False
         self.is_cold = False
         self.synced: list[str] = []
+        self.on_sync: Callable[[], None] = lambda: None
 
     def open(self, path: Path, *, create: bool = False) -> FaultyFile:
         return FaultyFile(self, super().open(path, create=create))

@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         write_atomically(FailingRename(tmp_path), path, b"new")
     assert path.read_bytes() == b"old"
+
+
+def test_two_passes_that_write_one_checkpoint_do_not_take_each_others_file(tmp_path: Path) -> None:
+    checkpoint = OffsetCheckpoint(OsFileSystem(tmp_path), tmp_path / "replication-offset-checkpoint")
+    offsets = {("topic", number): number for number in range(20)}
+
+    def write_often(_: int) -> None:
+        for _ in range(100):
+            checkpoint.write(offsets)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write_often, range(2)))
+    assert checkpoint.read() == offsets

@@ -1,7 +1,11 @@
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from ottla.protocol.compression import Buffer
+from ottla.storage.errors import StorageError
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.leader_epochs import LeaderEpochs
 
@@ -83,3 +87,51 @@ def test_a_damaged_file_is_noticed(tmp_path: Path, text: str) -> None:
     path = tmp_path / "leader-epoch-checkpoint"
     path.write_text(text)
     assert not LeaderEpochs(OsFileSystem(tmp_path), path).load()
+
+
+class StumblingFileSystem(OsFileSystem):
+    """A disk on which something happens during each write."""
+
+    def __init__(self, root: Path, during_write: Callable[[], None]) -> None:
+        super().__init__(root)
+        self.during_write = during_write
+
+    def write_file(self, path: Path, data: Buffer, *, sync: bool) -> None:
+        self.during_write()
+        super().write_file(path, data, sync=sync)
+
+
+def test_an_epoch_whose_write_failed_is_written_by_the_next_flush(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise StorageError(tmp_path, "write", tmp_path, "Input/output error")
+
+    disk = StumblingFileSystem(tmp_path, fail)
+    epochs = LeaderEpochs(disk, tmp_path / "e")
+    epochs.assign(4, 25)
+    with pytest.raises(StorageError):
+        epochs.write()
+    disk.during_write = lambda: None
+    epochs.write()
+    assert (tmp_path / "e").read_text() == "0\n1\n4 25\n"
+
+
+def test_an_epoch_that_begins_during_a_write_is_in_the_next(tmp_path: Path) -> None:
+    disk = StumblingFileSystem(tmp_path, lambda: epochs.assign(5, 30))
+    epochs = LeaderEpochs(disk, tmp_path / "e")
+    epochs.assign(4, 25)
+    epochs.write()
+    epochs.write()
+    assert (tmp_path / "e").read_text() == "0\n2\n4 25\n5 30\n"
+
+
+def test_two_flushes_at_a_time_do_not_take_each_others_file(tmp_path: Path) -> None:
+    epochs = LeaderEpochs(OsFileSystem(tmp_path), tmp_path / "e")
+
+    def write_often(first: int) -> None:
+        for epoch in range(first, 400, 2):
+            epochs.assign(epoch, epoch)
+            epochs.write()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write_often, range(2)))
+    assert (tmp_path / "e").read_text().endswith("399 399\n")

@@ -1,10 +1,12 @@
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ottla.protocol.uuids import uuid_from_text
-from ottla.storage.errors import DirectoryInUse, StorageError
+from ottla.storage.errors import DirectoryInUse, LogGone, LogOffline, StorageError
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -36,6 +38,22 @@ class FailingFileSystem(OsFileSystem):
             raise StorageError(self.root, "use", path, "Input/output error")
 
 
+class InterruptedFileSystem(OsFileSystem):
+    """A disk on which something happens before one of the operations that name a path."""
+
+    def interrupt_at(self, operation: int, interruption: Callable[[], object]) -> None:
+        self.operations_left = operation
+        self.interruption = interruption
+
+    operations_left = 0
+
+    def _blaming(self, operation: str, path: Path):
+        self.operations_left -= 1
+        if self.operations_left == 0:
+            self.interruption()
+        return super()._blaming(operation, path)
+
+
 class Broker:
     """Log directories a and b and their manager, stopped and started again."""
 
@@ -62,8 +80,8 @@ class Broker:
         for directory in self.manager.online_directories:
             directory.take_offline()
 
-    def create(self, topic: str, partition: int = 0):
-        return self.manager.get_or_create(topic, partition, TOPIC_ID, self.config, NOW_MS, is_new=True)
+    def create(self, topic: str, partition: int = 0, *, is_new: bool = True):
+        return self.manager.get_or_create(topic, partition, TOPIC_ID, self.config, NOW_MS, is_new=is_new)
 
 
 @pytest.fixture
@@ -106,6 +124,7 @@ def test_a_killed_broker_recovers_and_knows_no_clean_shutdown(broker: Broker, ma
     log = broker.create("t")
     fill(log, make_batch)
     broker.manager.checkpoint_pass()
+    broker.manager.high_watermark_pass()
     broker.kill()
     with log.segments[-1].path.open("ab") as file:
         file.write(b"half a batch")
@@ -258,3 +277,99 @@ def test_a_log_with_a_damaged_batch_is_not_compacted_again_and_again(broker: Bro
     assert broker.manager.compaction_pass(NOW_MS) is None
     assert path.read_bytes() == damaged
     assert broker.manager.get("t", 0) is log
+
+
+def test_deleting_a_topic_at_any_moment_of_its_compaction_leaves_its_directory_online(tmp_path, make_batch) -> None:
+    config = LogConfig(segment_bytes=1000, cleanup_policy=frozenset({"compact"}), min_cleanable_dirty_ratio=0.0)
+    moment = 0
+    was_deleted = True
+    while was_deleted:
+        moment += 1
+        disk = InterruptedFileSystem(tmp_path / str(moment))
+        manager = LogManager([LogDirectory(disk)])
+        log = manager.get_or_create("doomed", 0, TOPIC_ID, config, NOW_MS, is_new=True)
+        innocent = manager.get_or_create("innocent", 0, TOPIC_ID, config, NOW_MS, is_new=True)
+        fill(log, make_batch, 12)
+        for segment in log.segments[:-1]:
+            segment.unload()
+        disk.interrupt_at(moment, lambda manager=manager: manager.delete("doomed", 0, NOW_MS))
+        manager.compaction_pass(NOW_MS)
+        was_deleted = manager.get("doomed", 0) is None
+        assert manager.get("innocent", 0) is innocent, f"deleted at operation {moment}"
+        manager.online_directories[0].take_offline()
+    assert moment > 20, "the compaction takes many operations"
+
+
+def test_passes_skip_a_log_that_is_deleted_under_them(broker: Broker, make_batch) -> None:
+    log = broker.create("t")
+    fill(log, make_batch)
+    broker.create("u")
+    # As a pass that has listed the logs just before sees it.
+    log.abandon()
+    broker.manager.flush_pass(NOW_MS)
+    broker.manager.retention_pass(NOW_MS)
+    broker.manager.checkpoint_pass()
+    assert broker.manager.compaction_pass(NOW_MS) is None
+    assert broker.failed == []
+
+
+def test_a_log_on_an_offline_directory_is_not_made_anew_elsewhere(broker: Broker, make_batch) -> None:
+    for number in range(2):
+        fill(broker.create("t", number), make_batch)
+    lost = next(n for n in range(2) if broker.manager.directory_of("t", n).path.name == "a")
+    broker.disks["a"].is_broken = True
+    broker.manager.checkpoint_pass()
+    assert broker.manager.offline_paths == [broker.root / "a"]
+    with pytest.raises(LogOffline, match=f"t-{lost} .* {broker.root / 'a'}"):
+        broker.create("t", lost, is_new=False)
+    assert broker.create("t", 1 - lost, is_new=False).log_end_offset == 10, "what is there is found"
+    assert broker.create("new", is_new=True).directory.parent.name == "b"
+
+
+def test_a_directory_that_could_not_be_opened_at_the_start_counts_as_offline(tmp_path: Path) -> None:
+    manager = LogManager([LogDirectory(OsFileSystem(tmp_path / "a"))], offline=[tmp_path / "b"])
+    assert manager.offline_paths == [tmp_path / "b"]
+    with pytest.raises(LogOffline):
+        manager.get_or_create("t", 0, TOPIC_ID, LogConfig(), NOW_MS, is_new=False)
+    manager.online_directories[0].take_offline()
+
+
+def test_a_log_that_the_metadata_does_not_know_is_kept_and_not_loaded_again(broker: Broker, make_batch) -> None:
+    log = broker.create("t")
+    fill(log, make_batch)
+    directory = log.directory.parent
+    assert broker.manager.set_stray("t", 0)
+    assert not broker.manager.set_stray("t", 0)
+    with pytest.raises(LogGone):
+        log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
+    broker.stop()
+    broker.start()
+    broker.manager.retention_pass(NOW_MS + 10**9)
+    assert broker.manager.all() == []
+    (kept,) = [path for path in directory.iterdir() if path.is_dir()]
+    assert re.fullmatch(r"t-0\.[0-9a-f]{32}-stray", kept.name)
+    assert (kept / "00000000000000000000.log").stat().st_size > 0
+
+
+def test_a_topic_made_anew_is_compacted_though_its_damaged_predecessor_was_not(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    for is_damaged in (True, False):
+        log = broker.create("t")
+        fill(log, make_batch, 5)
+        log.roll(NOW_MS)
+        if is_damaged:
+            path = log.segments[0].path
+            path.write_bytes(path.read_bytes()[:-30] + b"\xff" * 30)
+            assert broker.manager.compaction_pass(NOW_MS) is None
+            broker.manager.delete("t", 0, NOW_MS)
+    assert broker.manager.compaction_pass(NOW_MS) == ("t", 0)
+
+
+def test_the_two_checkpoint_passes_write_files_of_their_own(broker: Broker, make_batch) -> None:
+    log = broker.create("t")
+    fill(log, make_batch)
+    high_watermarks = log.directory.parent / "replication-offset-checkpoint"
+    broker.manager.checkpoint_pass()
+    assert not high_watermarks.exists()
+    broker.manager.high_watermark_pass()
+    assert high_watermarks.read_text() == "0\n1\nt 0 10\n"
