@@ -1,5 +1,7 @@
 """Batches and their offsets: given by a leader, or taken over from one."""
 
+from collections.abc import Iterator
+
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import (
     HEADER_BYTES,
@@ -42,6 +44,17 @@ def placed_batches(records: Buffer, next_offset: int) -> tuple[memoryview, list[
             raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
         next_offset = header.next_offset
     return whole, batches
+
+
+def split_batches(batches: list[PlacedBatch], max_bytes: int) -> Iterator[list[PlacedBatch]]:
+    """Neighbours that fit into one segment together; a batch that is too large by itself stays alone."""
+    part: list[PlacedBatch] = []
+    for position, header in batches:
+        if part and position + header.size_bytes - part[0][0] > max_bytes:
+            yield part
+            part = []
+        part.append((position, header))
+    yield part
 
 
 def _whole_bytes(records: Buffer) -> int:

@@ -192,20 +192,23 @@ class _Rewrite:
 
     def run(self) -> bool:
         """Write the new segment and put it in place; False if the log changed meanwhile and nothing was done."""
-        target = Segment.create(
-            self._file_system,
-            self._log.directory,
-            self._group[0].base_offset,
-            index_interval_bytes=self._log.config.index_interval_bytes,
-            created_ms=self._now_ms,
-            suffix=CLEANED_SUFFIX,
-        )
+        with self._log.changing():
+            target = Segment.create(
+                self._file_system,
+                self._log.directory,
+                self._group[0].base_offset,
+                index_interval_bytes=self._log.config.index_interval_bytes,
+                created_ms=self._now_ms,
+                suffix=CLEANED_SUFFIX,
+            )
         for segment in self._group:
             for entry in segment.transaction_index.entries:
                 target.transaction_index.append(entry)
             self._filter(segment, target, is_last=segment is self._group[-1])
-        target.seal()
-        for file in target.take_unsynced():
+        with self._log.changing():
+            target.seal()
+            files = target.take_unsynced()
+        for file in files:
             file.sync()
         return self._log.replace_segments(self._group, target, self._truncation_count, self._now_ms)
 

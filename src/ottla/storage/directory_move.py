@@ -2,17 +2,21 @@
 
 The log is copied batch by batch into a directory with the suffix `-future` in the target, from the log's start to its
 end, as a follower would. When the copy has nearly caught up, the owner keeps everybody away from the log for a moment;
-`finish` copies the rest, renames the copy to the partition's name and marks the original for deletion.
+`finish` copies the rest, syncs the copy and renames it to the partition's name. Then the original is deleted.
+
+A failure before the rename leaves the original as it was, in use if need be, and `abandon` gives up the copy. After the
+rename the copy is the log, whatever happens to the original.
 
 What survives a crash: before the rename the original, after it the copy. Between the rename in the target and the one
-in the source both directories exist; the next start keeps the copy, which is complete, and drops the original, because
-a crash can only leave the pair if the copy was flushed.
+in the source both directories exist. Nothing is appended in between, so they hold the same; the next start keeps the
+longer, and one of them if they are alike.
 """
 
 import uuid
 
+from ottla.protocol.record_batch import parse_header
+from ottla.storage.errors import LogGone
 from ottla.storage.log import Log
-from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.partition_directories import FUTURE_SUFFIX, TopicPartition, marked_directory_name
 
@@ -28,11 +32,10 @@ class DirectoryMove:
         self.source = source
         self.target = target
         self._log = log
-        self._caught_up_bytes = 0
         name = marked_directory_name(*key, uuid.uuid4().hex, FUTURE_SUFFIX)
-        self._copy = Log(target.file_system, target.path / name, log.config, now_ms=now_ms)
-        if log.log_start_offset > 0:
-            self._copy.truncate_fully_and_start_at(log.log_start_offset, now_ms)
+        self._copy = Log(
+            target.file_system, target.path / name, log.config, log_start_offset=log.log_start_offset, now_ms=now_ms
+        )
 
     @property
     def lag(self) -> int:
@@ -41,8 +44,8 @@ class DirectoryMove:
 
     @property
     def lag_bytes(self) -> int:
-        """About how much was appended since the copy last caught up; before it did, the whole log."""
-        return max(self._log.size_bytes - self._caught_up_bytes, 0)
+        """How many bytes are not copied yet; more than that by up to a segment, if indexes are not in memory."""
+        return self._log.bytes_from(self._copy.log_end_offset)
 
     @property
     def size_bytes(self) -> int:
@@ -51,34 +54,42 @@ class DirectoryMove:
 
     def catch_up(self, now_ms: int) -> None:
         """Copies up to where the log ends now."""
-        end_offset, size_bytes = self._log.log_end_offset, self._log.size_bytes
-        self._copy_to(end_offset, now_ms)
-        self._caught_up_bytes = size_bytes
-
-    def _copy_to(self, end_offset: int, now_ms: int) -> None:
+        end_offset = self._log.log_end_offset
         while self._copy.log_end_offset < end_offset:
             offset = max(self._copy.log_end_offset, self._log.log_start_offset)
             read = self._log.read(
                 offset, _COPY_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
             )
             if read.records:
+                self._make_room(offset, parse_header(read.records).base_offset, now_ms)
                 self._copy.append_as_follower(read.records, now_ms=now_ms)
             if read.next_offset >= end_offset:
                 return
 
-    def finish(self, topic_id: bytes, config: LogConfig, now_ms: int) -> Log:
-        """The log in its new place. Nobody may append meanwhile."""
+    def _make_room(self, offset: int, first_offset: int, now_ms: int) -> None:
+        """Begin the copy anew if what comes first now is a batch in which the log starts, or lies behind a gap."""
+        is_overtaken = offset > self._copy.log_end_offset
+        if is_overtaken or (self._copy.size_bytes == 0 and first_offset < self._copy.log_end_offset):
+            self._copy.truncate_fully_and_start_at(min(first_offset, offset), now_ms)
+
+    def finish(self, topic_id: bytes, now_ms: int) -> Log:
+        """The log in its new place; deleting the original is left to the owner. Nobody may append meanwhile."""
         self.catch_up(now_ms)
-        log_start_offset, high_watermark = self._log.log_start_offset, self._log.high_watermark
         self._copy.close(now_ms)
+        if self._log.is_gone:
+            raise LogGone(self._log.directory)
         moved = self.target.adopt_future(
-            self.key, self._copy.directory, topic_id, config, log_start_offset=log_start_offset, now_ms=now_ms
+            self.key,
+            self._copy.directory,
+            topic_id,
+            self._log.config,
+            log_start_offset=self._log.log_start_offset,
+            now_ms=now_ms,
         )
-        moved.update_high_watermark(high_watermark)
-        self.source.delete(self.key, now_ms)
+        moved.update_high_watermark(self._log.high_watermark)
         return moved
 
     def abandon(self) -> None:
-        """Gives the copy up."""
+        """Gives the copy up, whatever state it is in; the next retention pass of the target removes the files."""
         self._copy.abandon()
-        self.target.file_system.remove_tree(self._copy.directory)
+        self.target.discard(self._copy.directory)

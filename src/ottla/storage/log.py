@@ -1,22 +1,18 @@
 """One partition's log: an append-only sequence of batches in segments, with everything that is known about it.
 
-Guarantees. Offsets ascend; a leader's append gives consecutive ones, a follower's keeps the leader's. An append is in
-the log whole or not at all. Readers see whole batches. Between `log_start_offset` and `log_end_offset` nothing changes
-but by truncation, retention and compaction.
+Guarantees. Offsets ascend; a leader's append gives consecutive ones, a follower's keeps the leader's. A leader's append
+is in the log whole or not at all, a follower's in whole batches. Readers see whole batches. Between `log_start_offset`
+and `log_end_offset` nothing changes but by truncation, retention and compaction.
 
-    log_start_offset <= high_watermark <= log_end_offset,   recovery_point <= log_end_offset,
-    last_stable_offset <= high_watermark
+    log_start_offset <= high_watermark <= log_end_offset,   last_stable_offset <= high_watermark
 
-`recovery_point` is the offset up to which everything is on the disk: `flush` moves it, after the sync, never before.
-
-Threads. Appends and warm reads run on the event loop. Cold reads, lookups by time, flush, retention and compaction run
-in threads. Whatever changes the log holds its lock, for as long as a rename takes and never over a sync; readers take
-none: the list of segments is replaced, not changed, and files stay open while someone reads them.
+Threads. Appends and warm reads run on the event loop. Cold reads, lookups by time, retention and compaction run in
+threads. Whatever changes the log holds its lock, for as long as its own files take to be renamed, cut or removed, and
+never over a sync. Readers take none, unless something was taken away under them: the list of segments is replaced, not
+changed, and files stay open while someone reads them.
 """
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -32,7 +28,8 @@ from ottla.protocol.record_batch import (
 )
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
-from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches
+from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches, split_batches
+from ottla.storage.durable_log import DurableLog
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
@@ -43,7 +40,6 @@ from ottla.storage.recovery import load_log
 from ottla.storage.retention import deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
-from ottla.storage.segment_list import SegmentList
 from ottla.storage.segment_transactions import aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
@@ -63,7 +59,7 @@ class AppendInfo(NamedTuple):
     is_duplicate: bool
 
 
-class Log:
+class Log(DurableLog):
     """A log on the disk; opening it finds what is there, or creates it."""
 
     def __init__(
@@ -87,62 +83,25 @@ class Log:
             was_clean=was_clean,
             now_ms=now_ms,
         )
-        self.directory = directory
-        self.config = config
+        super().__init__(file_system, directory, config, loaded, now_ms)
         self.log_start_offset = loaded.log_start_offset
-        self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.log_start_offset
-        self.recovery_point = loaded.recovery_point
-        self.last_flush_ms = now_ms
-        self.leader_epochs = loaded.leader_epochs
-        self.producers = loaded.producers
-        self._file_system = file_system
-        self._snapshots = loaded.snapshots
-        self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
-        self._segments = SegmentList(file_system, directory, loaded.segments, loaded.log_end_offset)
-        self._lock = threading.RLock()
-        self._is_gone = False
-        # One flush at a time; and the directory keeps its name while one is under way.
-        self._flushing = threading.Lock()
-        # So that a flush or a compaction that overlaps a truncation leaves no trace.
-        self.truncation_count = 0
-        # The newest segment whose name is known to be on the disk.
-        self._synced_active: Segment | None = None
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Hold the lock of a log that is still there."""
-        with self._lock:
-            if self._is_gone:
-                raise LogGone(self.directory)
-            yield
-
-    @contextmanager
-    def unless_gone(self) -> Iterator[None]:
-        """Tell a disk error as LogGone if the log was taken away meanwhile: its files are not where they were."""
-        try:
-            yield
-        except StorageError:
-            if self._is_gone:
-                raise LogGone(self.directory) from None
-            raise
 
     # What is known.
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the log was deleted, moved away or given up: nothing can be done with it any more."""
-        return self._is_gone
-
-    @property
-    def segments(self) -> list[Segment]:
-        """The segments now, oldest first; the last one is active."""
-        return self._segments.segments
 
     @property
     def size_bytes(self) -> int:
         """The bytes of all batches, indexes not counted."""
         return self._segments.size_bytes
+
+    def bytes_from(self, offset: int) -> int:
+        """The bytes of the batches from an offset on, or more: as exact as the indexes that are in memory."""
+        if offset >= self.log_end_offset:
+            return 0
+        segments = self._segments.from_offset(offset)
+        first = segments[0]
+        skipped = first.offset_index.position_before(offset) if first.is_loaded else 0
+        return sum(segment.size_bytes for segment in segments) - skipped
 
     @property
     def last_stable_offset(self) -> int:
@@ -151,15 +110,6 @@ class Log:
         if unstable is None or unstable > self.high_watermark:
             return self.high_watermark
         return unstable
-
-    @property
-    def unflushed_messages(self) -> int:
-        return self.log_end_offset - self.recovery_point
-
-    @property
-    def must_flush_now(self) -> bool:
-        """Whether flush.messages is reached: then an append is answered after a flush."""
-        return self.log_end_offset - self.recovery_point >= self.config.flush_messages
 
     def producer_states(self) -> list[ProducerState]:
         """The producers that write here."""
@@ -184,7 +134,7 @@ class Log:
 
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader takes office: its epoch begins at the end of the log."""
-        with self._changing():
+        with self.changing():
             self.leader_epochs.assign(epoch, self.log_end_offset)
 
     # Appending.
@@ -255,18 +205,24 @@ class Log:
 
         The bytes may end in the middle of a batch. CorruptRecords if a batch is damaged or out of order.
         """
-        with self._changing():
+        with self.changing():
             whole, batches = placed_batches(records, self.log_end_offset)
-            return self._append_placed(whole, batches, now_ms) if batches else None
+            if not batches:
+                return None
+            # Batches that were accepted once have to be taken, even if segment.bytes is smaller now.
+            for part in split_batches(batches, self.config.segment_bytes):
+                self._append_placed(whole, part, self._segment_at_any_size, now_ms)
+            return self._placed_at(batches)
 
     def _append_own(self, records: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin) -> AppendInfo:
         """Append batches that this broker made itself, markers of transactions among them."""
-        with self._changing():
+        with self.changing():
             placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
             for position, header in batches:
                 if header.has_producer_id:
                     self._check_own(header, placed[position : position + header.size_bytes], origin)
-            return self._append_placed(placed, batches, now_ms)
+            self._append_placed(placed, batches, self._segment_for, now_ms)
+            return self._placed_at(batches)
 
     def _check_own(self, header: BatchHeader, batch: memoryview, origin: AppendOrigin) -> None:
         if not header.is_control:
@@ -276,15 +232,28 @@ class Log:
         if marker is not None:
             self.producers.check_marker(header, marker.coordinator_epoch)
 
-    def _append_placed(self, batches: memoryview, headers: list[PlacedBatch], now_ms: int) -> AppendInfo:
-        """Append batches whose offsets are final, in one write."""
-        first, last = headers[0][1], headers[-1][1]
+    def _placed_at(self, headers: list[PlacedBatch]) -> AppendInfo:
+        return AppendInfo(
+            headers[0][1].base_offset,
+            headers[-1][1].last_offset,
+            max(header.max_timestamp for _, header in headers),
+            NO_TIMESTAMP,
+            self.log_start_offset,
+            is_duplicate=False,
+        )
+
+    def _append_placed(
+        self, batches: memoryview, headers: list[PlacedBatch], choose: Callable[..., Segment], now_ms: int
+    ) -> None:
+        """Append batches whose offsets are final to one segment, in one write."""
+        (begin, first), (last_position, last) = headers[0], headers[-1]
+        data = batches[begin : last_position + last.size_bytes]
         max_timestamp = max(header.max_timestamp for _, header in headers)
-        segment = self._segment_for(len(batches), first.base_offset, last.last_offset, max_timestamp, now_ms)
-        start = segment.write((batches,), len(batches))
+        segment = choose(len(data), first.base_offset, last.last_offset, max_timestamp, now_ms)
+        start = segment.write((data,), len(data))
         for position, header in headers:
             size = header.size_bytes
-            segment.note_batch(start + position, size, header.last_offset, header.max_timestamp)
+            segment.note_batch(start + position - begin, size, header.last_offset, header.max_timestamp)
             if header.leader_epoch > self.leader_epochs.latest:
                 self.leader_epochs.assign(header.leader_epoch, header.base_offset)
             if header.has_producer_id:
@@ -293,9 +262,6 @@ class Log:
                 if aborted is not None:
                     segment.transaction_index.append(aborted)
         self._advance(last.next_offset, segment)
-        return AppendInfo(
-            first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, self.log_start_offset, is_duplicate=False
-        )
 
     def _advance(self, log_end_offset: int, segment: Segment) -> None:
         self._segments.view[1].remember(log_end_offset, segment, segment.size_bytes)
@@ -303,20 +269,25 @@ class Log:
         self.producers.map_end_offset = log_end_offset
 
     def _segment_for(self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int) -> Segment:
-        """The active segment, after a roll if it is full or old."""
-        segment = self._segments.active
-        if not must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
-            return segment
+        """The active segment, after a roll if it is full or old; ApiError if no segment may be so large."""
         if size > self.config.segment_bytes:
             raise ApiError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
                 f"{size} bytes of records do not fit in one segment, segment.bytes is {self.config.segment_bytes}.",
             )
+        return self._segment_at_any_size(size, first_offset, last_offset, max_timestamp, now_ms)
+
+    def _segment_at_any_size(
+        self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int
+    ) -> Segment:
+        segment = self._segments.active
+        if not must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
+            return segment
         return self.roll(now_ms, first_offset)
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Close the active segment and begin another at the end of the log, or at a later offset."""
-        with self._changing():
+        with self.changing():
             if base_offset is None:
                 base_offset = self.log_end_offset
             active = self._segments.active
@@ -326,11 +297,6 @@ class Log:
             self._take_snapshot(base_offset, sync=False)
             self._segments.roll(base_offset, self.config.index_interval_bytes, now_ms)
             return self._segments.active
-
-    def _take_snapshot(self, offset: int, *, sync: bool) -> None:
-        if self.producers.map_end_offset > self._last_snapshot_offset:
-            self._snapshots.write(self.producers, offset, sync=sync)
-            self._last_snapshot_offset = offset
 
     # Reading.
 
@@ -418,7 +384,7 @@ class Log:
         """Cut the log so that it ends at an offset; False if it ends before or there already."""
         if offset < 0:
             raise ValueError(f"cannot truncate to the negative offset {offset}")
-        with self._changing():
+        with self.changing():
             if offset >= self.log_end_offset:
                 return False
             if offset < self._segments.segments[0].base_offset:
@@ -432,7 +398,7 @@ class Log:
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
         """Drop everything; the log is empty and continues at an offset."""
-        with self._changing():
+        with self.changing():
             self._segments.restart_at(offset, self.config.index_interval_bytes, now_ms)
             self.leader_epochs.clear()
             self._snapshots.remove_all()
@@ -470,7 +436,7 @@ class Log:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"Records can be deleted up to the high watermark {self.high_watermark}, not to {offset}.",
             )
-        with self._changing():
+        with self.changing():
             if offset <= self.log_start_offset:
                 return False
             self.log_start_offset = offset
@@ -479,7 +445,7 @@ class Log:
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Drop the segments that retention and the log start offset allow to go; how many."""
-        with self._changing():
+        with self.changing():
             doomed = deletable_segments(
                 self._segments.segments,
                 self.config,
@@ -501,7 +467,7 @@ class Log:
     def delete_segments_before(self, offset: int, now_ms: int) -> int:
         """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""
         self.increment_log_start_offset(offset)
-        with self._changing():
+        with self.changing():
             doomed = self._segments.before(self.log_start_offset)
             self._drop(doomed, now_ms)
             return len(doomed)
@@ -514,7 +480,7 @@ class Log:
 
     def remove_deleted_files(self, now_ms: int) -> int:
         """Remove the files whose delay has passed; how many segments."""
-        with self._changing():
+        with self.changing():
             due = self._segments.take_due(now_ms)
         with self.unless_gone():
             for segment in due:
@@ -526,14 +492,14 @@ class Log:
 
         False, and nothing done, if the sources are no longer all there or the log was truncated since they were read.
         """
-        with self._changing():
+        with self.changing():
             if not self.still_holds(old, truncation_count):
                 new.remove_files()
                 return False
             new.become_swap()
         with self.unless_gone():
             self._file_system.sync_directory(self.directory)
-        with self._changing():
+        with self.changing():
             if not self.still_holds(old, truncation_count):
                 new.remove_files()
                 return False
@@ -544,65 +510,10 @@ class Log:
 
     def still_holds(self, segments: list[Segment], truncation_count: int) -> bool:
         """Whether segments are in the log as they were when it had been truncated so many times."""
-        with self._changing():
+        with self.changing():
             return truncation_count == self.truncation_count and self._segments.contains(segments)
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers that have been idle for producer.id.expiration.ms; how many."""
-        with self._changing():
+        with self.changing():
             return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
-
-    # Durability.
-
-    def flush(self, now_ms: int) -> None:
-        """Wait until everything appended so far is on the disk, then move the recovery point."""
-        with self._changing():
-            self.last_flush_ms = now_ms
-            end_offset = self.log_end_offset
-        with self._flushing:
-            # A flush that was under way may have done it.
-            if end_offset > self.recovery_point:
-                self._sync()
-
-    def _sync(self) -> None:
-        with self._changing():
-            end_offset = self.log_end_offset
-            truncation_count = self.truncation_count
-            segments = self._segments.from_offset(self.recovery_point)
-            files = [file for segment in segments for file in segment.take_unsynced()]
-            has_new_names = segments[-1] is not self._synced_active
-        with self.unless_gone():
-            for file in files:
-                file.sync()
-            self.leader_epochs.write()
-            if has_new_names:
-                self._file_system.sync_directory(self.directory)
-        with self._changing():
-            if truncation_count == self.truncation_count:
-                self.recovery_point = max(self.recovery_point, end_offset)
-                self._synced_active = segments[-1]
-
-    def close(self, now_ms: int) -> None:
-        """Sync everything, store what makes the next start quick, and release the files, unless the log is gone."""
-        try:
-            with self._changing():
-                self._segments.active.seal()
-                self._take_snapshot(self.log_end_offset, sync=True)
-                self.last_flush_ms = now_ms
-            with self._flushing:
-                self._sync()
-        except LogGone:
-            return
-        self.abandon()
-
-    def abandon(self) -> None:
-        """Release the files without writing anything; from here on everybody who still holds the log gets LogGone."""
-        with self._lock:
-            self._is_gone = True
-            self._segments.abandon()
-
-    def retire(self, target: Path) -> None:
-        """Abandon the log and give its directory another name; may wait for a flush that is under way."""
-        self.abandon()
-        with self._flushing:
-            self._file_system.rename(self.directory, target)

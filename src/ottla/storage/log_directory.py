@@ -205,6 +205,10 @@ class LogDirectory:
         self.file_system.sync_directory(self.path)
         return marked
 
+    def discard(self, directory: Path) -> None:
+        """Have the files of something unfinished removed by the next pass."""
+        self._awaiting_removal.append((0, directory))
+
     def remove_deleted(self, now_ms: int) -> int:
         """Remove the files of deleted partitions whose delay has passed; how many partitions."""
         due = [path for due_ms, path in self._awaiting_removal if due_ms <= now_ms]

@@ -157,10 +157,18 @@ class LogManager:
         return DirectoryMove(key, self._logs[key], self._directory_of[key], target, now_ms)
 
     def finish_move(self, move: DirectoryMove, topic_id: bytes, now_ms: int) -> Log:
-        """Let the copy take the log's place, while nobody appends; may wait for the disk."""
-        log = move.finish(topic_id, self._logs[move.key].config, now_ms)
+        """Let the copy take the log's place, while nobody appends; may wait for the disk.
+
+        StorageError or LogGone leave the log where it is. A disk error while the original is taken away fails the
+        original's directory and not the move.
+        """
+        log = move.finish(topic_id, now_ms)
         self._logs[move.key] = log
         self._directory_of[move.key] = move.target
+        try:
+            move.source.delete(move.key, now_ms)
+        except StorageError as error:
+            self.fail_directory(error)
         return log
 
     def update_config(self, topic: str, config: LogConfig) -> None:
