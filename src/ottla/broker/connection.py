@@ -76,7 +76,8 @@ class Connection(asyncio.BufferedProtocol):
         del error  # Whatever ended it, the client is gone.
         self.is_open = False
         if self._pending is not None:
-            self._pending.cancel()
+            # In the next turn: a request that has just begun must get to where it can clean up after itself.
+            asyncio.get_running_loop().call_soon(self._pending.cancel)
         self._give_budget_back()
         self._on_close(self)
 
@@ -93,9 +94,9 @@ class Connection(asyncio.BufferedProtocol):
         self._work()
 
     def eof_received(self) -> bool:
-        # A client may close its side and still wait for answers to what it sent before.
-        self._is_closing = True
-        return not self._is_idle()
+        # Nobody can tell a client that closed its side from one that is gone. As in Kafka it counts as gone; what was
+        # answered already still leaves.
+        return False
 
     def pause_writing(self) -> None:
         self._is_write_paused = True

@@ -5,12 +5,12 @@ import struct
 from pathlib import Path
 
 from harness.running_node import RunningNode, run_node
+from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.metadata_request import MetadataRequest
 
 
-def test_requests_sent_before_the_client_closed_its_side_are_answered_and_then_the_connection_ends(
-    tmp_path: Path,
-) -> None:
+def test_what_was_answered_still_leaves_when_the_client_closes_its_side(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()
         first = client.send(MetadataRequest(topics=[]), 13)
@@ -80,5 +80,27 @@ def test_a_muted_connection_waits_for_the_longest_of_its_mutes(tmp_path: Path) -
         connection.mute(0.01)
         await client.call(MetadataRequest(topics=[]))
         assert loop.time() >= until
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_client_that_leaves_during_a_long_poll_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        topic = CreatableTopic(name="orders", num_partitions=1, replication_factor=1)
+        (created,) = (await admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000))).topics
+        partition = running.node.replicas.partition("orders", 0)
+        row = FetchPartition(partition=0, partition_max_bytes=100)
+        wanted = FetchTopic(topic_id=created.topic_id, partitions=[row])
+        request = FetchRequest(topics=[wanted], max_wait_ms=600_000, min_bytes=1, max_bytes=100, session_epoch=-1)
+        for _ in range(5):
+            client = await running.connect()
+            client.send(request, 18)
+            client.writer.write_eof()
+            await client.close()
+        while len(running.node.listeners[0].connections) > 1:
+            await admin.call(MetadataRequest(topics=[]))
+        await admin.call(MetadataRequest(topics=[]))
+        assert not partition._watchers
 
     run_node(tmp_path / "data", scenario)

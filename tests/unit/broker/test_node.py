@@ -283,6 +283,10 @@ def test_a_directory_of_another_node_is_refused(tmp_path: Path) -> None:
         run_node(tmp_path / "data", nothing, {"node.id": "2"})
 
 
+def log_directory(running: RunningNode) -> Path:
+    return running.node.replicas.partition("orders", 0).log.directory.parent
+
+
 def test_a_partition_moves_between_log_directories_while_it_is_written(tmp_path: Path) -> None:
     target = tmp_path / "second"
 
@@ -291,18 +295,18 @@ def test_a_partition_moves_between_log_directories_while_it_is_written(tmp_path:
         topic_id = await create(client, "orders")
         for _ in range(20):
             await produce(client, topic_id, batch_of(b"x" * 1000))
-        source = running.node.replicas.partition("orders", 0).log.directory.parent
+        source = log_directory(running)
         other = target if source != target else tmp_path / "first"
         topic = AlterReplicaLogDirTopic(name="orders", partitions=[0])
         request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=str(other), topics=[topic])])
         answer = await client.call(request)
         assert answer.results[0].partitions[0].error_code == ErrorCode.NONE
         written = 20
-        while running.node.replicas.moves or written < 25:
+        replicas = running.node.replicas
+        while written < 25 or not replicas.is_online("orders", 0) or log_directory(running) != other:
             row = await produce(client, topic_id, batch_of(b"y"))
             assert row.error_code in (ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             written += row.error_code == ErrorCode.NONE
-        assert running.node.replicas.partition("orders", 0).log.directory.parent == other
         assert (await fetch(client, topic_id, 0)).high_watermark == written
         nowhere = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path="/nowhere", topics=[topic])])
         refused = await client.call(nowhere)
@@ -412,11 +416,14 @@ def test_no_acknowledged_record_is_lost_when_a_topic_that_is_rewritten_moves(tmp
         topic_id = await create(admin, "orders", compression_type="gzip")
         acknowledged = 0
         is_over = False
+        wrote = asyncio.Event()
 
         async def write() -> None:
             nonlocal acknowledged
             while not is_over:
-                acknowledged += (await produce(writer, topic_id, batch_of(b"x" * 100))).error_code == ErrorCode.NONE
+                if (await produce(writer, topic_id, batch_of(b"x" * 100))).error_code == ErrorCode.NONE:
+                    acknowledged += 1
+                    wrote.set()
 
         writing = asyncio.ensure_future(write())
         replicas = running.node.replicas
@@ -426,6 +433,8 @@ def test_no_acknowledged_record_is_lost_when_a_topic_that_is_rewritten_moves(tmp
             move = replicas.move("orders", 0, target)
             assert move is not None
             await move
+            wrote.clear()
+            await wrote.wait()
             assert replicas.logs.directory_of("orders", 0) is target
         is_over = True
         await writing

@@ -12,6 +12,7 @@ client. acks=all waits for the high watermark, at most `timeout_ms`.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ottla.broker.clock import now_ms
@@ -45,7 +46,7 @@ from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
 API_KEY = ApiKey.PRODUCE
 REQUEST = ProduceRequest
@@ -90,7 +91,7 @@ class _Production:
         self.acks = request.acks
         self._by_topic_id = context.api_version >= 13
         self.responses: list[TopicProduceResponse] = []
-        self.waiting: list[Awaitable[None]] = []
+        self.waiting: list[Callable[[], Awaitable[None]]] = []
         self.hinted_leaders: set[int] = set()
         self.has_failed = False
 
@@ -126,14 +127,14 @@ class _Production:
         assert records is not None
         self._check_batch(header)
         if needs_opening(header, config):
-            self.waiting.append(self._rewrite_and_append(partition, records, header, row))
+            self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row))
             return
         if needs_rewrite(header, config):
             records, header = rewrite_batch(records, header, config, now)
         info = partition.append(records, header, self.acks, now)
         _accept(row, info)
         if partition.log.must_flush_now or (self.acks == ACKS_ALL and not partition.is_committed(info.last_offset)):
-            self.waiting.append(self._wait(partition, info.last_offset, row))
+            self.waiting.append(partial(self._wait, partition, info.last_offset, row))
 
     def _check_batch(self, header: BatchHeader) -> None:
         if header.codec == Codec.ZSTD and self.context.api_version < 7:
@@ -191,7 +192,7 @@ class _Production:
     async def finish(self) -> ProduceResponse | None:
         """Waits for what was not done at once. The parts run one after the other, in the order of the request."""
         for part in self.waiting:
-            await part
+            await part()
         return self.answer()
 
     def answer(self) -> ProduceResponse | None:
