@@ -59,6 +59,8 @@ class LogDirectory:
         file_system.make_directory(self.path)
         self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
         self._awaiting_removal: list[tuple[int, Path]] = []
+        # Partitions that are gone but may still be in the checkpoints: new logs of their names must not inherit from them.
+        self._outdated: set[TopicPartition] = set()
         self._recovery_points = self._checkpoint(RECOVERY_POINT_CHECKPOINT)
         self._high_watermarks = self._checkpoint(HIGH_WATERMARK_CHECKPOINT)
         self._start_offsets = self._checkpoint(LOG_START_OFFSET_CHECKPOINT)
@@ -113,6 +115,9 @@ class LogDirectory:
                     jobs.append(threads.submit(open_log, name, key))
             for job in jobs:
                 job.result()
+        self._outdated = {*recovery_points, *start_offsets, *high_watermarks, *self.read_cleaner_offsets()} - {
+            *self.logs
+        }
 
     def _take_clean_shutdown(self) -> bool:
         path = self.path / CLEAN_SHUTDOWN_FILE
@@ -159,7 +164,12 @@ class LogDirectory:
     # Partitions.
 
     def create(self, key: TopicPartition, topic_id: bytes | None, config: LogConfig, now_ms: int) -> Log:
-        """A new, empty log."""
+        """A new, empty log; its name is durable after `sync_names`."""
+        if key in self._outdated:
+            self._outdated = set()
+            self.write_checkpoints()
+            self.write_high_watermarks()
+            self.write_cleaner_offsets(self.read_cleaner_offsets())
         directory = self.path / partition_directory_name(*key)
         log = Log(self.file_system, directory, config, now_ms=now_ms)
         if topic_id is not None:
@@ -167,6 +177,10 @@ class LogDirectory:
             self.topic_ids[key] = topic_id
         self.logs[key] = log
         return log
+
+    def sync_names(self) -> None:
+        """Wait until the names of new logs are on the disk: a power cut must not take a log whose records are there."""
+        self.file_system.sync_directory(self.path)
 
     def adopt_future(
         self,
@@ -182,7 +196,7 @@ class LogDirectory:
         write_topic_id(self.file_system, future, topic_id)
         directory = self.path / partition_directory_name(*key)
         self.file_system.rename(future, directory)
-        self.file_system.sync_directory(self.path)
+        self.sync_names()
         log = Log(self.file_system, directory, config, log_start_offset=log_start_offset, was_clean=True, now_ms=now_ms)
         self._adopt(key, log)
         return log
@@ -200,9 +214,10 @@ class LogDirectory:
     def _retire(self, key: TopicPartition, log: Log, suffix: str) -> Path:
         del self.logs[key]
         self.topic_ids.pop(key, None)
+        self._outdated.add(key)
         marked = self.path / marked_directory_name(*key, uuid.uuid4().hex, suffix)
         log.retire(marked)
-        self.file_system.sync_directory(self.path)
+        self.sync_names()
         return marked
 
     def discard(self, directory: Path) -> None:

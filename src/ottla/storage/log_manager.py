@@ -7,8 +7,9 @@ call of each at a time.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,20 +112,64 @@ class LogManager:
         log = self._logs.get(key)
         if log is not None:
             return log
-        if not is_new and self.offline_paths:
-            raise LogOffline(topic, partition, self.offline_paths)
-        online = self.online_directories
-        if not online:
-            raise NoLogDirectory
-        directory = min(online, key=lambda candidate: len(candidate.logs))
+        directory = self._directory_for(key, is_new=is_new)
         try:
             log = directory.create(key, topic_id, config, now_ms)
+            directory.sync_names()
         except StorageError as error:
             self.fail_directory(error)
             raise
         self._logs[key] = log
         self._directory_of[key] = directory
         return log
+
+    def create_all(
+        self,
+        topic: str,
+        partitions: Iterable[int],
+        topic_id: bytes | None,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        is_new: bool,
+    ) -> dict[int, Log]:
+        """As get_or_create for many partitions of a topic, waiting once for the names of all.
+
+        A partition that is offline, or whose directory fails meanwhile, is not among the results.
+        """
+        found: dict[int, Log] = {}
+        made: dict[TopicPartition, LogDirectory] = {}
+
+        def make(key: TopicPartition, directory: LogDirectory) -> None:
+            found[key[1]] = directory.create(key, topic_id, config, now_ms)
+            made[key] = directory
+
+        for partition in partitions:
+            key = (topic, partition)
+            log = self._logs.get(key)
+            if log is not None:
+                found[partition] = log
+                continue
+            try:
+                self._guarded(self._directory_for(key, is_new=is_new), partial(make, key))
+            except (LogOffline, NoLogDirectory) as error:
+                _log.error("%s-%d cannot be opened: %s", topic, partition, error)
+        for directory in dict.fromkeys(made.values()):
+            self._guarded(directory, LogDirectory.sync_names)
+        for key, directory in made.items():
+            if directory.is_online:
+                self._logs[key] = found[key[1]]
+                self._directory_of[key] = directory
+        return {partition: log for partition, log in found.items() if not log.is_gone}
+
+    def _directory_for(self, key: TopicPartition, *, is_new: bool) -> LogDirectory:
+        """Where a log that was not found is to be made."""
+        if not is_new and self.offline_paths:
+            raise LogOffline(*key, self.offline_paths)
+        online = self.online_directories
+        if not online:
+            raise NoLogDirectory
+        return min(online, key=lambda candidate: len(candidate.logs))
 
     def delete(self, topic: str, partition: int, now_ms: int) -> bool:
         """Take a partition's log away; its name is free at once, its files go later. False if there is none."""
@@ -145,10 +190,7 @@ class LogManager:
         self._uncleanable.discard(key)
         if directory is None or not directory.is_online:
             return False
-        try:
-            take(directory, key)
-        except StorageError as error:
-            self.fail_directory(error)
+        self._guarded(directory, lambda directory: take(directory, key))
         return True
 
     def begin_move(self, topic: str, partition: int, target: LogDirectory, now_ms: int) -> DirectoryMove:
@@ -165,10 +207,7 @@ class LogManager:
         log = move.finish(topic_id, now_ms)
         self._logs[move.key] = log
         self._directory_of[move.key] = move.target
-        try:
-            move.source.delete(move.key, now_ms)
-        except StorageError as error:
-            self.fail_directory(error)
+        self._guarded(move.source, lambda source: source.delete(move.key, now_ms))
         return log
 
     def update_config(self, topic: str, config: LogConfig) -> None:
@@ -285,10 +324,14 @@ class LogManager:
 
     def _for_each_directory(self, action: Callable[[LogDirectory], None]) -> None:
         for directory in self.online_directories:
-            try:
-                action(directory)
-            except StorageError as error:
-                self.fail_directory(error)
+            self._guarded(directory, action)
+
+    def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
+        """Do something in a directory that goes offline if its disk fails."""
+        try:
+            action(directory)
+        except StorageError as error:
+            self.fail_directory(error)
 
 
 class _Candidate(NamedTuple):

@@ -47,6 +47,14 @@ class InterruptedFileSystem(OsFileSystem):
 
     operations_left = 0
 
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.synced: list[Path] = []
+
+    def sync_directory(self, path: Path) -> None:
+        self.synced.append(path)
+        super().sync_directory(path)
+
     def _blaming(self, operation: str, path: Path):
         self.operations_left -= 1
         if self.operations_left == 0:
@@ -373,3 +381,51 @@ def test_the_two_checkpoint_passes_write_files_of_their_own(broker: Broker, make
     assert not high_watermarks.exists()
     broker.manager.high_watermark_pass()
     assert high_watermarks.read_text() == "0\n1\nt 0 10\n"
+
+
+@pytest.mark.parametrize("is_one_by_one", [True, False])
+def test_the_name_of_a_new_log_survives_a_power_cut(tmp_path: Path, is_one_by_one: bool) -> None:
+    disk = InterruptedFileSystem(tmp_path)
+    manager = LogManager([LogDirectory(disk)])
+    disk.synced.clear()
+    if is_one_by_one:
+        manager.get_or_create("t", 0, TOPIC_ID, LogConfig(), NOW_MS, is_new=True)
+    else:
+        logs = manager.create_all("t", range(5), TOPIC_ID, LogConfig(), NOW_MS, is_new=True)
+        assert sorted(logs) == [0, 1, 2, 3, 4]
+        assert manager.create_all("t", range(5), TOPIC_ID, LogConfig(), NOW_MS, is_new=False) == logs
+        assert manager.get("t", 3) is logs[3]
+    assert disk.synced.count(tmp_path) == 1, "once for all of them"
+    assert disk.synced[-1] == tmp_path, "after the logs were made"
+    manager.online_directories[0].take_offline()
+
+
+def test_partitions_that_cannot_be_made_do_not_keep_the_others_of_their_topic_away(broker: Broker) -> None:
+    broker.create("t", 0)
+    broker.disks["a"].is_broken = True
+    made = broker.manager.create_all("t", range(4), TOPIC_ID, broker.config, NOW_MS, is_new=True)
+    assert [path.name for path, _ in broker.failed] == ["a"]
+    assert set(made) < set(range(4))
+    assert all(log.directory.parent.name == "b" and not log.is_gone for log in made.values())
+    assert {key[1] for key, _ in broker.manager.all()} == set(made)
+    assert broker.manager.create_all("old", [0], TOPIC_ID, broker.config, NOW_MS, is_new=False) == {}
+
+
+def test_a_log_inherits_no_offsets_from_a_deleted_one_of_its_name(broker: Broker, make_batch) -> None:
+    for is_in_one_run in (True, False):
+        log = broker.create("t")
+        fill(log, make_batch)
+        log.increment_log_start_offset(9)
+        log.flush(NOW_MS)
+        broker.manager.checkpoint_pass()
+        broker.manager.high_watermark_pass()
+        broker.manager.delete("t", 0, NOW_MS)
+        if not is_in_one_run:
+            broker.kill()
+            broker.start()
+        fill(broker.create("t"), make_batch, 1)
+        broker.kill()
+        broker.start()
+        log = broker.manager.get("t", 0)
+        assert (log.log_start_offset, log.log_end_offset) == (0, 2)
+        broker.manager.delete("t", 0, NOW_MS)
