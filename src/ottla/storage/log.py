@@ -34,6 +34,7 @@ from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead, read_batches
+from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
@@ -283,7 +284,9 @@ class Log(DurableLog):
         segment = self._segments.active
         if not must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
             return segment
-        return self.roll(now_ms, first_offset)
+        # Where the log ends, so that segments follow each other without a gap, unless the offsets leap too far.
+        is_near = last_offset - self.log_end_offset <= MAX_RELATIVE_OFFSET
+        return self.roll(now_ms, self.log_end_offset if is_near else first_offset)
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Close the active segment and begin another at the end of the log, or at a later offset."""
@@ -370,13 +373,17 @@ class Log(DurableLog):
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record that is not earlier than a timestamp, exact to the record; for a thread."""
-        return self._consistently(
+        found = self._consistently(
             lambda segments: first_at_or_after(segments, timestamp, self.log_start_offset, max_offset_exclusive)
         )
+        self._segments.note_loaded()
+        return found
 
     def offset_of_max_timestamp(self, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record with the largest timestamp; for a thread."""
-        return self._consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
+        found = self._consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
+        self._segments.note_loaded()
+        return found
 
     # Shortening.
 

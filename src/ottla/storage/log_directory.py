@@ -59,7 +59,7 @@ class LogDirectory:
         file_system.make_directory(self.path)
         self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
         self._awaiting_removal: list[tuple[int, Path]] = []
-        # Partitions that are gone but may still be in the checkpoints: new logs of their names must not inherit from them.
+        # Partitions that are gone but may be in the checkpoints: a new log of such a name must not inherit from them.
         self._outdated: set[TopicPartition] = set()
         self._recovery_points = self._checkpoint(RECOVERY_POINT_CHECKPOINT)
         self._high_watermarks = self._checkpoint(HIGH_WATERMARK_CHECKPOINT)

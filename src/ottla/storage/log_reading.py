@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, parse_header
+from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
 from ottla.storage.segment_scan import ColdPages, read_bytes, scan_headers
 
 # Positions remembered for one log.
 _MAX_POSITIONS = 128
-# Sealed segments of one log whose files are open and whose indexes are in memory.
-_MAX_SEALED_IN_MEMORY = 4
 # Index entries are index.interval.bytes apart, so that one read of this size nearly always reaches the batch.
 _LOOKUP_CHUNK_BYTES = 8 * 1024
 
@@ -40,28 +39,17 @@ class Positions:
     before keeps the old object, and what it remembers there is seen by nobody.
     """
 
-    __slots__ = ("_known", "_sealed")
+    __slots__ = ("_known", "open_segments")
 
-    def __init__(self, log_end_offset: int, active: Segment) -> None:
+    def __init__(self, log_end_offset: int, active: Segment, open_segments: OpenSegments) -> None:
         # Threads share it without a lock: each step on it is one call that the interpreter does not interrupt.
         self._known: OrderedDict[int, tuple[Segment, int]] = OrderedDict()
         self._known[log_end_offset] = (active, active.size_bytes)
-        self._sealed: list[Segment] = []
+        self.open_segments = open_segments
 
     def renewed(self, log_end_offset: int, active: Segment) -> "Positions":
         """A fresh object for the same end of the log."""
-        fresh = Positions(log_end_offset, active)
-        fresh._sealed = self._sealed
-        return fresh
-
-    def note_read(self, segment: Segment) -> None:
-        """A sealed segment was read; the one read longest ago gives its indexes and its file back."""
-        sealed = self._sealed
-        if segment in sealed:
-            return
-        sealed.append(segment)
-        if len(sealed) > _MAX_SEALED_IN_MEMORY:
-            sealed.pop(0).unload()
+        return Positions(log_end_offset, active, self.open_segments)
 
     def remember(self, offset: int, segment: Segment, position: int) -> None:
         """The batch with this first offset begins, or will begin, at a position."""
@@ -105,7 +93,7 @@ def read_batches(
     except ColdPages:
         return LogRead(b"", start_offset, is_cold=True)
     if segment is not segments[-1]:
-        positions.note_read(segment)
+        positions.open_segments.note(segment)
     if next_offset != end_offset:
         positions.remember(next_offset, segment, start + len(records))
     return LogRead(records, next_offset, is_cold=False)

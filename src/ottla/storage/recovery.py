@@ -4,7 +4,7 @@ What a crash may leave: half a batch at the end, or a hole in the middle of what
 missing, short or ahead of the log; files of a compaction that had begun (`.cleaned`) or was being put in place
 (`.swap`); files marked `.deleted`. What is promised: everything below the recovery point is there as it was
 acknowledged to the disk, and above it the log continues up to the first byte that is not sound. There it is cut, and
-later segments are dropped.
+later segments are dropped; so they are after a gap between two segments, unless the log is compacted.
 
 After a clean shutdown the segments are taken as they are, and only the end of the last one is read.
 """
@@ -98,16 +98,18 @@ class _Loader:
         start_offset = max(self._log_start_offset, self._segments[0].base_offset)
         if start_offset > end_offset:
             # Records were deleted up to an offset that the crash took away again: the log begins anew there.
-            self._remove(self._segments)
-            self._segments = []
+            self._drop_from(0)
             end_offset = self._start_empty(start_offset)
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(start_offset)
         self._snapshots.remove_after(end_offset)
+        self._snapshots.keep_only({segment.base_offset for segment in self._segments})
         if self._was_clean:
             self._restore_producers(self._segments, start_offset, end_offset)
         else:
             self._producers.map_end_offset = end_offset
+        for segment in self._segments[:-1]:
+            segment.unload()
         return LoadedLog(
             self._segments,
             start_offset,
@@ -184,12 +186,20 @@ class _Loader:
             if not has_producers:
                 self._restore_producers(self._segments[:number], self._log_start_offset, segment.base_offset)
                 has_producers = True
+            elif segment.base_offset > end_offset and not self._config.is_compacted:
+                _log.warning("dropping %s and what follows: the log before it ends at %d", segment.path, end_offset)
+                self._drop_from(number)
+                break
             end_offset, is_whole = self._recover_segment(segment)
             if not is_whole:
-                self._remove(self._segments[number + 1 :])
-                del self._segments[number + 1 :]
+                self._drop_from(number + 1)
                 break
         return end_offset
+
+    def _drop_from(self, number: int) -> None:
+        """Drop the later segments, the newest first, so that a crash meanwhile makes no gap."""
+        self._remove(self._segments[number:][::-1])
+        del self._segments[number:]
 
     def _recover_segment(self, segment: Segment) -> tuple[int, bool]:
         """Rebuild the indexes of a segment and cut it at the first damage; its end, and whether nothing was cut."""

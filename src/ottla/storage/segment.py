@@ -127,6 +127,11 @@ class Segment:
         return self._path(LOG_SUFFIX)
 
     @property
+    def is_open(self) -> bool:
+        """Whether the file is open or indexes are in memory."""
+        return self._file is not None or self._offset_index is not None
+
+    @property
     def is_loaded(self) -> bool:
         """Whether a lookup needs no disk."""
         return self._file is not None and self._offset_index is not None
@@ -184,9 +189,21 @@ class Segment:
     def max_timestamp(self) -> int:
         """The largest timestamp in the segment, -1 if there is none; may read the time index."""
         if self._max_timestamp == _UNKNOWN:
-            self._max_timestamp = self.time_index.last_timestamp
-            self._max_timestamp_offset = self.time_index.last_offset
+            self._find_max_timestamp()
         return self._max_timestamp
+
+    def _find_max_timestamp(self) -> None:
+        with self._loading:
+            if self._max_timestamp != _UNKNOWN:
+                return
+            # Retention asks every segment for it: the index is not kept for that.
+            index = self._time_index
+            if index is None:
+                index = TimeIndex.load(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
+            if index is None or not len(index):
+                index = self.time_index
+            self._max_timestamp_offset = index.last_offset
+            self._max_timestamp = index.last_timestamp
 
     @property
     def max_timestamp_offset(self) -> int:
@@ -270,8 +287,9 @@ class Segment:
     def read_end(self) -> tuple[int, BatchHeader | None]:
         """Restore what appending needs, for the last segment of a log; its next offset and last batch."""
         start = self.offset_index.last_position
-        self._max_timestamp = self.time_index.last_timestamp
-        self._max_timestamp_offset = self.time_index.last_offset
+        with self._loading:
+            self._max_timestamp = self.time_index.last_timestamp
+            self._max_timestamp_offset = self.time_index.last_offset
         self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
         self._bytes_since_index = 0
         last: BatchHeader | None = None
@@ -320,7 +338,9 @@ class Segment:
     def take_unsynced(self) -> list[File]:
         """Write the indexes; all files with something that is not synced yet, which the caller does."""
         self.write_indexes()
-        files = [self.file, *(self._file_system.open(path) for path in self._unsynced)]
+        # A sealed segment that was unloaded stays so.
+        file = self._file or self._file_system.open(self.path)
+        files = [file, *(self._file_system.open(path) for path in self._unsynced)]
         self._unsynced = set()
         return files
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_reading import Positions
+from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
 from ottla.storage.segment_files import DELETED_SUFFIX
 
@@ -22,13 +23,14 @@ from ottla.storage.segment_files import DELETED_SUFFIX
 class SegmentList:
     """The segments of one log, oldest first."""
 
-    __slots__ = ("_awaiting_removal", "_directory", "_file_system", "active", "version", "view")
+    __slots__ = ("_awaiting_removal", "_directory", "_file_system", "_open", "active", "version", "view")
 
     def __init__(self, file_system: FileSystem, directory: Path, segments: list[Segment], log_end_offset: int) -> None:
         self._file_system = file_system
         self._directory = directory
         self.active = segments[-1]
-        self.view = (segments, Positions(log_end_offset, self.active))
+        self._open = OpenSegments(self.active)
+        self.view = (segments, Positions(log_end_offset, self.active, self._open))
         self.version = 0
         self._awaiting_removal: list[tuple[int, Segment]] = []
 
@@ -50,29 +52,40 @@ class SegmentList:
         active = self._create(base_offset, index_interval_bytes, now_ms)
         segments, positions = self.view
         positions.remember(base_offset, active, 0)
-        self.active = active
+        self._activate(active)
         self.view = ([*(segments if previous.size_bytes else segments[:-1]), active], positions)
-        if not previous.size_bytes:
+        if previous.size_bytes:
+            self._open.note(previous)
+        else:
             previous.remove_files()
 
+    def note_loaded(self) -> None:
+        """Count sealed segments that a lookup loaded among those that give their files back in time."""
+        for segment in self.segments[:-1]:
+            if segment.is_open:
+                self._open.note(segment)
+
     def truncate_to(self, offset: int) -> None:
-        """Drop everything from an offset on, which is not before the first segment."""
+        """Drop everything from an offset on, which is not before the first segment.
+
+        The newest goes first, so that a kill in between leaves no hole.
+        """
         keep = self._number_of(offset) + 1
         kept = self.segments[:keep]
         with self._taking_away():
-            for segment in self.segments[keep:]:
+            for segment in reversed(self.segments[keep:]):
                 segment.remove_files()
-            self.active = kept[-1]
+            self._activate(kept[-1])
             self.active.truncate_to(offset)
-            self.view = (kept, Positions(offset, self.active))
+            self.view = (kept, self.view[1].renewed(offset, self.active))
 
     def restart_at(self, offset: int, index_interval_bytes: int, now_ms: int) -> None:
         """Drop everything; one empty segment begins at an offset."""
         with self._taking_away():
-            for segment in self.segments:
+            for segment in reversed(self.segments):
                 segment.remove_files()
-            self.active = self._create(offset, index_interval_bytes, now_ms)
-            self.view = ([self.active], Positions(offset, self.active))
+            self._activate(self._create(offset, index_interval_bytes, now_ms))
+            self.view = ([self.active], self.view[1].renewed(offset, self.active))
 
     def before(self, offset: int) -> list[Segment]:
         """The segments that end before or at an offset."""
@@ -119,6 +132,10 @@ class SegmentList:
             yield
         finally:
             self.version += 1
+
+    def _activate(self, segment: Segment) -> None:
+        self._open.activate(segment)
+        self.active = segment
 
     def _discard(self, segments: list[Segment], removal_ms: int) -> None:
         for segment in segments:

@@ -572,3 +572,32 @@ def test_a_flush_during_which_the_log_is_deleted_blames_no_disk(open_log, make_b
     with pytest.raises(LogGone):
         log.flush(NOW_MS)
     assert log.recovery_point == 0
+
+
+def test_segments_that_nobody_reads_give_their_files_back(open_log, make_batch) -> None:
+    log = open_log(segment_bytes=150, index_interval_bytes=50)
+    for number in range(30):
+        log.append_as_leader(make_batch(timestamp_ms=NOW_MS + number), leader_epoch=0, now_ms=NOW_MS)
+    assert len(log.segments) == 30
+
+    def count_open() -> int:
+        return sum(segment.is_open for segment in log.segments)
+
+    assert count_open() == 5, "the active one, and four that were sealed last"
+    log.flush(NOW_MS)
+    assert count_open() == 5, "a flush leaves none open"
+    for number in range(30):
+        assert log.offset_for_timestamp(NOW_MS + number, 30).offset == number
+    assert count_open() <= 5, "nor do lookups"
+    log = open_log(segment_bytes=150, index_interval_bytes=50)
+    assert count_open() == 1, "nor does recovery"
+    log.update_high_watermark(30)
+    assert log.delete_old_segments(NOW_MS) == 0
+    assert count_open() == 1, "nor does retention"
+
+
+def test_a_follower_rolls_where_its_log_ends_even_if_offsets_are_missing(open_log, make_batch) -> None:
+    log = open_log(segment_bytes=150)
+    for base_offset in (0, 7, 2**31 + 100):
+        log.append_as_follower(make_batch(1, base_offset=base_offset), now_ms=NOW_MS)
+    assert [segment.base_offset for segment in log.segments] == [0, 1, 2**31 + 100]

@@ -8,6 +8,7 @@ import pytest
 
 from ottla.protocol.record_batch import iterate_headers
 from ottla.storage.errors import UnsupportedSegment
+from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
 
 NOW_MS = 1_700_000_000_000
@@ -282,3 +283,49 @@ def test_a_duplicate_is_known_after_a_restart(open_log, make_batch) -> None:
         info = log.append_as_leader(again, leader_epoch=0, now_ms=NOW_MS)
         assert (info.is_duplicate, info.first_offset) == (True, end - 2)
         log.abandon()
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+def test_a_truncation_that_a_kill_interrupts_leaves_no_hole(open_log, make_batch, disk, monkeypatch) -> None:
+    for removals in range(12):
+        log = open_log(segment_bytes=150)
+        log.truncate_fully_and_start_at(0, NOW_MS)
+        for _ in range(6):
+            log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
+        left = [removals]
+
+        def remove(path: Path, left: list[int] = left) -> None:
+            if left[0] == 0:
+                raise KilledError
+            left[0] -= 1
+            OsFileSystem.remove(disk, path)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(disk, "remove", remove)
+            with pytest.raises(KilledError):
+                log.truncate_to(1, NOW_MS)
+        names = sorted(int(path.stem) for path in log.directory.glob("*.log"))
+        assert names == list(range(len(names)))
+        assert open_log(segment_bytes=150).log_end_offset == len(names)
+
+
+@pytest.mark.parametrize(("policy", "end_offset"), [("delete", 2), ("compact", 6)])
+def test_what_follows_a_gap_is_dropped_unless_the_log_is_compacted(open_log, make_batch, policy, end_offset) -> None:
+    log = open_log(segment_bytes=150)
+    for _ in range(6):
+        log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
+    log.segments[2].remove_files()
+    log = open_log(segment_bytes=150, cleanup_policy=frozenset({policy}))
+    assert log.log_end_offset == end_offset
+    assert len(list(log.directory.glob("*.log"))) == len(log.segments)
+
+
+def test_clean_restarts_do_not_pile_up_producer_snapshots(open_log, make_batch) -> None:
+    for number in range(6):
+        log = open_log(was_clean=number > 0)
+        log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
+        log.close(NOW_MS)
+    assert len(list(log.directory.glob("*.snapshot"))) <= 2
