@@ -19,11 +19,11 @@ from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, Resou
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Leadership, Partition
 from ottla.storage.directory_move import DirectoryMove
-from ottla.storage.errors import LogOffline, StorageError
+from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.log_manager import LogManager, NoLogDirectory
+from ottla.storage.log_manager import LogManager
 from ottla.storage.partition_directories import TopicPartition
 
 logger = logging.getLogger("ottla.broker.replicas")
@@ -208,18 +208,13 @@ class ReplicaManager:
     def _open_logs(self, topic: TopicImage, indexes: list[int], new: set[int], image: ClusterImage) -> dict[int, Log]:
         """The logs that could be opened or made; in a thread, all partitions of a topic in one go."""
         config = self._log_config_of(image, topic.name)
-        logs: dict[int, Log] = {}
         for index in indexes:
             if self.logs.topic_id_of(topic.name, index) not in (None, topic.id):
                 # A crash came between the deletion of a topic and that of its files; this is another of that name.
                 self.logs.delete(topic.name, index, now_ms())
-            try:
-                logs[index] = self.logs.get_or_create(
-                    topic.name, index, topic.id, config, now_ms(), is_new=index in new
-                )
-            except (StorageError, LogOffline, NoLogDirectory) as error:
-                logger.error("%s-%d is offline: %s", topic.name, index, error)
-        return logs
+        made = self.logs.create_all(topic.name, sorted(new), topic.id, config, now_ms(), is_new=True)
+        old = [index for index in indexes if index not in new]
+        return made | self.logs.create_all(topic.name, old, topic.id, config, now_ms(), is_new=False)
 
     async def _remove_topic(self, topic_id: bytes, name: str) -> None:
         logger.info("Topic %s is deleted", name)
