@@ -1,8 +1,9 @@
 """Compaction: of all records with the same key, the latest stays (KIP-58, KIP-534).
 
 A log is clean up to the first dirty offset, where every key occurs once, and dirty behind it. One pass reads the dirty
-part into a map from key to latest offset, then rewrites all segments before its end and leaves out what the map
-supersedes. Offsets never change: a batch keeps its range, whatever is left in it.
+part, or as much of it as the map holds, into a map from key to latest offset, then rewrites all segments that begin
+before the end of that part and leaves out what the map supersedes. The end may lie inside a segment: what is behind it
+stays, and the next pass goes on there. Offsets never change: a batch keeps its range, whatever is left in it.
 
 A tombstone, a key without a value, is kept for delete.retention.ms after the pass that met it first, so that consumers
 see it; the batch stores that horizon. Markers of transactions stay, records of aborted transactions go, and a batch
@@ -34,7 +35,7 @@ from ottla.storage.segment_files import CLEANED_SUFFIX
 from ottla.storage.segment_scan import scan_batches
 from ottla.storage.transaction_index import AbortedTransaction
 
-# Keys that one pass remembers; a pass ends at the segment where it has more.
+# Keys that one pass remembers, and those of one batch more: the memory that it takes.
 MAX_KEYS_PER_PASS = 1_000_000
 _DIGEST_BYTES = 16
 
@@ -112,15 +113,22 @@ def _compact(log: Log, file_system: FileSystem, cleanable: Cleanable, truncation
     latest_offsets: dict[bytes, int] = {}
     end_offset = cleanable.first_dirty_offset
     for segment in dirty:
-        if latest_offsets and len(latest_offsets) >= MAX_KEYS_PER_PASS:
-            break
         end_offset = _map_keys(log, segment, cleanable.first_dirty_offset, latest_offsets)
-    following = [s.base_offset for s in log.segments if s.base_offset >= end_offset]
-    end_offset = min(following, default=end_offset)
-    for group in _groups([s for s in log.segments if s.base_offset < end_offset], log.config, end_offset):
-        if not _Rewrite(log, file_system, group, latest_offsets, truncation_count, now_ms).run():
+        if len(latest_offsets) >= MAX_KEYS_PER_PASS:
+            break
+    else:
+        # Behind the last batch there may be offsets without one.
+        end_offset = _segment_start_from(log, end_offset)
+    segments = [s for s in log.segments if s.base_offset < end_offset]
+    for group in _groups(segments, log.config, _segment_start_from(log, end_offset)):
+        if not _Rewrite(log, file_system, group, latest_offsets, end_offset, truncation_count, now_ms).run():
             return cleanable.first_dirty_offset
     return end_offset
+
+
+def _segment_start_from(log: Log, offset: int) -> int:
+    """Where the first segment begins that holds nothing before an offset; the offset, if there is none."""
+    return min((s.base_offset for s in log.segments if s.base_offset >= offset), default=offset)
 
 
 def _is_young(segment: Segment, config: LogConfig, now_ms: int) -> bool:
@@ -128,7 +136,7 @@ def _is_young(segment: Segment, config: LogConfig, now_ms: int) -> bool:
 
 
 def _map_keys(log: Log, segment: Segment, start_offset: int, latest_offsets: dict[bytes, int]) -> int:
-    """Add a segment's keys to the map; the offset after its last batch."""
+    """Add a segment's keys to the map, until that is full; the offset after the last batch looked at."""
     end_offset = segment.base_offset
     aborted = log.aborted_transactions(segment.base_offset, log.log_end_offset)
     for _, header, batch in scan_batches(segment.file, 0, segment.size_bytes):
@@ -138,6 +146,8 @@ def _map_keys(log: Log, segment: Segment, start_offset: int, latest_offsets: dic
         for record in batch_records(batch, header):
             if record.key is not None:
                 latest_offsets[_digest(record.key)] = header.base_offset + record.offset_delta
+        if len(latest_offsets) >= MAX_KEYS_PER_PASS:
+            break
     return end_offset
 
 
@@ -179,6 +189,7 @@ class _Rewrite:
         file_system: FileSystem,
         group: list[Segment],
         latest_offsets: dict[bytes, int],
+        end_offset: int,
         truncation_count: int,
         now_ms: int,
     ) -> None:
@@ -186,6 +197,7 @@ class _Rewrite:
         self._file_system = file_system
         self._group = group
         self._latest_offsets = latest_offsets
+        self._end_offset = end_offset
         self._truncation_count = truncation_count
         self._now_ms = now_ms
         self._horizon_ms = now_ms + log.config.delete_retention_ms
@@ -224,7 +236,8 @@ class _Rewrite:
         self, header: BatchHeader, batch: memoryview, aborted: list[AbortedTransaction], *, must_stay: bool
     ) -> Buffer | None:
         """What stays of a batch: itself, a smaller one, or None."""
-        if header.is_control:
+        if header.is_control or header.base_offset >= self._end_offset:
+            # A tombstone that is not in the map has records before it that are not superseded yet.
             return batch
         records = list(batch_records(batch, header))
         if _is_aborted(header, aborted):

@@ -6,6 +6,7 @@ from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
+from ottla.storage import compaction
 from ottla.storage.compaction import assess, compact
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
@@ -257,3 +258,39 @@ def test_a_crash_at_any_step_leaves_the_old_or_the_new_records(open_log, disk, m
     after = [record for record in before if record[0] != 0]
     assert contents(log) in ((before, after) if crashed else (after,))
     append(log, [(b"e", b"1")])
+
+
+def test_a_segment_with_more_keys_than_a_pass_remembers_takes_several_passes(open_log, disk, monkeypatch) -> None:
+    monkeypatch.setattr(compaction, "MAX_KEYS_PER_PASS", 10)
+    log = open_log(**COMPACT)
+    for number in range(60):
+        append(log, [(b"k%d" % (number % 30), b"%d" % number), (b"same", b"%d" % number)])
+    log.roll(NOW_MS)
+    clean_to = 0
+    passes = 0
+    while assess(log, clean_to, NOW_MS) is not None:
+        before, clean_to = clean_to, clean(log, disk, clean_to)
+        assert before < clean_to <= before + 18, "each pass comes further, by nine batches with a key of their own"
+        passes += 1
+        latest = {key: value for _, key, value in contents(log)}
+        assert latest == {b"same": b"59", **{b"k%d" % (number % 30): b"%d" % number for number in range(30, 60)}}
+    assert passes > 5
+    assert clean_to == 120
+    assert len(contents(log)) == 31
+
+
+def test_a_tombstone_that_a_full_pass_did_not_reach_stays_until_its_key_is_gone(open_log, disk, monkeypatch) -> None:
+    monkeypatch.setattr(compaction, "MAX_KEYS_PER_PASS", 4)
+    log = open_log(delete_retention_ms=0, **COMPACT)
+    append(log, [(b"doomed", b"1")])
+    for number in range(12):
+        append(log, [(b"k%d" % number, b"1")])
+    append(log, [(b"doomed", None)])
+    log.roll(NOW_MS)
+    clean_to = 0
+    for later_ms in range(1, 10):
+        cleanable = assess(log, clean_to, NOW_MS + later_ms)
+        if cleanable is not None:
+            clean_to = compact(log, disk, cleanable, NOW_MS + later_ms)
+        found = {key: value for _, key, value in contents(log)}
+        assert found.get(b"doomed", None if clean_to >= 14 else b"gone too early") is None
