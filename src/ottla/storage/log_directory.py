@@ -54,8 +54,6 @@ class LogDirectory:
         self.is_online = True
         self.logs: dict[TopicPartition, Log] = {}
         self.topic_ids: dict[TopicPartition, bytes] = {}
-        # From the marker of the last clean shutdown; -1 if there was none.
-        self.previous_broker_epoch = -1
         file_system.make_directory(self.path)
         self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
         self._awaiting_removal: list[tuple[int, Path]] = []
@@ -121,13 +119,8 @@ class LogDirectory:
 
     def _take_clean_shutdown(self) -> bool:
         path = self.path / CLEAN_SHUTDOWN_FILE
-        data = self.file_system.read_file(path)
-        if data is None:
+        if self.file_system.file_size(path) is None:
             return False
-        try:
-            self.previous_broker_epoch = int(json.loads(data)["brokerEpoch"])
-        except (ValueError, KeyError, TypeError):
-            self.previous_broker_epoch = -1
         self.file_system.remove(path)
         self.file_system.sync_directory(self.path)
         return True

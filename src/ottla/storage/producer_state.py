@@ -12,7 +12,7 @@ always be rebuilt from the batches; snapshots shorten that. `map_end_offset` is 
 reflected here.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from enum import Enum
 from typing import NamedTuple
 
@@ -30,8 +30,6 @@ class AppendOrigin(Enum):
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
-    RAFT_LEADER = "raft leader"
-    REPLICATION = "replication"
 
 
 class ProducerBatch(NamedTuple):
@@ -95,14 +93,28 @@ class ProducerState:
 class ProducerStates:
     """The producers of one log."""
 
-    __slots__ = ("_ended", "_open", "_producers", "_topic_partition", "map_end_offset")
+    __slots__ = (
+        "_ended",
+        "_open",
+        "_producers",
+        "_topic_partition",
+        "_unstable",
+        "first_unstable_offset",
+        "map_end_offset",
+    )
 
     def __init__(self, topic_partition: str) -> None:
         self._topic_partition = topic_partition
         self._producers: dict[int, ProducerState] = {}
-        # First offset -> producer id of open transactions, and -> marker's offset of ended ones not yet replicated.
-        self._open: dict[int, int] = {}
-        self._ended: dict[int, int] = {}
+        # First offset -> producer id of open transactions, and of those with the ended ones that are not yet
+        # replicated. Transactions begin at ascending offsets, so that the first in order is the smallest.
+        self._open: OrderedDict[int, int] = OrderedDict()
+        self._unstable: OrderedDict[int, int] = OrderedDict()
+        # Marker's offset and first offset of the ended ones, in the order of their markers.
+        self._ended: deque[tuple[int, int]] = deque()
+        # The first offset of a transaction whose outcome is open, or decided but not yet replicated; asked for at each
+        # fetch, by any thread.
+        self.first_unstable_offset: int | None = None
         self.map_end_offset = 0
 
     def __len__(self) -> int:
@@ -194,7 +206,7 @@ class ProducerStates:
         state.last_timestamp_ms = header.max_timestamp
         if header.is_transactional and state.transaction_first_offset is None:
             state.transaction_first_offset = base_offset
-            self._open[base_offset] = producer_id
+            self._begin_transaction(producer_id, base_offset)
 
     def end_transaction(
         self, header: BatchHeader, base_offset: int, *, is_commit: bool, coordinator_epoch: int
@@ -212,26 +224,27 @@ class ProducerStates:
             return None
         state.transaction_first_offset = None
         self._open.pop(first_offset, None)
-        self._ended[first_offset] = base_offset
+        self._ended.append((base_offset, first_offset))
         return EndedTransaction(producer_id, first_offset, base_offset, not is_commit)
 
     def stable_offset_after(self, ended: EndedTransaction) -> int:
         """The last stable offset that the end of a transaction allows."""
-        return min(self._open, default=ended.last_offset + 1)
+        return next(iter(self._open), ended.last_offset + 1)
 
     # Bounds and ageing.
 
-    @property
-    def first_unstable_offset(self) -> int | None:
-        """The first offset of a transaction whose outcome is open, or decided but not yet replicated."""
-        if not self._open and not self._ended:
-            return None
-        return min([*self._open, *self._ended])
-
     def forget_replicated(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark are decided for every replica."""
-        if self._ended:
-            self._ended = {first: marker for first, marker in self._ended.items() if marker >= high_watermark}
+        ended = self._ended
+        while ended and ended[0][0] < high_watermark:
+            self._unstable.pop(ended.popleft()[1], None)
+        self.first_unstable_offset = next(iter(self._unstable), None)
+
+    def _begin_transaction(self, producer_id: int, first_offset: int) -> None:
+        self._open[first_offset] = producer_id
+        self._unstable[first_offset] = producer_id
+        if self.first_unstable_offset is None:
+            self.first_unstable_offset = first_offset
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers that have been idle for too long; how many."""
@@ -248,7 +261,9 @@ class ProducerStates:
         """Forget everything."""
         self._producers.clear()
         self._open.clear()
+        self._unstable.clear()
         self._ended.clear()
+        self.first_unstable_offset = None
         self.map_end_offset = map_end_offset
 
     def to_entries(self) -> list[ProducerEntry]:
@@ -274,6 +289,7 @@ class ProducerStates:
     def load_entries(self, entries: list[ProducerEntry], map_end_offset: int, now_ms: int, expiration_ms: int) -> None:
         """Take over a snapshot made at an offset, without the producers that have been idle for too long."""
         self.clear(map_end_offset)
+        open_transactions = []
         for entry in entries:
             in_transaction = entry.current_transaction_first_offset != _NO_OFFSET
             if not in_transaction and now_ms - entry.timestamp_ms >= expiration_ms:
@@ -289,4 +305,6 @@ class ProducerStates:
                 )
             if in_transaction:
                 state.transaction_first_offset = entry.current_transaction_first_offset
-                self._open[entry.current_transaction_first_offset] = entry.producer_id
+                open_transactions.append((entry.current_transaction_first_offset, entry.producer_id))
+        for first_offset, producer_id in sorted(open_transactions):
+            self._begin_transaction(producer_id, first_offset)

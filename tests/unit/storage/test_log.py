@@ -107,7 +107,7 @@ def test_a_follower_refuses_damaged_batches_and_takes_nothing(open_log, make_bat
 def test_several_own_batches_are_appended_at_once(open_log, make_batch) -> None:
     log = open_log(max_message_bytes=10)
     batches = control_batch(ControlType.LEADER_CHANGE, b"x", timestamp_ms=1) + make_batch(2) + make_batch(1)
-    info = log.append_as_leader(batches, leader_epoch=2, now_ms=NOW_MS, origin=AppendOrigin.RAFT_LEADER)
+    info = log.append_as_leader(batches, leader_epoch=2, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
     assert (info.first_offset, info.last_offset) == (0, 3)
     log.update_high_watermark(4)
     read = log.read(0, 1 << 20, max_offset_exclusive=4, min_one_batch=True)

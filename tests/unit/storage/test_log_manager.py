@@ -124,7 +124,6 @@ def test_a_clean_restart_finds_everything(broker: Broker, make_batch) -> None:
     assert log is not None
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset, log.recovery_point) == (3, 10, 10, 10)
     assert broker.manager.topic_id_of("some-topic", 3) == TOPIC_ID
-    assert broker.manager.directories[0].previous_broker_epoch == 17
     assert not (log.directory.parent / ".kafka_cleanshutdown").exists(), "the marker goes before the first append"
 
 
@@ -140,7 +139,6 @@ def test_a_killed_broker_recovers_and_knows_no_clean_shutdown(broker: Broker, ma
     log = broker.manager.get("t", 0)
     assert log is not None
     assert (log.high_watermark, log.log_end_offset) == (10, 10)
-    assert broker.manager.directories[0].previous_broker_epoch == -1
 
 
 def test_a_directory_has_one_user(broker: Broker) -> None:

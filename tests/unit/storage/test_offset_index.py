@@ -1,4 +1,7 @@
 import struct
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -79,3 +82,30 @@ def test_an_empty_index_has_an_empty_file(tmp_path: Path) -> None:
     index.write()
     assert index.path.read_bytes() == b""
     assert (index.position_before(5), index.last_offset, index.last_position) == (0, 5, 0)
+
+
+def test_a_lookup_in_another_thread_finds_every_entry_whole(tmp_path: Path) -> None:
+    index = OffsetIndex(OsFileSystem(tmp_path), tmp_path / "x.index", 0)
+    is_over = threading.Event()
+
+    def look_up() -> None:
+        while not is_over.is_set():
+            position = index.position_before(2**30)
+            assert position % 100 == 0
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            lookups = threads.submit(look_up)
+            for number in range(1, 20_000):
+                index.append(number, number * 100)
+                if number % 100 == 0:
+                    index.truncate_to(number - 50)
+                    for again in range(number - 50, number + 1):
+                        index.append(again, again * 100)
+            is_over.set()
+            lookups.result()
+    finally:
+        is_over.set()
+        sys.setswitchinterval(before)

@@ -182,3 +182,30 @@ def test_every_damage_of_a_snapshot_is_noticed() -> None:
             decode_snapshot(Path("x"), bytes(damaged))
         with pytest.raises(DamagedFile):
             decode_snapshot(Path("x"), data[:position])
+
+
+def test_the_first_unstable_offset_is_known_without_looking_through_all_transactions(producers, header) -> None:
+    for number in range(1000):
+        producers.update(header(0, producer_id=number, is_transactional=True), number)
+    assert producers.first_unstable_offset == 0
+    # They end in another order than they began, and are replicated in the order in which they ended.
+    for count, number in enumerate([*range(999, 0, -1), 0]):
+        producers.end_transaction(marker(number), 1000 + count, is_commit=True, coordinator_epoch=0)
+        assert producers.first_unstable_offset == 0
+    producers.forget_replicated(1999)
+    assert producers.first_unstable_offset == 0, "its marker is not replicated"
+    producers.forget_replicated(2000)
+    assert producers.first_unstable_offset is None
+    assert not producers._unstable
+    assert not producers._ended
+
+
+def test_open_transactions_of_a_snapshot_are_found_in_the_order_of_their_offsets(producers, header) -> None:
+    for offset, producer_id in ((0, 1), (1, 2), (2, 3)):
+        producers.update(header(0, producer_id=producer_id, is_transactional=True), offset)
+    restored = ProducerStates("t-0")
+    restored.load_entries(producers.to_entries()[::-1], 3, NOW_MS, DAY_MS)
+    assert restored.first_unstable_offset == 0
+    restored.end_transaction(marker(1), 3, is_commit=True, coordinator_epoch=0)
+    restored.forget_replicated(4)
+    assert restored.first_unstable_offset == 1
