@@ -28,14 +28,10 @@ PLACEMENT_BYTES = 16
 MAGIC_POSITION = 16
 CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21
-MAX_TIMESTAMP_POSITION = 35
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 PLACEMENT = struct.Struct(">qii")
-_BASE_OFFSET = struct.Struct(">q")
-_LEADER_EPOCH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
-_LEADER_EPOCH_POSITION = 12
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
@@ -157,16 +153,6 @@ def crc_is_valid(batch: Buffer, header: BatchHeader, position: int = 0) -> bool:
     """Whether the checksum fits the bytes; nothing is copied."""
     with memoryview(batch) as view:
         return crc32c(view[position + ATTRIBUTES_POSITION : position + header.size_bytes]) == header.crc
-
-
-def set_base_offset(buffer: bytearray | memoryview, base_offset: int, position: int = 0) -> None:
-    """Give the batch at a position its offset, in place; the checksum does not cover it."""
-    _BASE_OFFSET.pack_into(buffer, position, base_offset)
-
-
-def set_leader_epoch(buffer: bytearray | memoryview, leader_epoch: int, position: int = 0) -> None:
-    """Give the batch at a position its leader epoch, in place; the checksum does not cover it."""
-    _LEADER_EPOCH.pack_into(buffer, position + _LEADER_EPOCH_POSITION, leader_epoch)
 
 
 def encode_batch(header: BatchHeader, payload: Buffer) -> bytearray:

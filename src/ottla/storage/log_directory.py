@@ -3,10 +3,15 @@
 The marker says that every log was flushed and its checkpoints written. It is removed, and the removal synced, before
 the first append: a crash after that leads to recovery. A directory whose disk fails goes offline and takes its logs
 along; it comes back with a restart.
+
+A log leaves by a rename of its directory: to `-delete`, and its files go later, or to `-stray`, and they stay until an
+operator removes them. Its lines in the checkpoints are outdated then; they are dropped before a log of the same name is
+made.
 """
 
 import json
 import logging
+import threading
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -63,6 +68,7 @@ class LogDirectory:
         self._high_watermarks = self._checkpoint(HIGH_WATERMARK_CHECKPOINT)
         self._start_offsets = self._checkpoint(LOG_START_OFFSET_CHECKPOINT)
         self._cleaner_offsets = self._checkpoint(CLEANER_CHECKPOINT)
+        self._changing_cleaner_offsets = threading.Lock()
 
     def __repr__(self) -> str:
         return f"LogDirectory({self.path}, {'online' if self.is_online else 'offline'}, {len(self.logs)} logs)"
@@ -162,7 +168,7 @@ class LogDirectory:
             self._outdated = set()
             self.write_checkpoints()
             self.write_high_watermarks()
-            self.write_cleaner_offsets(self.read_cleaner_offsets())
+            self._write_cleaner_offsets({})
         directory = self.path / partition_directory_name(*key)
         log = Log(self.file_system, directory, config, now_ms=now_ms)
         if topic_id is not None:
@@ -219,10 +225,11 @@ class LogDirectory:
 
     def remove_deleted(self, now_ms: int) -> int:
         """Remove the files of deleted partitions whose delay has passed; how many partitions."""
-        due = [path for due_ms, path in self._awaiting_removal if due_ms <= now_ms]
-        self._awaiting_removal = [entry for entry in self._awaiting_removal if entry[0] > now_ms]
-        for path in due:
-            self.file_system.remove_tree(path)
+        due = [entry for entry in self._awaiting_removal if entry[0] <= now_ms]
+        for entry in due:
+            # One by one: others may be added meanwhile.
+            self._awaiting_removal.remove(entry)
+            self.file_system.remove_tree(entry[1])
         return len(due)
 
     # Checkpoints.
@@ -252,8 +259,14 @@ class LogDirectory:
         """Up to where each compacted log is clean."""
         return _read_or_empty(self._cleaner_offsets)
 
-    def write_cleaner_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._cleaner_offsets.write({key: offset for key, offset in offsets.items() if key in self.logs})
+    def write_cleaner_offset(self, key: TopicPartition, offset: int) -> None:
+        """A compacted log is clean up to an offset now."""
+        self._write_cleaner_offsets({key: offset})
+
+    def _write_cleaner_offsets(self, changed: Mapping[TopicPartition, int]) -> None:
+        with self._changing_cleaner_offsets:
+            offsets = {**self.read_cleaner_offsets(), **changed}
+            self._cleaner_offsets.write({key: offset for key, offset in offsets.items() if key in self.logs})
 
 
 def _read_or_empty(checkpoint: OffsetCheckpoint) -> dict[TopicPartition, int]:

@@ -1,9 +1,15 @@
 """All logs of a broker, over all its log directories.
 
-A new partition goes to the online directory with the fewest. A directory whose disk fails goes offline alone: the pass
-that meets a StorageError closes that directory, reports it, and goes on with the others. The passes (retention, flush,
-checkpoints, compaction) are plain functions that may wait for disks; the broker's shell calls each in a thread, one
-call of each at a time.
+A new partition goes to the online directory with the fewest. A directory whose disk fails goes offline alone, with all
+its logs: whoever meets a StorageError reports it to `fail_directory` and goes on with the others. It comes back with a
+restart. Until then a partition that is not found may lie there, so only one that is known to be new is made elsewhere.
+
+A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
+go on with the next log, and no directory goes offline because of it.
+
+The passes (retention, flush, checkpoints, high watermarks, compaction) are plain functions that may wait for disks. The
+broker's shell calls each in a thread, one call of each at a time, but different ones, and creations, deletions and
+moves of different partitions, at the same time.
 """
 
 import logging
@@ -300,7 +306,7 @@ class LogManager:
         directory, key, log, cleanable = candidate
         try:
             clean_to = compact(log, directory.file_system, cleanable, now_ms)
-            directory.write_cleaner_offsets({**directory.read_cleaner_offsets(), key: clean_to})
+            directory.write_cleaner_offset(key, clean_to)
         except StorageError as error:
             self.fail_directory(error)
             return None

@@ -5,14 +5,13 @@ from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.record_batch import (
     MAX_SEQUENCE,
+    PLACEMENT,
     TimestampType,
     batch_records,
     crc_is_valid,
     encode_batch,
     iterate_headers,
     parse_header,
-    set_base_offset,
-    set_leader_epoch,
 )
 from ottla.protocol.records import CorruptRecords
 
@@ -65,8 +64,7 @@ def test_we_read_the_batches_of_another_implementation() -> None:
 
 def test_placing_a_batch_leaves_the_checksum_valid() -> None:
     batch = build()
-    set_base_offset(batch, 12345)
-    set_leader_epoch(batch, 6)
+    PLACEMENT.pack_into(batch, 0, 12345, parse_header(batch).batch_length, 6)
     header = parse_header(batch)
     assert (header.base_offset, header.leader_epoch) == (12345, 6)
     assert crc_is_valid(batch, header)

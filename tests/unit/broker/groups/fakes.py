@@ -10,7 +10,7 @@ from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.tasks import Tasks
 from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.protocol.record_batch import parse_header, set_base_offset
+from ottla.protocol.record_batch import PLACEMENT, parse_header
 
 NODE_ID = 7
 TOPIC_ID = b"topic-id-of-t-00"
@@ -32,7 +32,7 @@ class MemoryLog(CoordinatorLog):
             raise ApiError(self.error)
         base = self.next_offset.get(partition, 0)
         placed = bytearray(batch)
-        set_base_offset(placed, base)
+        PLACEMENT.pack_into(placed, 0, base, parse_header(placed).batch_length, 0)
         self.batches.setdefault(partition, []).append(placed)
         self.next_offset[partition] = parse_header(placed).next_offset
         self.has_appended.set()
