@@ -15,7 +15,7 @@ longer, and one of them if they are alike.
 import uuid
 
 from ottla.protocol.record_batch import parse_header
-from ottla.storage.errors import LogGone
+from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.partition_directories import FUTURE_SUFFIX, TopicPartition, marked_directory_name
@@ -33,9 +33,14 @@ class DirectoryMove:
         self.target = target
         self._log = log
         name = marked_directory_name(*key, uuid.uuid4().hex, FUTURE_SUFFIX)
-        self._copy = Log(
-            target.file_system, target.path / name, log.config, log_start_offset=log.log_start_offset, now_ms=now_ms
-        )
+        directory = target.path / name
+        try:
+            self._copy = Log(
+                target.file_system, directory, log.config, log_start_offset=log.log_start_offset, now_ms=now_ms
+            )
+        except StorageError:
+            target.discard(directory)
+            raise
 
     @property
     def lag(self) -> int:

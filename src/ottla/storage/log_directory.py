@@ -24,7 +24,7 @@ from ottla.storage.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     OffsetCheckpoint,
 )
-from ottla.storage.errors import DamagedFile
+from ottla.storage.errors import DamagedFile, LogGone
 from ottla.storage.file_system import FileLock, FileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -168,7 +168,8 @@ class LogDirectory:
             self._outdated = set()
             self.write_checkpoints()
             self.write_high_watermarks()
-            self._write_cleaner_offsets({})
+            with self._changing_cleaner_offsets:
+                self._write_cleaner_offsets(self.read_cleaner_offsets())
         directory = self.path / partition_directory_name(*key)
         log = Log(self.file_system, directory, config, now_ms=now_ms)
         if topic_id is not None:
@@ -201,23 +202,24 @@ class LogDirectory:
         return log
 
     def delete(self, key: TopicPartition, now_ms: int) -> None:
-        """Take a log out at once; its files go after file.delete.delay.ms."""
-        log = self.logs[key]
-        marked = self._retire(key, log, DELETE_SUFFIX)
+        """Take a log out at once; its files go after file.delete.delay.ms. LogGone if there is none."""
+        log, marked = self._retire(key, DELETE_SUFFIX)
         self._awaiting_removal.append((now_ms + log.config.file_delete_delay_ms, marked))
 
     def set_stray(self, key: TopicPartition) -> Path:
-        """Take a log out that nobody knows, and keep its files for whoever does; where they are."""
-        return self._retire(key, self.logs[key], STRAY_SUFFIX)
+        """Take a log out that nobody knows, and keep its files for whoever does; where they are. LogGone if none."""
+        return self._retire(key, STRAY_SUFFIX)[1]
 
-    def _retire(self, key: TopicPartition, log: Log, suffix: str) -> Path:
-        del self.logs[key]
+    def _retire(self, key: TopicPartition, suffix: str) -> tuple[Log, Path]:
+        log = self.logs.pop(key, None)
+        if log is None:
+            raise LogGone(self.path / partition_directory_name(*key))
         self.topic_ids.pop(key, None)
         self._outdated.add(key)
         marked = self.path / marked_directory_name(*key, uuid.uuid4().hex, suffix)
         log.retire(marked)
         self.sync_names()
-        return marked
+        return log, marked
 
     def discard(self, directory: Path) -> None:
         """Have the files of something unfinished removed by the next pass."""
@@ -259,14 +261,14 @@ class LogDirectory:
         """Up to where each compacted log is clean."""
         return _read_or_empty(self._cleaner_offsets)
 
-    def write_cleaner_offset(self, key: TopicPartition, offset: int) -> None:
-        """A compacted log is clean up to an offset now."""
-        self._write_cleaner_offsets({key: offset})
-
-    def _write_cleaner_offsets(self, changed: Mapping[TopicPartition, int]) -> None:
+    def write_cleaner_offset(self, key: TopicPartition, log: Log, offset: int) -> None:
+        """A compacted log is clean up to an offset now; nothing is written if another has taken its place."""
         with self._changing_cleaner_offsets:
-            offsets = {**self.read_cleaner_offsets(), **changed}
-            self._cleaner_offsets.write({key: offset for key, offset in offsets.items() if key in self.logs})
+            if self.logs.get(key) is log:
+                self._write_cleaner_offsets({**self.read_cleaner_offsets(), key: offset})
+
+    def _write_cleaner_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self._cleaner_offsets.write({key: offset for key, offset in offsets.items() if key in self.logs})
 
 
 def _read_or_empty(checkpoint: OffsetCheckpoint) -> dict[TopicPartition, int]:

@@ -26,7 +26,7 @@ from ottla.storage.errors import LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.partition_directories import TopicPartition
+from ottla.storage.partition_directories import TopicPartition, partition_directory_name
 
 _log = logging.getLogger(__name__)
 
@@ -200,9 +200,12 @@ class LogManager:
         return True
 
     def begin_move(self, topic: str, partition: int, target: LogDirectory, now_ms: int) -> DirectoryMove:
-        """Start to copy a log into another directory; may wait for the disk."""
+        """Start to copy a log into another directory; may wait for the disk. LogGone if there is no such log."""
         key = (topic, partition)
-        return DirectoryMove(key, self._logs[key], self._directory_of[key], target, now_ms)
+        log, source = self._logs.get(key), self._directory_of.get(key)
+        if log is None or source is None:
+            raise LogGone(Path(partition_directory_name(*key)))
+        return DirectoryMove(key, log, source, target, now_ms)
 
     def finish_move(self, move: DirectoryMove, topic_id: bytes, now_ms: int) -> Log:
         """Let the copy take the log's place, while nobody appends; may wait for the disk.
@@ -306,7 +309,7 @@ class LogManager:
         directory, key, log, cleanable = candidate
         try:
             clean_to = compact(log, directory.file_system, cleanable, now_ms)
-            directory.write_cleaner_offset(key, clean_to)
+            directory.write_cleaner_offset(key, log, clean_to)
         except StorageError as error:
             self.fail_directory(error)
             return None
@@ -333,11 +336,13 @@ class LogManager:
             self._guarded(directory, action)
 
     def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
-        """Do something in a directory that goes offline if its disk fails."""
+        """Do something in a directory that goes offline if its disk fails; that a log is gone does not matter."""
         try:
             action(directory)
         except StorageError as error:
             self.fail_directory(error)
+        except LogGone:
+            return
 
 
 class _Candidate(NamedTuple):

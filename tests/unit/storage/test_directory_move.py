@@ -216,3 +216,26 @@ def test_a_deleted_log_does_not_come_back_as_its_copy(tmp_path: Path) -> None:
     logs.retention_pass(10**6)
     assert [path for name in ("a", "b") for path in (tmp_path / name).iterdir() if path.is_dir()] == []
     close(logs)
+
+
+def test_a_log_that_was_deleted_before_its_move_begins_is_gone(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(), 0, is_new=True)
+    logs.delete("orders", 0, 0)
+    with pytest.raises(LogGone):
+        logs.begin_move("orders", 0, logs.directories[1], 0)
+    close(logs)
+
+
+def test_a_copy_that_cannot_even_begin_leaves_nothing(tmp_path: Path) -> None:
+    disk = FailingFileSystem(tmp_path / "b")
+    logs = LogManager([LogDirectory(OsFileSystem(tmp_path / "a")), LogDirectory(disk)])
+    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(), 0, is_new=True)
+    disk.failing = "open"
+    with pytest.raises(StorageError):
+        logs.begin_move("orders", 0, logs.directories[1], 0)
+    disk.failing = ""
+    logs.retention_pass(0)
+    assert [path for path in (tmp_path / "b").iterdir() if path.is_dir()] == []
+    assert logs.get("orders", 0) is log
+    close(logs)

@@ -427,3 +427,14 @@ def test_a_log_inherits_no_offsets_from_a_deleted_one_of_its_name(broker: Broker
         log = broker.manager.get("t", 0)
         assert (log.log_start_offset, log.log_end_offset) == (0, 2)
         broker.manager.delete("t", 0, NOW_MS)
+
+
+def test_a_compaction_that_ends_after_its_log_was_replaced_says_nothing_of_the_new_one(broker: Broker) -> None:
+    old = broker.create("t")
+    broker.manager.delete("t", 0, NOW_MS)
+    new = broker.create("t")
+    directory = broker.manager.directory_of("t", 0)
+    directory.write_cleaner_offset(("t", 0), old, 10)
+    assert directory.read_cleaner_offsets() == {}
+    directory.write_cleaner_offset(("t", 0), new, 7)
+    assert directory.read_cleaner_offsets() == {("t", 0): 7}
