@@ -135,3 +135,14 @@ def test_two_flushes_at_a_time_do_not_take_each_others_file(tmp_path: Path) -> N
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(write_often, range(2)))
     assert (tmp_path / "e").read_text().endswith("399 399\n")
+
+
+def test_what_is_in_the_file_is_not_written_again(tmp_path: Path) -> None:
+    writes: list[int] = []
+    epochs = LeaderEpochs(StumblingFileSystem(tmp_path, lambda: writes.append(1)), tmp_path / "e")
+    epochs.write()
+    assert writes == []
+    epochs.assign(4, 25)
+    epochs.write()
+    epochs.write()
+    assert writes == [1]

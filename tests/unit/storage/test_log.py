@@ -565,10 +565,12 @@ def test_a_log_that_was_abandoned_says_so_and_blames_no_disk(open_log, make_batc
     assert not log.directory.exists(), "nothing is written where a new log of that name may be"
 
 
-def test_a_flush_during_which_the_log_is_deleted_blames_no_disk(open_log, make_batch, disk) -> None:
+@pytest.mark.parametrize("fails_sync", [False, True])
+def test_a_flush_during_which_the_log_is_deleted_blames_no_disk(open_log, make_batch, disk, fails_sync: bool) -> None:
     log = open_log()
     log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
     disk.on_sync = log.abandon
+    disk.fails_sync = fails_sync
     with pytest.raises(LogGone):
         log.flush(NOW_MS)
     assert log.recovery_point == 0
