@@ -7,7 +7,7 @@ from ottla.protocol.control_records import ControlType, control_batch, end_txn_b
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import TimestampType, iterate_headers, parse_header
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.errors import LogGone, StorageError
+from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 from ottla.storage.producer_state import AppendOrigin
 
@@ -495,85 +495,7 @@ def test_aborted_transactions_are_sorted_by_first_offset(open_log, make_batch) -
     assert [a.producer_id for a in log.aborted_transactions(0, 4)] == [1, 2]
 
 
-# Durability.
-
-
-def test_a_flush_moves_the_recovery_point_after_the_sync(open_log, make_batch, disk) -> None:
-    log = open_log()
-    append(log, make_batch(3))
-    assert log.recovery_point == 0
-    disk.fails_sync = True
-    with pytest.raises(StorageError):
-        log.flush(NOW_MS)
-    assert log.recovery_point == 0
-    disk.fails_sync = False
-    log.flush(NOW_MS)
-    assert log.recovery_point == 3
-
-
-def test_a_flush_syncs_every_segment_since_the_last_one(open_log, make_batch, disk) -> None:
-    log = open_log(segment_bytes=200)
-    append(log, make_batch(2))
-    log.flush(NOW_MS)
-    disk.synced.clear()
-    append(log, make_batch(2))
-    append(log, make_batch(2))
-    log.flush(NOW_MS)
-    synced = [name for name in disk.synced if name.endswith(".log")]
-    assert synced == ["00000000000000000002.log", "00000000000000000004.log"]
-
-
-def test_flush_messages_says_when_an_append_must_wait_for_the_disk(open_log, make_batch) -> None:
-    log = open_log(flush_messages=3)
-    append(log, make_batch(2))
-    assert not log.must_flush_now
-    append(log, make_batch(1))
-    assert log.must_flush_now
-    log.flush(NOW_MS)
-    assert not log.must_flush_now
-
-
-def test_a_log_that_was_abandoned_says_so_and_blames_no_disk(open_log, make_batch) -> None:
-    log = open_log(segment_bytes=200)
-    for _ in range(4):
-        log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
-    log.update_high_watermark(4)
-    old = log.segments[:2]
-    log.retire(log.directory.with_name("elsewhere"))
-    for operation in (
-        lambda: log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS),
-        lambda: log.append_as_follower(make_batch(), now_ms=NOW_MS),
-        lambda: log.read(0, 100, max_offset_exclusive=4, min_one_batch=True, allow_blocking=True),
-        lambda: log.offset_for_timestamp(NOW_MS, 4),
-        lambda: log.offset_of_max_timestamp(4),
-        lambda: log.aborted_transactions(0, 4),
-        lambda: log.flush(NOW_MS),
-        lambda: log.roll(NOW_MS),
-        lambda: log.truncate_to(1, NOW_MS),
-        lambda: log.truncate_fully_and_start_at(9, NOW_MS),
-        lambda: log.increment_log_start_offset(1),
-        lambda: log.delete_old_segments(NOW_MS),
-        lambda: log.delete_segments_before(2, NOW_MS),
-        lambda: log.remove_deleted_files(NOW_MS),
-        lambda: log.replace_segments(old, old[0], 0, NOW_MS),
-        lambda: log.expire_producers(NOW_MS),
-        lambda: log.assign_leader_epoch(7),
-    ):
-        with pytest.raises(LogGone):
-            operation()
-    log.close(NOW_MS)
-    assert not log.directory.exists(), "nothing is written where a new log of that name may be"
-
-
-@pytest.mark.parametrize("fails_sync", [False, True])
-def test_a_flush_during_which_the_log_is_deleted_blames_no_disk(open_log, make_batch, disk, fails_sync: bool) -> None:
-    log = open_log()
-    log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
-    disk.on_sync = log.abandon
-    disk.fails_sync = fails_sync
-    with pytest.raises(LogGone):
-        log.flush(NOW_MS)
-    assert log.recovery_point == 0
+# Segments.
 
 
 def test_segments_that_nobody_reads_give_their_files_back(open_log, make_batch) -> None:
