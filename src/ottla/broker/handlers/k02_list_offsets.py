@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from ottla.broker.fetching import READ_COMMITTED
 from ottla.broker.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -40,7 +41,6 @@ LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 # The version that introduced each special place.
 _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
-_READ_COMMITTED = 1
 _NOWHERE = (-1, -1, -1)
 
 
@@ -106,7 +106,7 @@ def _place(partition: Partition, request: ListOffsetsRequest, timestamp: int) ->
     """(timestamp, offset, leader epoch) of a special place; None where the log must be searched."""
     log = partition.log
     if timestamp == LATEST:
-        is_committed_only = request.isolation_level == _READ_COMMITTED
+        is_committed_only = request.isolation_level == READ_COMMITTED
         return -1, log.last_stable_offset if is_committed_only else log.high_watermark, partition.leader_epoch
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return -1, log.log_start_offset, log.leader_epochs.epoch_of(log.log_start_offset)
@@ -125,7 +125,7 @@ async def _searched(
     workers = context.broker.workers
     for partition, timestamp, row in searches:
         log = partition.log
-        limit = log.last_stable_offset if request.isolation_level == _READ_COMMITTED else log.high_watermark
+        limit = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
         try:
             if timestamp == MAX_TIMESTAMP:
                 found = await loop.run_in_executor(workers, log.offset_of_max_timestamp, limit)

@@ -14,6 +14,7 @@ from itertools import repeat
 
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.image import ClusterImage
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from ottla.protocol.messages.offset_commit_response import (
@@ -22,7 +23,7 @@ from ottla.protocol.messages.offset_commit_response import (
     OffsetCommitResponseTopic,
 )
 
-API_KEY = 8
+API_KEY = ApiKey.OFFSET_COMMIT
 REQUEST = OffsetCommitRequest
 
 _TOPIC_IDS_FROM = 10

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.image import ClusterImage
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
@@ -28,7 +29,7 @@ from ottla.protocol.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 
-API_KEY = 9
+API_KEY = ApiKey.OFFSET_FETCH
 REQUEST = OffsetFetchRequest
 
 _TOP_LEVEL_ERROR_FROM = 2

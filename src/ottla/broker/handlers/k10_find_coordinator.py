@@ -10,11 +10,12 @@ share.version 0. A group whose broker has no address on the listener asked is CO
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from ottla.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 
-API_KEY = 10
+API_KEY = ApiKey.FIND_COORDINATOR
 REQUEST = FindCoordinatorRequest
 
 _BATCHES_FROM = 4

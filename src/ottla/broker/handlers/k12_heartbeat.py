@@ -6,11 +6,12 @@ While the group is still being loaded the answer is NONE: nothing is known again
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
 from ottla.protocol.messages.heartbeat_response import HeartbeatResponse
 
-API_KEY = 12
+API_KEY = ApiKey.HEARTBEAT
 REQUEST = HeartbeatRequest
 
 

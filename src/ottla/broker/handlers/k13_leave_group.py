@@ -7,11 +7,12 @@ Versions: 0-2 name one member, whose error is the response's; 1 throttles; 3 nam
 from collections.abc import Awaitable
 
 from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from ottla.protocol.messages.leave_group_response import LeaveGroupResponse, MemberResponse
 
-API_KEY = 13
+API_KEY = ApiKey.LEAVE_GROUP
 REQUEST = LeaveGroupRequest
 
 _MEMBERS_FROM = 3

@@ -5,17 +5,17 @@ flexible; 6 answers GROUP_ID_NOT_FOUND where earlier versions show a group that 
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.describe_groups_request import DescribeGroupsRequest
 from ottla.protocol.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
+from ottla.security.operations import GROUP_OPERATIONS, as_bits
 
-API_KEY = 15
+API_KEY = ApiKey.DESCRIBE_GROUPS
 REQUEST = DescribeGroupsRequest
 
-# Kafka's codes of the operations on a group: Read, Delete, Describe, DescribeConfigs, AlterConfigs.
-_GROUP_OPERATIONS = (3, 6, 8, 10, 11)
 # Without an authoriser everybody may do everything.
-_ALL_GROUP_OPERATIONS = sum(1 << code for code in _GROUP_OPERATIONS)
+_ALL
 
 
 def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
@@ -23,7 +23,7 @@ def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeG
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = _ALL_GROUP_OPERATIONS
+                group.authorized_operations = as_bits(GROUP_OPERATIONS)
     return DescribeGroupsResponse(groups=groups)
 
 

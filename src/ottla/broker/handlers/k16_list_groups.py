@@ -5,11 +5,12 @@ case; a name that is no state or type matches nothing.
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.list_groups_request import ListGroupsRequest
 from ottla.protocol.messages.list_groups_response import ListGroupsResponse
 
-API_KEY = 16
+API_KEY = ApiKey.LIST_GROUPS
 REQUEST = ListGroupsRequest
 
 

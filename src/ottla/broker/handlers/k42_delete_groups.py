@@ -4,11 +4,12 @@ Versions: 1 is the same as 0; 2 is flexible. A group named twice gets one row, a
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.delete_groups_request import DeleteGroupsRequest
 from ottla.protocol.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 
-API_KEY = 42
+API_KEY = ApiKey.DELETE_GROUPS
 REQUEST = DeleteGroupsRequest
 
 

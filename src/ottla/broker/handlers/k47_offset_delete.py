@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.image import ClusterImage
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic
 from ottla.protocol.messages.offset_delete_response import (
@@ -17,7 +18,7 @@ from ottla.protocol.messages.offset_delete_response import (
     OffsetDeleteResponseTopic,
 )
 
-API_KEY = 47
+API_KEY = ApiKey.OFFSET_DELETE
 REQUEST = OffsetDeleteRequest
 
 

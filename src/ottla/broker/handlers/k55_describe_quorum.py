@@ -5,6 +5,7 @@ Versions: 1 adds the times of the last fetch; 2 directory ids, the voters' endpo
 
 from ottla.broker.quorum import ReplicaDescription
 from ottla.broker.request_context import RequestContext
+from ottla.metadata.controller.topic_names import CLUSTER_METADATA_TOPIC
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.describe_quorum_request import DescribeQuorumRequest
@@ -20,14 +21,13 @@ from ottla.protocol.messages.describe_quorum_response import (
 API_KEY = ApiKey.DESCRIBE_QUORUM
 REQUEST = DescribeQuorumRequest
 
-METADATA_TOPIC = "__cluster_metadata"
 METADATA_PARTITION = 0
 
 
 def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     """The state of the one partition that has a quorum."""
     asked = [(topic.topic_name, [row.partition_index for row in topic.partitions]) for topic in request.topics]
-    if asked != [(METADATA_TOPIC, [METADATA_PARTITION])]:
+    if asked != [(CLUSTER_METADATA_TOPIC, [METADATA_PARTITION])]:
         return _refused(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     quorum = context.broker.quorum.describe()
     partition = PartitionData(
@@ -45,7 +45,9 @@ def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQ
         )
         for voter_id, endpoints in sorted(quorum.voter_endpoints.items())
     ]
-    return DescribeQuorumResponse(topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[partition])], nodes=nodes)
+    return DescribeQuorumResponse(
+        topics=[TopicData(topic_name=CLUSTER_METADATA_TOPIC, partitions=[partition])], nodes=nodes
+    )
 
 
 def error_response(context: RequestContext, request: DescribeQuorumRequest, error: ApiError) -> DescribeQuorumResponse:
