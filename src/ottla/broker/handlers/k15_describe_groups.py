@@ -14,9 +14,6 @@ from ottla.security.operations import GROUP_OPERATIONS, as_bits
 API_KEY = ApiKey.DESCRIBE_GROUPS
 REQUEST = DescribeGroupsRequest
 
-# Without an authoriser everybody may do everything.
-_ALL
-
 
 def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     groups = context.broker.groups.describe_groups(request.groups, context.api_version)
