@@ -492,11 +492,30 @@ def test_a_batch_whose_records_are_garbage_spoils_only_its_own_row(tmp_path: Pat
     run_node(tmp_path / "data", scenario)
 
 
-def test_a_damaged_quorum_state_is_named_at_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "damage", "reason"),
+    [
+        ("meta.properties", b"", "meta.properties is damaged"),
+        (
+            "meta.properties",
+            b"version=1\ncluster.id=x\nnode.id=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAg\n",
+            "another disk",
+        ),
+        ("orders-0/partition.metadata", b"\xff\xfe", "partition.metadata is damaged"),
+        ("__cluster_metadata-0/quorum-state", b"\x00\x01", "quorum-state is damaged"),
+        ("__cluster_metadata-0/00000000000000000000-0000000000.checkpoint", b"?", "checkpoint is damaged"),
+    ],
+)
+def test_a_damaged_file_that_nothing_can_rebuild_is_named_at_start(
+    tmp_path: Path, name: str, damage: bytes, reason: str
+) -> None:
+    async def fill(running: RunningNode) -> None:
+        await create(await running.connect(), "orders")
+
     async def nothing(running: RunningNode) -> None:
         pass
 
-    run_node(tmp_path / "data", nothing)
-    (tmp_path / "data" / "__cluster_metadata-0" / "quorum-state").write_text("{")
-    with pytest.raises(StartupError, match="quorum-state"):
+    run_node(tmp_path / "data", fill)
+    (tmp_path / "data" / name).write_bytes(damage)
+    with pytest.raises(StartupError, match=reason):
         run_node(tmp_path / "data", nothing)
