@@ -48,6 +48,11 @@ def open_quorum(
     voters = contents.voters if contents and contents.voters else static_voters
     if voters is None:
         raise ValueError(f"{directory} names no voters: format the storage, or set controller.quorum.voters")
+    if voters.ids == (local.id,) and not voters.contains(local):
+        raise ValueError(
+            f"{directory} belongs to another disk of node {local.id}: the directory.id in meta.properties is not that "
+            "of its voter. Restore the meta.properties that belongs to it"
+        )
     if not voters.is_only(local):
         raise ValueError(
             f"the quorum's voters are {', '.join(map(str, voters.ids))}; this release runs with one voter, "
