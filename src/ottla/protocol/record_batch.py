@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
-from ottla.protocol.compression import Buffer, Codec, CompressionError, decompress
+from ottla.protocol.compression import Buffer, Codec, CompressionError, OutputTooLarge, decompress
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords, Record, iterate_records
 
 MAGIC = 2
@@ -173,6 +174,9 @@ def decompressed_payload(
         return payload
     try:
         return decompress(header.codec, payload, max_output_bytes)
+    except OutputTooLarge as error:
+        # Not damage: the producer must not try the same again.
+        raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, f"A record batch cannot be opened: {error}.") from error
     except CompressionError as error:
         raise CorruptRecords(f"the batch at offset {header.base_offset} cannot be opened: {error}") from error
 

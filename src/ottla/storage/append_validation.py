@@ -31,6 +31,11 @@ from ottla.storage.log_config import LogConfig
 _MAX_CODEC = 4
 
 
+# What a produced batch may hold when it is opened. Producers limit a batch before they compress it, to a megabyte or
+# so; a small batch of much more than this is made to hurt (CVE-2023-34455).
+PRODUCED_BYTES_MAX = 64 * 1024 * 1024
+
+
 class InvalidRecords(ApiError):
     """Single records of a batch are refused; `record_errors` says which, by index in the batch, and why."""
 
@@ -95,7 +100,7 @@ def rewrite_batch(records: Buffer, header: BatchHeader, config: LogConfig, now_m
     codec = config.compression_type
     recompresses = codec is not None and codec != header.codec
     if config.is_compacted or recompresses:
-        plain = decompressed_payload(records, header)
+        plain = decompressed_payload(records, header, max_output_bytes=PRODUCED_BYTES_MAX)
         if config.is_compacted:
             _require_keys(plain, header.record_count)
         if codec is not None and recompresses:

@@ -165,3 +165,16 @@ def test_a_batch_that_grows_over_the_limit_is_too_large(make_batch) -> None:
     with pytest.raises(ApiError) as refused:
         rewrite_batch(batch, validate_client_batch(batch, config, NOW_MS), config, NOW_MS)
     assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_a_batch_that_grows_without_measure_is_refused_for_good(codec: Codec) -> None:
+    builder = BatchBuilder(codec=codec)
+    for _ in range(9):
+        builder.append(b"k", bytes(8_000_000), timestamp_ms=1)
+    bomb = bytes(builder.build())
+    config = LogConfig(cleanup_policy=frozenset({"compact"}), max_message_bytes=10_000_000)
+    header = validate_client_batch(bomb, config, 1)
+    with pytest.raises(ApiError) as refused:
+        rewrite_batch(bomb, header, config, 1)
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
