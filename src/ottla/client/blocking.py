@@ -8,12 +8,11 @@ import asyncio
 import functools
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
-C_co = TypeVar("C_co", covariant=True)
 
 
 class LoopThread:
@@ -55,23 +54,14 @@ class LoopThread:
             self.loop.close()
 
 
-class Facade(Protocol[C_co]):
-    """A blocking object around one that lives on the loop."""
-
-    @property
-    def _core(self) -> C_co: ...
-
-    @property
-    def _thread(self) -> LoopThread: ...
-
-
 def blocking(
     method: Callable[Concatenate[C, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[Facade[C], P], R]:
-    """The same method, called from outside of the loop."""
+) -> Callable[Concatenate[Any, P], R]:
+    """The same method for a facade: an object with the real one as `_core`, which lives on the loop of `_thread`."""
 
     @functools.wraps(method)
-    def call(facade: Facade[C], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return facade._thread.run(method(facade._core, *args, **kwargs))
+    def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        thread: LoopThread = facade._thread
+        return thread.run(method(facade._core, *args, **kwargs))
 
     return call

@@ -269,7 +269,7 @@ class Cluster:
         coordinates: str | None = None,
         kind: CoordinatorKind = CoordinatorKind.GROUP,
     ) -> T:
-        """Call until it works, fails for good, or its time is over; `coordinates` is the key of a coordinator it asks."""
+        """Call until it works, fails for good, or its time is over; `coordinates` names whose coordinator is asked."""
         deadline = Deadline.after(self.settings.call_timeout_ms if timeout_ms is None else timeout_ms, self.now_s())
         attempt = 0
         last: ClientError | None = None
