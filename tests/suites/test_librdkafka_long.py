@@ -1,8 +1,8 @@
 """The long broker tests of librdkafka's own suite.
 
 Left out are those of several brokers, TLS and SASL (0097, 0101, 0126, 0135, 0142), of message formats that Kafka 4 has
-dropped (0092), of transactions (0098, 0103, 0129), ACLs (0081, 0109, 0115, 0119), share groups (0170-0190), those that
-want a JSON library (0053, 0110), and those that need no broker.
+dropped (0092), of transactions (0055, 0061, 0098, 0103, 0129, 0137), ACLs (0081, 0109, 0115, 0119), share groups
+(0170-0190), those that want a JSON library (0053, 0110), and those that need no broker.
 
 The nodes have Kafka's own delay before a group's first rebalance: some of these tests count on it.
 """
@@ -28,9 +28,7 @@ LONG = (
     "0050_subscribe_adds",
     "0051_assign_adds",
     "0052_msg_timestamps",
-    "0055_producer_latency",
     "0059_bsearch",
-    "0061_consumer_lag",
     "0069_consumer_add_parts",
     "0077_compaction",
     "0084_destroy_flags",
@@ -44,7 +42,6 @@ LONG = (
     "0122_buffer_cleaning_after_rebalance",
     "0123_connections_max_idle",
     "0125_immediate_flush",
-    "0137_barrier_batch_consume",
 )
 
 WITHOUT_AUTO_CREATION = (

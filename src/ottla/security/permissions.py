@@ -56,4 +56,3 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.LIST_CONFIG_RESOURCES: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Operation.DESCRIBE, Resource.TOPIC),
 }
-
