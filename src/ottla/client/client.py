@@ -1,11 +1,19 @@
 """The client: one object per cluster, from which everything else comes and whose connections they share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 
+from ottla.client import raw
 from ottla.client.addresses import parse_addresses
 from ottla.client.admin import Admin
 from ottla.client.cluster import ClientSettings, Cluster
+from ottla.client.fetch_request import DEFAULT_LIMITS, FetchedBatches, FetchLimits
+from ottla.client.metadata import TopicPartition
+from ottla.client.offsets import IsolationLevel
+from ottla.client.produce_request import Produced
+from ottla.client.producer import Producer, ProducerSettings
+from ottla.client.producer_ids import ProducerIdentity, init_producer_id
+from ottla.protocol.schema import Records
 
 
 class Client:
@@ -27,6 +35,65 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
+
+    def producer(self, settings: ProducerSettings | None = None) -> Producer:
+        """A producer; use it as `async with`, or close it."""
+        return Producer(self.cluster, settings)
+
+    async def produce_batches(
+        self,
+        topic: str,
+        partition: int,
+        batches: Records,
+        *,
+        transactional_id: str | None = None,
+        acks: int = -1,
+        timeout_ms: float | None = None,
+    ) -> tuple[Produced, ...]:
+        """Write ready record batches; see `ottla.client.raw`."""
+        return await raw.produce_batches(
+            self.cluster,
+            topic,
+            partition,
+            batches,
+            transactional_id=transactional_id,
+            acks=acks,
+            timeout_ms=timeout_ms,
+        )
+
+    async def fetch_batches(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        *,
+        limits: FetchLimits = DEFAULT_LIMITS,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        timeout_ms: float | None = None,
+    ) -> FetchedBatches:
+        """Read whole record batches; see `ottla.client.raw`."""
+        return await raw.fetch_batches(
+            self.cluster, topic, partition, offset, limits=limits, isolation=isolation, timeout_ms=timeout_ms
+        )
+
+    async def fetch_partitions(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        limits: FetchLimits = DEFAULT_LIMITS,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        timeout_ms: float | None = None,
+    ) -> dict[TopicPartition, FetchedBatches]:
+        """Read whole record batches of several partitions; see `ottla.client.raw`."""
+        return await raw.fetch_partitions(
+            self.cluster, offsets, limits=limits, isolation=isolation, timeout_ms=timeout_ms
+        )
+
+    async def init_producer_id(
+        self, transactional_id: str | None = None, *, transaction_timeout_ms: int = 60_000
+    ) -> ProducerIdentity:
+        """An identity for batches that are made outside of a producer."""
+        return await init_producer_id(self.cluster, transactional_id, transaction_timeout_ms=transaction_timeout_ms)
 
     async def close(self) -> None:
         """Close every connection."""

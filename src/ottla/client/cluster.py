@@ -268,6 +268,7 @@ class Cluster:
         timeout_ms: float | None = None,
         coordinates: str | None = None,
         kind: CoordinatorKind = CoordinatorKind.GROUP,
+        may_retry: Callable[[ClientError], bool] = is_retriable,
     ) -> T:
         """Call until it works, fails for good, or its time is over; `coordinates` names whose coordinator is asked."""
         deadline = Deadline.after(self.settings.call_timeout_ms if timeout_ms is None else timeout_ms, self.now_s())
@@ -281,7 +282,7 @@ class Cluster:
                 reason = last or "no answer came"
                 raise RequestTimedOut(f"{what} did not succeed within {deadline.budget_ms:g} ms: {reason}") from last
             except ClientError as error:
-                if not is_retriable(error):
+                if not may_retry(error):
                     raise
                 last = error
             if coordinates is not None and needs_coordinator(last):

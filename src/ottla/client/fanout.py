@@ -22,7 +22,12 @@ _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TO
 
 
 async def ask_leaders(
-    cluster: Cluster, partitions: Iterable[TopicPartition], send: Send[R], *, timeout_ms: float | None = None
+    cluster: Cluster,
+    partitions: Iterable[TopicPartition],
+    send: Send[R],
+    *,
+    timeout_ms: float | None = None,
+    channel: str = "",
 ) -> dict[TopicPartition, R | KafkaError]:
     """What `send` got for each partition from its leader; an error is the partition's own and final."""
     budget_ms = cluster.settings.call_timeout_ms if timeout_ms is None else timeout_ms
@@ -33,7 +38,7 @@ async def ask_leaders(
     results: dict[TopicPartition, R | KafkaError] = {}
     attempt = 0
     while waiting:
-        answers = await _ask_once(cluster, waiting, send)
+        answers = await _ask_once(cluster, waiting, send, channel)
         results |= answers
         now_s = cluster.now_s()
         waiting = [
@@ -51,7 +56,7 @@ async def ask_leaders(
 
 
 async def _ask_once(
-    cluster: Cluster, partitions: list[TopicPartition], send: Send[R]
+    cluster: Cluster, partitions: list[TopicPartition], send: Send[R], channel: str
 ) -> dict[TopicPartition, R | KafkaError]:
     results: dict[TopicPartition, R | KafkaError] = {}
     by_leader: dict[int, list[TopicPartition]] = {}
@@ -66,7 +71,7 @@ async def _ask_once(
 
     async def ask(node_id: int, wanted: list[TopicPartition]) -> None:
         try:
-            answers = await send(await cluster.connection(node_id), wanted)
+            answers = await send(await cluster.connection(node_id, channel), wanted)
         except ClientError as error:
             answers = dict.fromkeys(wanted, _as_value(error))
         missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker did not answer for this partition")
