@@ -65,3 +65,17 @@ def blocking(
         return thread.run(method(facade._core, *args, **kwargs))
 
     return call
+
+
+def on_loop(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A plain method of an object that lives on the loop, called there."""
+
+    @functools.wraps(method)
+    def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        async def called() -> R:
+            return method(facade._core, *args, **kwargs)
+
+        thread: LoopThread = facade._thread
+        return thread.run(called())
+
+    return call

@@ -7,7 +7,9 @@ from ottla.client import raw
 from ottla.client.addresses import parse_addresses
 from ottla.client.admin import Admin
 from ottla.client.cluster import ClientSettings, Cluster
+from ottla.client.consumer import Consumer, ConsumerSettings
 from ottla.client.fetch_request import DEFAULT_LIMITS, FetchedBatches, FetchLimits
+from ottla.client.group_member import GroupSettings
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.client.produce_request import Produced
@@ -39,6 +41,10 @@ class Client:
     def producer(self, settings: ProducerSettings | None = None) -> Producer:
         """A producer; use it as `async with`, or close it."""
         return Producer(self.cluster, settings)
+
+    def consumer(self, settings: ConsumerSettings | None = None, group: GroupSettings | None = None) -> Consumer:
+        """A consumer, of a group or alone; use it as `async with`, or close it."""
+        return Consumer(self.cluster, settings, group)
 
     async def produce_batches(
         self,

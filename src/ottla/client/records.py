@@ -78,11 +78,23 @@ def decode_records(
     check_crc: bool = True,
 ) -> list[Record]:
     """The records from an offset on; `aborted` is None for read_uncommitted."""
-    records: list[Record] = []
+    found = decode_batches(topic, partition, batches, from_offset=from_offset, aborted=aborted, check_crc=check_crc)
+    return [record for records in found for record in records]
+
+
+def decode_batches(
+    topic: str,
+    partition: int,
+    batches: Buffer,
+    *,
+    from_offset: int = 0,
+    aborted: Sequence[AbortedTransaction] | None = None,
+    check_crc: bool = True,
+) -> Iterator[list[Record]]:
+    """The same batch by batch, each opened when it is asked for."""
     for position, header in visible_batches(batches, aborted, check_crc=check_crc):
         if header.last_offset >= from_offset:
-            records += _records_of(topic, partition, batches, position, header, from_offset)
-    return records
+            yield _records_of(topic, partition, batches, position, header, from_offset)
 
 
 def _records_of(

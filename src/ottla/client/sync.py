@@ -5,8 +5,15 @@ from types import TracebackType
 
 from ottla.client import admin as async_admin
 from ottla.client import client as async_client
-from ottla.client.blocking import LoopThread, blocking
+from ottla.client.blocking import LoopThread, blocking, on_loop
 from ottla.client.cluster import ClientSettings
+from ottla.client.consumer import ConsumerSettings
+from ottla.client.group_member import GroupSettings
+from ottla.client.producer import ProducerSettings
+from ottla.client.sync_consumer import Consumer, RebalanceListener
+from ottla.client.sync_producer import Delivery, Producer
+
+__all__ = ["Admin", "Client", "Consumer", "Delivery", "Producer", "RebalanceListener"]
 
 
 class Admin:
@@ -61,6 +68,22 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    produce_batches = blocking(async_client.Client.produce_batches)
+    fetch_batches = blocking(async_client.Client.fetch_batches)
+    fetch_partitions = blocking(async_client.Client.fetch_partitions)
+    init_producer_id = blocking(async_client.Client.init_producer_id)
+
+    _make_producer = on_loop(async_client.Client.producer)
+    _make_consumer = on_loop(async_client.Client.consumer)
+
+    def producer(self, settings: ProducerSettings | None = None) -> Producer:
+        """A producer; use it as `with`, or close it."""
+        return Producer(self._make_producer(settings), self._thread)
+
+    def consumer(self, settings: ConsumerSettings | None = None, group: GroupSettings | None = None) -> Consumer:
+        """A consumer, of a group or alone; use it as `with`, or close it."""
+        return Consumer(self._make_consumer(settings, group), self._thread)
 
     def close(self) -> None:
         """Close every connection and end the thread."""
