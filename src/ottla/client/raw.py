@@ -78,16 +78,17 @@ async def fetch_batches(
     partition: int,
     offset: int,
     *,
-    limits: FetchLimits = DEFAULT_LIMITS,
+    limits: FetchLimits | None = None,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     timeout_ms: float | None = None,
 ) -> FetchedBatches:
     """Whole batches from an offset on, nothing if none came in time; a refusal is raised."""
     target = TopicPartition(topic, partition)
+    bounds = limits or DEFAULT_LIMITS
 
     async def ask() -> FetchedBatches:
         connection = await cluster.connection((await cluster.leader(target)).node_id, "fetch")
-        answers = await fetch(cluster, connection, {target: offset}, limits=limits, isolation=isolation)
+        answers = await fetch(cluster, connection, {target: offset}, limits=bounds, isolation=isolation)
         error = answers[target].error
         if error is not None:
             if error.code.refreshes_metadata:
@@ -102,17 +103,18 @@ async def fetch_partitions(
     cluster: Cluster,
     offsets: Mapping[TopicPartition, int],
     *,
-    limits: FetchLimits = DEFAULT_LIMITS,
+    limits: FetchLimits | None = None,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     timeout_ms: float | None = None,
 ) -> dict[TopicPartition, FetchedBatches]:
     """The same for several partitions, all leaders together; a refusal is the partition's value."""
+    bounds = limits or DEFAULT_LIMITS
 
     async def ask(
         connection: Connection, partitions: list[TopicPartition]
     ) -> dict[TopicPartition, FetchedBatches | KafkaError]:
         wanted = {partition: offsets[partition] for partition in partitions}
-        answers = await fetch(cluster, connection, wanted, limits=limits, isolation=isolation)
+        answers = await fetch(cluster, connection, wanted, limits=bounds, isolation=isolation)
         return {partition: answer.error or answer for partition, answer in answers.items()}
 
     answers = await ask_leaders(cluster, offsets, ask, timeout_ms=timeout_ms, channel="fetch")

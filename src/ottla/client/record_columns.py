@@ -26,64 +26,62 @@ def split_records(payload: Buffer, record_count: int) -> RecordColumns:
     """The columns of a decompressed payload; CorruptRecords unless it holds exactly `record_count` records."""
     data = bytes(payload)
     columns = RecordColumns()
-    position = 0
     try:
-        for _ in range(record_count):
-            position = _split_record(data, position, columns)
+        end = _split(data, record_count, columns)
     except (IndexError, ValueError) as error:
         raise CorruptRecords(f"record {len(columns.headers)} is malformed: {error}") from error
-    if position != len(data):
-        raise CorruptRecords(f"{len(data) - position} bytes follow the last of {record_count} records")
+    if end != len(data):
+        raise CorruptRecords(f"{len(data) - end} bytes follow the last of {record_count} records")
     return columns
 
 
-def _split_record(data: bytes, position: int, columns: RecordColumns) -> int:  # noqa: PLR0912 (varints in place)
-    byte = data[position]
-    if byte < 0x80:
-        length, position = (byte >> 1) ^ -(byte & 1), position + 1
-    else:
+def _split(data: bytes, record_count: int, columns: RecordColumns) -> int:  # noqa: PLR0912 (varints in place)
+    add_offset, add_timestamp = columns.offset_deltas.append, columns.timestamp_deltas.append
+    add_key, add_value, add_headers = columns.keys.append, columns.values.append, columns.headers.append
+    position, data_end = 0, len(data)
+    for _ in range(record_count):
         length, position = read_varint(data, position)
-    end = position + length
-    if length < 0 or end > len(data):
-        raise ValueError(f"it claims {length} bytes, {len(data) - position} are left")
-    position += 1  # attributes, unused
-    byte = data[position]
-    if byte < 0x80:
-        columns.timestamp_deltas.append((byte >> 1) ^ -(byte & 1))
-        position += 1
-    else:
-        number, position = read_varlong(data, position)
-        columns.timestamp_deltas.append(number)
-    byte = data[position]
-    if byte < 0x80:
-        columns.offset_deltas.append((byte >> 1) ^ -(byte & 1))
-        position += 1
-    else:
-        number, position = read_varint(data, position)
-        columns.offset_deltas.append(number)
-    for column in (columns.keys, columns.values):
-        byte = data[position]
-        if byte < 0x80:
-            size, position = (byte >> 1) ^ -(byte & 1), position + 1
+        end = position + length
+        if length < 0 or end > data_end:
+            raise ValueError(f"it claims {length} bytes, {data_end - position} are left")
+        position += 1  # attributes, unused
+        number, position = data[position], position + 1
+        if number >= 0x80:
+            number, position = read_varlong(data, position - 1)
         else:
-            size, position = read_varint(data, position)
-        if size >= 0:
-            column.append(data[position : position + size])
-            position += size
-        elif size == -1:
-            column.append(None)
+            number = (number >> 1) ^ -(number & 1)
+        add_timestamp(number)
+        number, position = data[position], position + 1
+        if number >= 0x80:
+            number, position = read_varint(data, position - 1)
         else:
-            raise ValueError(f"a field of {size} bytes")
-    headers, position = _headers(data, position)
-    if position != end:
-        raise ValueError(f"it claims {length} bytes, and its fields end {end - position} bytes earlier")
-    columns.headers.append(headers)
-    return end
+            number = (number >> 1) ^ -(number & 1)
+        add_offset(number)
+        for add in (add_key, add_value):
+            size, position = data[position], position + 1
+            if size >= 0x80:
+                size, position = read_varint(data, position - 1)
+            else:
+                size = (size >> 1) ^ -(size & 1)
+            if size >= 0:
+                add(data[position : position + size])
+                position += size
+            elif size == -1:
+                add(None)
+            else:
+                raise ValueError(f"a field of {size} bytes")
+        headers: Headers = ()
+        if data[position] == 0:
+            position += 1
+        else:
+            headers, position = _headers(data, position)
+        if position != end:
+            raise ValueError(f"it claims {length} bytes, and its fields end {end - position} bytes earlier")
+        add_headers(headers)
+    return position
 
 
 def _headers(data: bytes, position: int) -> tuple[Headers, int]:
-    if data[position] == 0:
-        return (), position + 1
     count, position = read_varint(data, position)
     if not 0 < count <= (len(data) - position) // 2:
         raise ValueError(f"{count} headers in {len(data) - position} bytes")

@@ -1,19 +1,26 @@
-"""The client for people without an event loop: the same objects and calls, each of which blocks until it is done."""
+"""The client for people without an event loop: the same objects and calls, each of which blocks until it is done.
 
-from collections.abc import Iterable
-from types import TracebackType
+Ctrl-C interrupts a call that waits. A rebalance listener for `Consumer.subscribe` is in `ottla.client.sync_consumer`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ottla.client import admin as async_admin
 from ottla.client import client as async_client
 from ottla.client.blocking import LoopThread, blocking, on_loop
 from ottla.client.cluster import ClientSettings
-from ottla.client.consumer import ConsumerSettings
-from ottla.client.group_member import GroupSettings
-from ottla.client.producer import ProducerSettings
-from ottla.client.sync_consumer import Consumer, RebalanceListener
-from ottla.client.sync_producer import Delivery, Producer
 
-__all__ = ["Admin", "Client", "Consumer", "Delivery", "Producer", "RebalanceListener"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+    from ottla.client.consumer import ConsumerSettings
+    from ottla.client.group_member import GroupSettings
+    from ottla.client.producer import ProducerSettings
+    from ottla.client.sync_consumer import Consumer
+    from ottla.client.sync_producer import Producer
 
 
 class Admin:
@@ -61,7 +68,7 @@ class Client:
             raise
         self.admin = Admin(self._core.admin, self._thread)
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> Client:
         return self
 
     def __exit__(
@@ -79,10 +86,14 @@ class Client:
 
     def producer(self, settings: ProducerSettings | None = None) -> Producer:
         """A producer; use it as `with`, or close it."""
+        from ottla.client.sync_producer import Producer
+
         return Producer(self._make_producer(settings), self._thread)
 
     def consumer(self, settings: ConsumerSettings | None = None, group: GroupSettings | None = None) -> Consumer:
         """A consumer, of a group or alone; use it as `with`, or close it."""
+        from ottla.client.sync_consumer import Consumer
+
         return Consumer(self._make_consumer(settings, group), self._thread)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The blocking consumer. A listener's methods run on another thread than the loop's, so they may block and call back."""
+"""The blocking consumer. A listener's methods run off the loop's thread, so they may block and call back."""
 
 import asyncio
 import re
