@@ -86,10 +86,12 @@ class GroupSession:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         self._joining = self._heartbeats = None
-        if self.member.owned:
-            await self._owner.partitions_revoked(self.member.owned)
+        try:
+            if self.member.owned:
+                await self._owner.partitions_revoked(self.member.owned)
+        finally:
             self.member.gave_back()
-        await self._send_leave(reason)
+            await self._send_leave(reason)
 
     async def _give_back(self) -> None:
         """Before a join: an eager member holds nothing while the group rebalances."""
