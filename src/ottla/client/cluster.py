@@ -1,15 +1,16 @@
 """The brokers of one cluster as a client uses them: connections on demand, the metadata, coordinators, and retries.
 
 Guarantees. There is at most one connection per broker and channel; channels exist because a broker answers one
-connection in order, so a fetch that waits for data or a join that waits for other members must not hold up the rest. A
-connection that ended is replaced when it is needed next. When no known broker can be reached, the bootstrap addresses
-are tried again (KIP-899), so a cluster may move entirely while a client lives.
+connection in order, so a fetch that waits for data or a join that waits for other members has a channel to itself for
+as long as it lasts. A connection that ended is replaced when it is needed next. When no known broker can be reached,
+the bootstrap addresses are tried again (KIP-899), so a cluster may move entirely while a client lives.
 """
 
 import asyncio
 import contextlib
+import itertools
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeVar
@@ -20,6 +21,7 @@ from ottla.client.errors import (
     BrokerUnreachable,
     ClientClosed,
     ClientError,
+    ConnectionLost,
     KafkaError,
     RequestTimedOut,
     error_of,
@@ -71,6 +73,7 @@ class Cluster:
         self.metadata = MetadataCache()
         self._connections: dict[tuple[int, str], Connection] = {}
         self._opening: dict[tuple[int, str], asyncio.Task[Connection]] = {}
+        self._leases: dict[tuple[int, str], set[int]] = {}
         self._coordinators: dict[tuple[CoordinatorKind, str], int] = {}
         self._topic_times_s: dict[str, float] = {}
         self._refreshing = asyncio.Lock()
@@ -102,6 +105,23 @@ class Cluster:
         if node is None:
             raise BrokerUnreachable(f"broker {node_id} is not part of the cluster (any more)")
         return await self._connected((node_id, channel), node.address)
+
+    @contextlib.asynccontextmanager
+    async def leased(self, node_id: int, purpose: str) -> AsyncIterator[Connection]:
+        """A connection for requests that wait at the broker, with nobody else on it; reused after its return."""
+        taken = self._leases.setdefault((node_id, purpose), set())
+        number = next(number for number in itertools.count() if number not in taken)
+        taken.add(number)
+        try:
+            connection = await self.connection(node_id, f"{purpose}-{number}")
+            try:
+                yield connection
+            except asyncio.CancelledError:
+                # The broker still works on the request: whoever came next would wait behind it.
+                connection.abort(ConnectionLost("the request was given up"))
+                raise
+        finally:
+            taken.discard(number)
 
     async def any_connection(self) -> Connection:
         """A connection to whichever broker answers: an open one if there is one."""
@@ -249,10 +269,8 @@ class Cluster:
         self._coordinators[kind, key] = node.node_id
         return node
 
-    async def coordinator_connection(
-        self, key: str, kind: CoordinatorKind = CoordinatorKind.GROUP, channel: str = ""
-    ) -> Connection:
-        return await self.connection((await self.coordinator(key, kind)).node_id, channel)
+    async def coordinator_connection(self, key: str, kind: CoordinatorKind = CoordinatorKind.GROUP) -> Connection:
+        return await self.connection((await self.coordinator(key, kind)).node_id)
 
     def forget_coordinator(self, key: str, kind: CoordinatorKind = CoordinatorKind.GROUP) -> None:
         """It has moved, or does not answer."""

@@ -27,9 +27,12 @@ async def ask_leaders(
     send: Send[R],
     *,
     timeout_ms: float | None = None,
-    channel: str = "",
+    waits_as: str | None = None,
 ) -> dict[TopicPartition, R | KafkaError]:
-    """What `send` got for each partition from its leader; an error is the partition's own and final."""
+    """What `send` got for each partition from its leader; an error is the partition's own and final.
+
+    `waits_as` is the purpose of requests that wait at the broker: they get connections to themselves.
+    """
     budget_ms = cluster.settings.call_timeout_ms if timeout_ms is None else timeout_ms
     start_s = cluster.now_s()
     deadline = Deadline.after(budget_ms, start_s)
@@ -38,7 +41,7 @@ async def ask_leaders(
     results: dict[TopicPartition, R | KafkaError] = {}
     attempt = 0
     while waiting:
-        answers = await _ask_once(cluster, waiting, send, channel)
+        answers = await _ask_once(cluster, waiting, send, waits_as)
         results |= answers
         now_s = cluster.now_s()
         waiting = [
@@ -56,7 +59,7 @@ async def ask_leaders(
 
 
 async def _ask_once(
-    cluster: Cluster, partitions: list[TopicPartition], send: Send[R], channel: str
+    cluster: Cluster, partitions: list[TopicPartition], send: Send[R], waits_as: str | None
 ) -> dict[TopicPartition, R | KafkaError]:
     results: dict[TopicPartition, R | KafkaError] = {}
     by_leader: dict[int, list[TopicPartition]] = {}
@@ -71,7 +74,11 @@ async def _ask_once(
 
     async def ask(node_id: int, wanted: list[TopicPartition]) -> None:
         try:
-            answers = await send(await cluster.connection(node_id, channel), wanted)
+            if waits_as is None:
+                answers = await send(await cluster.connection(node_id), wanted)
+            else:
+                async with cluster.leased(node_id, waits_as) as connection:
+                    answers = await send(connection, wanted)
         except ClientError as error:
             answers = dict.fromkeys(wanted, _as_value(error))
         missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker did not answer for this partition")

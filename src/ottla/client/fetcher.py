@@ -57,7 +57,7 @@ class PartitionPosition:
     is_paused: bool = False
     is_fetching: bool = False
     retry_at_s: float = 0.0
-    error: PartitionError | None = None
+    error: ClientError | None = None
     chunks: deque[_Chunk] = field(default_factory=deque)
     opened: deque[Record] = field(default_factory=deque)
 
@@ -187,7 +187,7 @@ class Fetcher:
         for node_id, offsets in wanted.items():
             free = [slot for slot in range(FETCHES_PER_NODE) if (node_id, slot) not in self._slots]
             if free:
-                self._start_task((node_id, free[0]), self._fetch(node_id, free[0], offsets))
+                self._start_task((node_id, free[0]), self._fetch(node_id, offsets))
                 for partition in offsets:
                     self.partitions[partition].is_fetching = True
         if stale and (-1, 0) not in self._slots:
@@ -206,12 +206,12 @@ class Fetcher:
 
         task.add_done_callback(ended)
 
-    async def _fetch(self, node_id: int, slot: int, offsets: dict[TopicPartition, int]) -> None:
+    async def _fetch(self, node_id: int, offsets: dict[TopicPartition, int]) -> None:
         states = {partition: self.partitions[partition] for partition in offsets}
         answers: dict[TopicPartition, FetchedBatches] = {}
         try:
-            connection = await self._cluster.connection(node_id, f"fetch-{slot}")
-            answers = await fetch(self._cluster, connection, offsets, limits=self._limits, isolation=self.isolation)
+            async with self._cluster.leased(node_id, "fetch") as connection:
+                answers = await fetch(self._cluster, connection, offsets, limits=self._limits, isolation=self.isolation)
         except ClientError as error:
             await self._failed(states, error)
         finally:
@@ -260,8 +260,8 @@ class Fetcher:
             if error.is_retriable:
                 self._postpone(state)
             else:
-                code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-                state.error = PartitionError(partition, code, str(error))
+                named = PartitionError(partition, error.code, error.message) if isinstance(error, KafkaError) else error
+                state.error = named
         if error.is_retriable:
             await self._refresh({partition.topic for partition in states})
 

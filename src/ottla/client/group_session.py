@@ -22,9 +22,6 @@ from ottla.protocol.messages.sync_group_response import SyncGroupResponse
 # A join waits at the coordinator for the other members; the connection must be patient a little longer.
 _JOIN_SLACK_MS = 5_000.0
 
-# A join that waits must not hold up heartbeats and commits.
-_JOIN_CHANNEL = "join"
-
 
 class PartitionOwner(Protocol):
     """Who works with the partitions: told before they go and after they come."""
@@ -133,8 +130,12 @@ class GroupSession:
             attempt += 1
 
     async def _join_once(self) -> frozenset[TopicPartition] | None:
+        coordinator = await self._cluster.coordinator(self.member.settings.group_id)
+        async with self._cluster.leased(coordinator.node_id, "join") as connection:
+            return await self._join_over(connection)
+
+    async def _join_over(self, connection: Connection) -> frozenset[TopicPartition] | None:
         member = self.member
-        connection = await self._connection(_JOIN_CHANNEL)
         timeout_ms = member.settings.max_poll_interval_ms + _JOIN_SLACK_MS
         member.joined(await connection.request(member.join_request(), JoinGroupResponse, timeout_ms=timeout_ms))
         if member.state is not State.SYNCING:
@@ -174,7 +175,7 @@ class GroupSession:
                 member.left()
                 break
             try:
-                connection = await self._connection("")
+                connection = await self._connection()
                 response = await connection.request(member.heartbeat_request(), HeartbeatResponse)
             except ClientError:
                 self._cluster.forget_coordinator(member.settings.group_id)
@@ -188,7 +189,7 @@ class GroupSession:
         if request is not None:
             # The coordinator finds out by itself when the session ends.
             with contextlib.suppress(ClientError):
-                await (await self._connection("")).request(request, LeaveGroupResponse)
+                await (await self._connection()).request(request, LeaveGroupResponse)
 
-    async def _connection(self, channel: str) -> Connection:
-        return await self._cluster.coordinator_connection(self.member.settings.group_id, channel=channel)
+    async def _connection(self) -> Connection:
+        return await self._cluster.coordinator_connection(self.member.settings.group_id)

@@ -2,7 +2,8 @@
 
 A mirror copies batches that it never opens; a pipeline's tasks write under a producer identity that their driver owns.
 Nothing here numbers, compresses or checks a batch: its producer id, epoch and sequence are the caller's, and a retry of
-a batch that has them is recognised by the broker.
+a batch that has them is recognised by the broker. Only its base offset is set to 0, which brokers want of a producer,
+and which its checksum does not cover.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from ottla.client.offsets import IsolationLevel
 from ottla.client.produce_request import Produced, produce
 from ottla.client.retries import is_retriable
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.record_batch import NO_SEQUENCE, iterate_headers
+from ottla.protocol.record_batch import NO_SEQUENCE, BatchHeader, iterate_headers, set_base_offset
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.schema import Records
 
@@ -44,13 +45,13 @@ async def produce_batches(
     results = []
     view = memoryview(batches)
     try:
-        positions = [(at, header.size_bytes, header.base_sequence) for at, header in iterate_headers(view)]
+        found = [(header, view[at : at + header.size_bytes]) for at, header in iterate_headers(view)]
     except CorruptRecords as error:
         raise ValueError(f"these are not whole record batches: {error.message}") from None
-    for at, size, sequence in positions:
-        batch = view[at : at + size]
+    for header, stored in found:
+        batch = _from_zero(stored, header)
 
-        async def send(batch: memoryview = batch) -> Produced:
+        async def send(batch: Records = batch) -> Produced:
             connection = await cluster.connection((await cluster.leader(target)).node_id, "produce")
             answers = await produce(
                 cluster,
@@ -67,7 +68,7 @@ async def produce_batches(
                 raise answer.error
             return answer
 
-        is_safe = is_retriable if sequence != NO_SEQUENCE else _was_not_written
+        is_safe = is_retriable if header.base_sequence != NO_SEQUENCE else _was_not_written
         results.append(await cluster.retry(send, what=f"producing to {target}", may_retry=is_safe))
     return tuple(results)
 
@@ -87,8 +88,8 @@ async def fetch_batches(
     bounds = limits or DEFAULT_LIMITS
 
     async def ask() -> FetchedBatches:
-        connection = await cluster.connection((await cluster.leader(target)).node_id, "fetch")
-        answers = await fetch(cluster, connection, {target: offset}, limits=bounds, isolation=isolation)
+        async with cluster.leased((await cluster.leader(target)).node_id, "fetch") as connection:
+            answers = await fetch(cluster, connection, {target: offset}, limits=bounds, isolation=isolation)
         error = answers[target].error
         if error is not None:
             if error.code.refreshes_metadata:
@@ -117,11 +118,19 @@ async def fetch_partitions(
         answers = await fetch(cluster, connection, wanted, limits=bounds, isolation=isolation)
         return {partition: answer.error or answer for partition, answer in answers.items()}
 
-    answers = await ask_leaders(cluster, offsets, ask, timeout_ms=timeout_ms, channel="fetch")
+    answers = await ask_leaders(cluster, offsets, ask, timeout_ms=timeout_ms, waits_as="fetch")
     return {
         partition: FetchedBatches(NOTHING, error=answer) if isinstance(answer, KafkaError) else answer
         for partition, answer in answers.items()
     }
+
+
+def _from_zero(batch: memoryview, header: BatchHeader) -> Records:
+    if header.base_offset == 0:
+        return batch
+    copy = bytearray(batch)
+    set_base_offset(copy, 0)
+    return copy
 
 
 def _was_not_written(error: ClientError) -> bool:
