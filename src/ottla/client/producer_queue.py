@@ -7,7 +7,8 @@ sequence when it is first sent; the broker takes a producer's batches only in se
 a batch whose answer was lost may simply be sent again. Invariants:
 
 - Batches leave in order. Up to five may be under way at a time, but while one is tried again it is alone, so nothing
-  overtakes it.
+  overtakes it. So is the first of each epoch: a broker that knows nothing of a producer takes any sequence for its
+  first, and a batch could overtake one that it refused.
 - Whatever fails for good leaves a gap in the sequence. The queue then continues in the next producer epoch from
   sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches that followed one which the broker refused
   cannot have been written, and go on in the new epoch; batches that followed one of unknown fate have an unknown fate
@@ -89,6 +90,7 @@ class PartitionQueue:
         self._added = 0
         self._next_sequence = 0
         self._next_acknowledged = 0
+        self._is_known_to_broker = False
 
     @property
     def is_empty(self) -> bool:
@@ -135,6 +137,7 @@ class PartitionQueue:
         self.in_flight.remove(batch)
         if batch.sequence >= 0 and not batch.follows_gap:
             self._next_acknowledged = _advanced(batch.sequence, batch.writer.count)
+            self._is_known_to_broker = True
         batch.settle(outcome)
 
     def failed(self, batch: ProducerBatch, error: ClientError, now_s: float, retry_delay_s: float) -> None:
@@ -174,7 +177,8 @@ class PartitionQueue:
         self.waiting.clear()
 
     def _has_room(self, head: ProducerBatch) -> bool:
-        if head.attempts or any(batch.attempts or batch.follows_gap for batch in self.in_flight):
+        is_first = self._is_idempotent and not self._is_known_to_broker
+        if is_first or head.attempts or any(batch.attempts or batch.follows_gap for batch in self.in_flight):
             return not self.in_flight
         return len(self.in_flight) < IN_FLIGHT_MAX
 
@@ -197,6 +201,7 @@ class PartitionQueue:
         """
         self.epoch_bumps += 1
         self._next_sequence = self._next_acknowledged = 0
+        self._is_known_to_broker = False
         for batch in self.in_flight:
             batch.follows_gap = True
         for batch in self.waiting:

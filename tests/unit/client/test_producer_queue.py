@@ -15,10 +15,20 @@ LOST = ConnectionLost("cut")
 class Queue:
     """A queue with batches named by numbers; what became of them is in `outcomes`."""
 
-    def __init__(self, *, is_idempotent: bool = True, linger_s: float = 0.0) -> None:
+    def __init__(self, *, is_idempotent: bool = True, linger_s: float = 0.0, is_new: bool = False) -> None:
         self.queue = PartitionQueue(PARTITION, is_idempotent=is_idempotent, linger_s=linger_s)
         self.outcomes: dict[int, Outcome] = {}
         self.batches: list[ProducerBatch] = []
+        if not is_new:
+            self._introduce()
+
+    def _introduce(self) -> None:
+        """Most cases begin with a producer that the broker knows, and with sequence 1."""
+        self.add()
+        self.queue.take(1e9)
+        self.acknowledge(0)
+        self.batches.clear()
+        self.outcomes.clear()
 
     def add(self, records: int = 1, created_s: float = 0.0) -> ProducerBatch:
         writer = BatchWriter()
@@ -59,7 +69,7 @@ def test_sequences_count_records() -> None:
     for records in (3, 2, 1):
         queue.add(records)
     assert [queue.take() for _ in range(3)] == [0, 1, 2]
-    assert [batch.sequence for batch in queue.batches] == [0, 3, 5]
+    assert [batch.sequence for batch in queue.batches] == [1, 4, 6]
 
 
 def test_a_producer_without_idempotence_has_no_sequences() -> None:
@@ -67,6 +77,17 @@ def test_a_producer_without_idempotence_has_no_sequences() -> None:
     queue.add()
     queue.take()
     assert queue.batches[0].sequence == -1
+
+
+def test_until_the_broker_knows_the_producer_one_batch_goes_at_a_time() -> None:
+    queue = Queue(is_new=True)
+    for _ in range(3):
+        queue.add()
+    assert [queue.take(), queue.take()] == [0, None]
+    queue.fail(0, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    assert [queue.take(), queue.take()] == [0, None]
+    queue.acknowledge(0)
+    assert [queue.take(), queue.take()] == [1, 2]
 
 
 def test_at_most_five_are_under_way() -> None:
@@ -90,7 +111,7 @@ def test_after_a_lost_connection_batches_go_again_in_order_one_at_a_time() -> No
     assert [queue.take(), queue.take()] == [1, None]
     queue.acknowledge(1)
     assert queue.take() == 2
-    assert [batch.sequence for batch in queue.batches] == [0, 1, 2]
+    assert [batch.sequence for batch in queue.batches] == [1, 2, 3]
     assert queue.queue.epoch_bumps == 0
 
 
