@@ -11,6 +11,7 @@ A connection is useful only after the handshake of `open_connection`: TLS if a c
 
 import asyncio
 import contextlib
+import errno
 import socket
 import ssl
 import struct
@@ -255,7 +256,8 @@ async def open_connection(
     except BaseException as error:
         connection.abort(BrokerUnreachable(f"{address} was given up"))
         if isinstance(error, TimeoutError | OSError) and not isinstance(error, ClientError):
-            raise BrokerUnreachable(_explained(address, error, connect_timeout_s)) from error
+            reason = _explained(address, error, connect_timeout_s, is_tls=security.tls is not None)
+            raise BrokerUnreachable(reason) from error
         if isinstance(error, ConnectionLost) and security.tls is None:
             hint = "does the listener expect TLS or another protocol?"
             raise BrokerUnreachable(f"{address} ended the connection before it could be used: {hint}") from error
@@ -295,10 +297,11 @@ def _foreign_protocol(beginning: bytes) -> str | None:
     return None
 
 
-def _explained(address: Address, error: BaseException, timeout_s: float) -> str:
+def _explained(address: Address, error: BaseException, timeout_s: float, *, is_tls: bool) -> str:
     if isinstance(error, socket.gaierror):
         return f"the host of {address} cannot be resolved: check its name, and whether DNS knows it from here"
-    if isinstance(error, ConnectionRefusedError):
+    # A host with several addresses, as localhost is, fails with one error about all of them.
+    if isinstance(error, ConnectionRefusedError) or f"[Errno {errno.ECONNREFUSED}]" in str(error):
         return f"{address} refuses connections: is a broker running there?"
     if isinstance(error, TimeoutError):
         return f"{address} did not answer within {timeout_s:g} s: check the address, the network and firewalls"
@@ -306,7 +309,9 @@ def _explained(address: Address, error: BaseException, timeout_s: float) -> str:
         return f"the certificate of {address} is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"TLS with {address} failed: {error.reason or error}; is it a TLS listener?"
-    return f"{address} cannot be reached: {error}"
+    if is_tls and isinstance(error, ConnectionError):
+        return f"{address} ended the TLS handshake: is it a TLS listener?"
+    return f"{address} cannot be reached: {error or type(error).__name__}"
 
 
 async def close_all(connections: list[Connection]) -> None:

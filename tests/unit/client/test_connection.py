@@ -1,6 +1,7 @@
 """A connection against a broker that follows a script."""
 
 import asyncio
+import ssl
 import struct
 from collections.abc import Awaitable, Callable
 
@@ -234,6 +235,17 @@ def test_another_protocol_is_recognised(says: bytes, expected: str) -> None:
     async def test(address: Address) -> None:
         with pytest.raises(NotKafka, match=expected):
             await open_to(address)
+
+    run(broker, test)
+
+
+def test_tls_at_a_plain_listener_is_told() -> None:
+    async def broker(peer: Peer) -> None:
+        await peer.reader.read(1)
+
+    async def test(address: Address) -> None:
+        with pytest.raises(BrokerUnreachable, match="is it a TLS listener"):
+            await open_to(address, security=Security(tls=ssl.create_default_context()))
 
     run(broker, test)
 
