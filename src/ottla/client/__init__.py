@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from ottla.client.cluster import ClientSettings
     from ottla.client.connection import Security
     from ottla.client.consumer import Consumer, ConsumerSettings, OffsetReset, RebalanceListener
+    from ottla.client.delivery import RecordMetadata
     from ottla.client.errors import ClientError, KafkaError
     from ottla.client.fetch_request import FetchedBatches, FetchLimits
     from ottla.client.group_member import GroupSettings
     from ottla.client.group_offsets import CommittedOffset
     from ottla.client.metadata import TopicPartition
     from ottla.client.offsets import IsolationLevel, OffsetSpec
-    from ottla.client.producer import Producer, ProducerSettings, RecordMetadata
+    from ottla.client.producer import Producer, ProducerSettings
     from ottla.client.records import NewRecord, Record
     from ottla.protocol.compression import Codec
 
@@ -77,7 +78,7 @@ _HOMES = {
     "ProducerSettings": "ottla.client.producer",
     "RebalanceListener": "ottla.client.consumer",
     "Record": "ottla.client.records",
-    "RecordMetadata": "ottla.client.producer",
+    "RecordMetadata": "ottla.client.delivery",
     "ResourceType": "ottla.client.admin.configs",
     "Security": "ottla.client.connection",
     "TopicPartition": "ottla.client.metadata",

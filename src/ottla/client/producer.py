@@ -12,13 +12,12 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import Generator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 from ottla.client.batch_writer import BatchWriter, record_size_bound
 from ottla.client.cluster import Cluster
+from ottla.client.delivery import Delivery, OpenBatch
 from ottla.client.errors import ClientClosed, ClientError, KafkaError, RequestTimedOut
 from ottla.client.metadata import NO_NODE, TopicInfo, TopicPartition
 from ottla.client.partitioner import StickyPartitioner, partition_for_key
@@ -55,52 +54,6 @@ class ProducerSettings:
             raise ValueError(f"acks={self.acks}: it is -1 (all replicas in sync), 1 (the leader) or 0 (nobody)")
         if self.idempotent and self.acks != -1:
             raise ValueError(f"an idempotent producer needs acks=-1, not {self.acks}: set idempotent=False as well")
-
-
-@dataclass(frozen=True, slots=True)
-class RecordMetadata:
-    """Where a record was written; the offset is -1 with acks=0."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-
-
-class Delivery:
-    """A record on its way: await it for its place in the log, or for the error that kept it out."""
-
-    __slots__ = ("_batch", "_number", "_timestamp_ms")
-
-    def __init__(self, batch: "_OpenBatch", number: int, timestamp_ms: int) -> None:
-        self._batch = batch
-        self._number = number
-        self._timestamp_ms = timestamp_ms
-
-    @property
-    def is_done(self) -> bool:
-        return self._batch.outcome.done()
-
-    def __await__(self) -> Generator[Any, None, RecordMetadata]:
-        self._batch.is_observed = True
-        outcome = yield from asyncio.shield(self._batch.outcome).__await__()
-        if outcome.error is not None:
-            raise outcome.error
-        topic, partition = self._batch.partition
-        offset = outcome.base_offset + self._number if outcome.base_offset >= 0 else -1
-        appended_ms = outcome.log_append_time_ms
-        return RecordMetadata(topic, partition, offset, appended_ms if appended_ms >= 0 else self._timestamp_ms)
-
-
-class _OpenBatch(ProducerBatch):
-    """A batch whose outcome can be awaited."""
-
-    __slots__ = ("is_observed", "outcome")
-
-    def __init__(self, partition: TopicPartition, writer: BatchWriter, created_s: float) -> None:
-        self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self.is_observed = False
-        super().__init__(partition, writer, created_s, self.outcome.set_result)
 
 
 class Producer:
@@ -168,7 +121,7 @@ class Producer:
         for queue in self._queues.values():
             for batch in (*queue.in_flight, *queue.waiting):
                 batch.is_sealed = True
-                if isinstance(batch, _OpenBatch):
+                if isinstance(batch, OpenBatch):
                     batches.append(batch.outcome)
         self._has_work.set()
         if batches:
@@ -231,11 +184,11 @@ class Producer:
         batch = queue.open_batch()
         if batch is None or batch.writer.size_bytes + size > self.settings.batch_bytes:
             writer = BatchWriter(self.settings.codec, self.settings.compression_level)
-            batch = _OpenBatch(partition, writer, self._cluster.now_s())
+            batch = OpenBatch(partition, writer, self._cluster.now_s())
             batch.outcome.add_done_callback(lambda _: self._settled(batch))
             queue.add(batch)
             self._wake_sender()
-        assert isinstance(batch, _OpenBatch)
+        assert isinstance(batch, OpenBatch)
         before = batch.writer.size_bytes
         number = batch.writer.append(timestamp_ms, key, value, headers)
         self._buffered_bytes += batch.writer.size_bytes - before
@@ -244,7 +197,7 @@ class Producer:
             self._has_work.set()
         return Delivery(batch, number, timestamp_ms)
 
-    def _settled(self, batch: "_OpenBatch") -> None:
+    def _settled(self, batch: "OpenBatch") -> None:
         self._buffered_bytes -= batch.writer.size_bytes - HEADER_BYTES
         self._has_space.set()
         self._has_work.set()

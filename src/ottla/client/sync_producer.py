@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from ottla.client import producer as core
 from ottla.client.blocking import LoopThread
+from ottla.client.delivery import Delivery as CoreDelivery
+from ottla.client.delivery import RecordMetadata
 from ottla.client.errors import ClientError
-from ottla.client.producer import RecordMetadata
 from ottla.protocol.records import Headers
 
 # Records that have not crossed yet; a caller that is quicker than the loop waits here.
@@ -23,7 +24,7 @@ class Delivery:
 
     def __init__(self, producer: "Producer") -> None:
         self._producer = producer
-        self._core: core.Delivery | None = None
+        self._core: CoreDelivery | None = None
         self._error: ClientError | None = None
 
     def result(self, timeout_s: float | None = None) -> RecordMetadata:
