@@ -1,0 +1,27 @@
+"""The administrator's calls: topics, settings, groups, offsets, brokers.
+
+What concerns several things answers with one result for each, and an error of one of them is a value in its result;
+exceptions are for calls that failed as a whole.
+"""
+
+from collections.abc import Mapping
+
+from ottla.client.admin.brokers import BrokerCalls
+from ottla.client.admin.configs import ConfigCalls
+from ottla.client.admin.groups import GroupCalls
+from ottla.client.admin.topics import TopicCalls
+from ottla.client.metadata import TopicPartition
+from ottla.client.offsets import IsolationLevel, ListedOffset, list_offsets
+
+
+class Admin(TopicCalls, ConfigCalls, GroupCalls, BrokerCalls):
+    """All admin calls over the connections of one client."""
+
+    async def list_offsets(
+        self,
+        wanted: Mapping[TopicPartition, int],
+        *,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> dict[TopicPartition, ListedOffset]:
+        """For each partition the offset of an `OffsetSpec`, or of the first record not older than a time in ms."""
+        return await list_offsets(self._cluster, wanted, isolation=isolation)

@@ -1,0 +1,74 @@
+"""What every group of admin calls stands on."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from ottla.client.cluster import Cluster
+from ottla.client.connection import Connection
+from ottla.client.errors import KafkaError
+from ottla.protocol.errors import ErrorCode
+
+T = TypeVar("T")
+
+
+class AdminCalls:
+    """Calls over one cluster's connections."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    async def _at_any(
+        self, what: str, call: Callable[[Connection], Awaitable[T]], timeout_ms: float | None = None
+    ) -> T:
+        """What any broker answers."""
+
+        async def attempt() -> T:
+            return await call(await self._cluster.any_connection())
+
+        return await self._cluster.retry(attempt, what=what, timeout_ms=timeout_ms)
+
+    async def _at_controller(
+        self, what: str, call: Callable[[Connection], Awaitable[T]], timeout_ms: float | None = None
+    ) -> T:
+        """What the broker answers that takes changes."""
+
+        async def attempt() -> T:
+            return await call(await self._cluster.controller_connection())
+
+        return await self._cluster.retry(attempt, what=what, timeout_ms=timeout_ms)
+
+    async def _at_node(self, node_id: int, what: str, call: Callable[[Connection], Awaitable[T]]) -> T:
+        """What one broker answers."""
+        if node_id not in self._cluster.metadata.nodes:
+            await self._cluster.refresh(())
+        if node_id not in self._cluster.metadata.nodes:
+            known = ", ".join(map(str, sorted(self._cluster.metadata.nodes)))
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"there is no broker {node_id}; there are: {known}")
+
+        async def attempt() -> T:
+            return await call(await self._cluster.connection(node_id))
+
+        return await self._cluster.retry(attempt, what=what)
+
+    async def _at_coordinator(self, group_id: str, what: str, call: Callable[[Connection], Awaitable[T]]) -> T:
+        """What a group's coordinator answers."""
+
+        async def attempt() -> T:
+            return await call(await self._cluster.coordinator_connection(group_id))
+
+        return await self._cluster.retry(attempt, what=what, coordinates=group_id)
+
+    async def _all_nodes(self) -> list[int]:
+        await self._cluster.refresh(())
+        return sorted(self._cluster.metadata.nodes)
+
+
+def raise_if_moved(error: KafkaError | None) -> None:
+    """A row's error that concerns the broker asked, not the row: the whole request is sent again."""
+    if error is not None and error.code in (
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ):
+        raise error

@@ -1,0 +1,126 @@
+"""The client: one object per cluster, from which everything else comes and whose connections they share.
+
+What opens record batches is imported when it is first asked for: whoever administers a cluster never needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.client.addresses import parse_addresses
+from ottla.client.admin import Admin
+from ottla.client.cluster import ClientSettings, Cluster
+from ottla.client.offsets import IsolationLevel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import TracebackType
+
+    from ottla.client.consumer import Consumer, ConsumerSettings
+    from ottla.client.fetch_request import FetchedBatches, FetchLimits
+    from ottla.client.group_member import GroupSettings
+    from ottla.client.metadata import TopicPartition
+    from ottla.client.produce_request import Produced
+    from ottla.client.producer import Producer, ProducerSettings
+    from ottla.client.producer_ids import ProducerIdentity
+    from ottla.protocol.schema import Records
+
+
+class Client:
+    """A client of the cluster behind some bootstrap addresses; use it as `async with`."""
+
+    def __init__(self, bootstrap: str | Iterable[str], settings: ClientSettings | None = None) -> None:
+        self.cluster = Cluster(parse_addresses(bootstrap), settings)
+        self.admin = Admin(self.cluster)
+
+    async def __aenter__(self) -> Client:
+        try:
+            await self.cluster.start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def producer(self, settings: ProducerSettings | None = None) -> Producer:
+        """A producer; use it as `async with`, or close it."""
+        from ottla.client.producer import Producer
+
+        return Producer(self.cluster, settings)
+
+    def consumer(self, settings: ConsumerSettings | None = None, group: GroupSettings | None = None) -> Consumer:
+        """A consumer, of a group or alone; use it as `async with`, or close it."""
+        from ottla.client.consumer import Consumer
+
+        return Consumer(self.cluster, settings, group)
+
+    async def produce_batches(
+        self,
+        topic: str,
+        partition: int,
+        batches: Records,
+        *,
+        transactional_id: str | None = None,
+        acks: int = -1,
+        timeout_ms: float | None = None,
+    ) -> tuple[Produced, ...]:
+        """Write ready record batches; see `ottla.client.raw`."""
+        from ottla.client import raw
+
+        return await raw.produce_batches(
+            self.cluster,
+            topic,
+            partition,
+            batches,
+            transactional_id=transactional_id,
+            acks=acks,
+            timeout_ms=timeout_ms,
+        )
+
+    async def fetch_batches(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        *,
+        limits: FetchLimits | None = None,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        timeout_ms: float | None = None,
+    ) -> FetchedBatches:
+        """Read whole record batches; see `ottla.client.raw`."""
+        from ottla.client import raw
+
+        return await raw.fetch_batches(
+            self.cluster, topic, partition, offset, limits=limits, isolation=isolation, timeout_ms=timeout_ms
+        )
+
+    async def fetch_partitions(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        limits: FetchLimits | None = None,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        timeout_ms: float | None = None,
+    ) -> dict[TopicPartition, FetchedBatches]:
+        """Read whole record batches of several partitions; see `ottla.client.raw`."""
+        from ottla.client import raw
+
+        return await raw.fetch_partitions(
+            self.cluster, offsets, limits=limits, isolation=isolation, timeout_ms=timeout_ms
+        )
+
+    async def init_producer_id(
+        self, transactional_id: str | None = None, *, transaction_timeout_ms: int = 60_000
+    ) -> ProducerIdentity:
+        """An identity for batches that are made outside of a producer."""
+        from ottla.client.producer_ids import init_producer_id
+
+        return await init_producer_id(self.cluster, transactional_id, transaction_timeout_ms=transaction_timeout_ms)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.cluster.close()

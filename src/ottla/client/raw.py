@@ -1,0 +1,140 @@
+"""Record batches as they are on the wire, in and out, for callers that make and read them themselves.
+
+A mirror copies batches that it never opens; a pipeline's tasks write under a producer identity that their driver owns.
+Nothing here numbers, compresses or checks a batch: its producer id, epoch and sequence are the caller's, and a retry of
+a batch that has them is recognised by the broker. Only its base offset is set to 0, which brokers want of a producer,
+and which its checksum does not cover.
+"""
+
+from collections.abc import Mapping
+
+from ottla.client.cluster import Cluster
+from ottla.client.connection import Connection
+from ottla.client.errors import BrokerUnreachable, ClientError, KafkaError
+from ottla.client.fanout import ask_leaders
+from ottla.client.fetch_request import DEFAULT_LIMITS, NOTHING, FetchedBatches, FetchLimits, fetch
+from ottla.client.metadata import TopicPartition
+from ottla.client.offsets import IsolationLevel
+from ottla.client.produce_request import Produced, produce
+from ottla.client.retries import is_retriable
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_batch import NO_SEQUENCE, BatchHeader, iterate_headers, set_base_offset
+from ottla.protocol.records import CorruptRecords
+from ottla.protocol.schema import Records
+
+_PERHAPS_WRITTEN = frozenset(
+    {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.NETWORK_EXCEPTION}
+)
+
+
+async def produce_batches(
+    cluster: Cluster,
+    topic: str,
+    partition: int,
+    batches: Records,
+    *,
+    transactional_id: str | None = None,
+    acks: int = -1,
+    timeout_ms: float | None = None,
+) -> tuple[Produced, ...]:
+    """Write ready batches, one after the other; what the broker says of each. A refusal is raised and ends the row.
+
+    A batch with a sequence is sent again after a lost connection, one without is not: it could be written twice.
+    """
+    target = TopicPartition(topic, partition)
+    results = []
+    view = memoryview(batches)
+    try:
+        found = [(header, view[at : at + header.size_bytes]) for at, header in iterate_headers(view)]
+    except CorruptRecords as error:
+        raise ValueError(f"these are not whole record batches: {error.message}") from None
+    for header, stored in found:
+        batch = _from_zero(stored, header)
+
+        async def send(batch: Records = batch) -> Produced:
+            connection = await cluster.connection((await cluster.leader(target)).node_id, "produce")
+            answers = await produce(
+                cluster,
+                connection,
+                {target: batch},
+                acks=acks,
+                transactional_id=transactional_id,
+                timeout_ms=timeout_ms,
+            )
+            answer = answers[target]
+            if answer.error is not None and answer.error.code is not ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+                if answer.error.code.refreshes_metadata:
+                    await cluster.refresh((topic,))
+                raise answer.error
+            return answer
+
+        is_safe = is_retriable if header.base_sequence != NO_SEQUENCE else _was_not_written
+        results.append(await cluster.retry(send, what=f"producing to {target}", may_retry=is_safe))
+    return tuple(results)
+
+
+async def fetch_batches(
+    cluster: Cluster,
+    topic: str,
+    partition: int,
+    offset: int,
+    *,
+    limits: FetchLimits | None = None,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    timeout_ms: float | None = None,
+) -> FetchedBatches:
+    """Whole batches from an offset on, nothing if none came in time; a refusal is raised."""
+    target = TopicPartition(topic, partition)
+    bounds = limits or DEFAULT_LIMITS
+
+    async def ask() -> FetchedBatches:
+        async with cluster.leased((await cluster.leader(target)).node_id, "fetch") as connection:
+            answers = await fetch(cluster, connection, {target: offset}, limits=bounds, isolation=isolation)
+        error = answers[target].error
+        if error is not None:
+            if error.code.refreshes_metadata:
+                await cluster.refresh((topic,))
+            raise error
+        return answers[target]
+
+    return await cluster.retry(ask, what=f"fetching from {target}", timeout_ms=timeout_ms)
+
+
+async def fetch_partitions(
+    cluster: Cluster,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    limits: FetchLimits | None = None,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    timeout_ms: float | None = None,
+) -> dict[TopicPartition, FetchedBatches]:
+    """The same for several partitions, all leaders together; a refusal is the partition's value."""
+    bounds = limits or DEFAULT_LIMITS
+
+    async def ask(
+        connection: Connection, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, FetchedBatches | KafkaError]:
+        wanted = {partition: offsets[partition] for partition in partitions}
+        answers = await fetch(cluster, connection, wanted, limits=bounds, isolation=isolation)
+        return {partition: answer.error or answer for partition, answer in answers.items()}
+
+    answers = await ask_leaders(cluster, offsets, ask, timeout_ms=timeout_ms, waits_as="fetch")
+    return {
+        partition: FetchedBatches(NOTHING, error=answer) if isinstance(answer, KafkaError) else answer
+        for partition, answer in answers.items()
+    }
+
+
+def _from_zero(batch: memoryview, header: BatchHeader) -> Records:
+    if header.base_offset == 0:
+        return batch
+    copy = bytearray(batch)
+    set_base_offset(copy, 0)
+    return copy
+
+
+def _was_not_written(error: ClientError) -> bool:
+    """Whether a batch that the broker cannot recognise may be sent again."""
+    if isinstance(error, KafkaError):
+        return error.is_retriable and error.code not in _PERHAPS_WRITTEN
+    return isinstance(error, BrokerUnreachable)

@@ -1,0 +1,141 @@
+"""The blocking producer: records cross to the loop's thread in bulk, so that one does not cost a switch of threads."""
+
+import asyncio
+import time
+from collections import deque
+from types import TracebackType
+from typing import NamedTuple
+
+from ottla.client import producer as core
+from ottla.client.blocking import LoopThread
+from ottla.client.delivery import Delivery as CoreDelivery
+from ottla.client.delivery import RecordMetadata
+from ottla.client.errors import ClientError
+from ottla.protocol.records import Headers
+
+# Records that have not crossed yet; a caller that is quicker than the loop waits here.
+HANDOVER_RECORDS_MAX = 10_000
+
+
+class Delivery:
+    """A record on its way."""
+
+    __slots__ = ("_core", "_error", "_producer")
+
+    def __init__(self, producer: "Producer") -> None:
+        self._producer = producer
+        self._core: CoreDelivery | None = None
+        self._error: ClientError | None = None
+
+    def result(self, timeout_s: float | None = None) -> RecordMetadata:
+        """Wait for the record's place in the log; TimeoutError if that takes too long, ClientError if it failed."""
+        return self._producer._thread.run(self._awaited(timeout_s))
+
+    async def _awaited(self, timeout_s: float | None) -> RecordMetadata:
+        async with asyncio.timeout(timeout_s):
+            if self._core is None and self._error is None:
+                await self._producer._crossed()
+            if self._error is not None:
+                raise self._error
+            assert self._core is not None
+            return await self._core
+
+
+class _Handed(NamedTuple):
+    delivery: Delivery
+    topic: str
+    value: bytes | None
+    key: bytes | None
+    partition: int | None
+    timestamp_ms: int
+    headers: Headers
+
+
+class Producer:
+    """A producer; `with` delivers everything before it ends. See `ottla.client.producer`."""
+
+    def __init__(self, producer: core.Producer, thread: LoopThread) -> None:
+        self._core = producer
+        self._thread = thread
+        self._handed: deque[_Handed] = deque()
+        self._is_scheduled = False
+        self._crossing: asyncio.Task[None] | None = None
+        self._failure: ClientError | None = None
+
+    def __enter__(self) -> "Producer":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Headers = (),
+    ) -> Delivery:
+        """Hand a record over and go on; its delivery tells what became of it, and so does `flush`."""
+        delivery = Delivery(self)
+        if timestamp_ms is None:
+            timestamp_ms = time.time_ns() // 1_000_000
+        self._handed.append(_Handed(delivery, topic, value, key, partition, timestamp_ms, headers))
+        # In this order: the loop clears the flag and then looks once more, so no record is left behind.
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._thread.loop.call_soon_threadsafe(self._start_crossing)
+        if len(self._handed) > HANDOVER_RECORDS_MAX:
+            self._thread.run(self._crossed())
+        return delivery
+
+    def flush(self) -> None:
+        """Wait for everything sent so far; raises the first failure that nobody else has waited for."""
+        self._thread.run(self._flush())
+
+    def close(self) -> None:
+        """Deliver everything, then stop."""
+        self._thread.run(self._close())
+
+    def _start_crossing(self) -> None:
+        if self._crossing is None or self._crossing.done():
+            self._crossing = asyncio.create_task(self._cross(), name="hand records over")
+
+    async def _cross(self) -> None:
+        while True:
+            while self._handed:
+                delivery, topic, value, key, partition, timestamp_ms, headers = self._handed.popleft()
+                try:
+                    delivery._core = await self._core.send(
+                        topic, value, key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
+                    )
+                except ClientError as error:
+                    delivery._error = error
+                    self._failure = self._failure or error
+            self._is_scheduled = False
+            if not self._handed:
+                return
+            self._is_scheduled = True
+
+    async def _crossed(self) -> None:
+        """Until what was handed over before has reached the core."""
+        self._start_crossing()
+        assert self._crossing is not None
+        await asyncio.shield(self._crossing)
+
+    async def _flush(self) -> None:
+        await self._crossed()
+        failure, self._failure = self._failure, None
+        await self._core.flush()
+        if failure is not None:
+            raise failure
+
+    async def _close(self) -> None:
+        try:
+            await self._flush()
+        finally:
+            await self._core.close()

@@ -1,0 +1,81 @@
+"""Coroutines from outside of their loop."""
+
+import asyncio
+import signal
+import threading
+
+import pytest
+
+from ottla.client.blocking import LoopThread, blocking, on_loop
+
+
+class Core:
+    async def double(self, number: int) -> int:
+        await asyncio.sleep(0)
+        return 2 * number
+
+    def thread(self) -> int:
+        return threading.get_ident()
+
+
+class Facade:
+    def __init__(self) -> None:
+        self._core = Core()
+        self._thread = LoopThread()
+
+    double = blocking(Core.double)
+    thread = on_loop(Core.thread)
+
+
+def test_a_coroutine_method_becomes_a_blocking_one() -> None:
+    facade = Facade()
+    assert facade.double(21) == 42
+    facade._thread.stop()
+
+
+def test_a_plain_method_runs_on_the_loops_thread() -> None:
+    facade = Facade()
+    assert facade.thread() != threading.get_ident()
+    facade._thread.stop()
+
+
+def test_an_error_is_raised_where_the_call_was_made() -> None:
+    thread = LoopThread()
+
+    async def fail() -> None:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        thread.run(fail())
+    thread.stop()
+
+
+def test_after_the_end_calls_are_refused() -> None:
+    facade = Facade()
+    facade._thread.stop()
+    with pytest.raises(RuntimeError, match="closed"):
+        facade.double(1)
+
+
+def test_ctrl_c_cancels_the_call_and_leaves_the_loop_usable() -> None:
+    thread = LoopThread()
+    cancelled = threading.Event()
+
+    async def wait_for_ever() -> None:
+        main = threading.main_thread().ident
+        assert main is not None
+        asyncio.get_running_loop().call_later(0.1, signal.pthread_kill, main, signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    async def answer() -> int:
+        return 42
+
+    with pytest.raises(KeyboardInterrupt):
+        thread.run(wait_for_ever())
+    assert cancelled.wait(5)
+    assert thread.run(answer()) == 42
+    thread.stop()
