@@ -32,6 +32,7 @@ ATTRIBUTES_POSITION = 21
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 PLACEMENT = struct.Struct(">qii")
+_BASE_OFFSET = struct.Struct(">q")
 _CRC = struct.Struct(">I")
 
 CODEC_MASK = 0x07
@@ -154,6 +155,11 @@ def crc_is_valid(batch: Buffer, header: BatchHeader, position: int = 0) -> bool:
     """Whether the checksum fits the bytes; nothing is copied."""
     with memoryview(batch) as view:
         return crc32c(view[position + ATTRIBUTES_POSITION : position + header.size_bytes]) == header.crc
+
+
+def set_base_offset(buffer: bytearray | memoryview, base_offset: int, position: int = 0) -> None:
+    """Give a batch its place in place; the checksum does not cover it."""
+    _BASE_OFFSET.pack_into(buffer, position, base_offset)
 
 
 def encode_batch(header: BatchHeader, payload: Buffer) -> bytearray:

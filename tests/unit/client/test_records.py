@@ -7,7 +7,7 @@ from ottla.client.records import NewRecord, decode_batches, decode_records, enco
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch
-from ottla.protocol.record_batch import TimestampType, set_base_offset, set_leader_epoch
+from ottla.protocol.record_batch import TimestampType, set_base_offset
 from ottla.protocol.records import CorruptRecords
 
 
@@ -37,7 +37,7 @@ def values(batches: bytes, **options: object) -> list[bytes | None]:
 def test_records_come_back_with_their_place(codec: Codec) -> None:
     made = encode_records([NewRecord(b"a", b"k", 5, (("h", b"1"),)), NewRecord(None, None, 7)], codec=codec)
     set_base_offset(made, 40)
-    set_leader_epoch(made, 3)
+    made[12:16] = (3).to_bytes(4)
     first, second = decode_records("orders", 2, made)
     assert first == ("orders", 2, 40, 5, TimestampType.CREATE_TIME, b"k", b"a", (("h", b"1"),), 3)
     assert (second.offset, second.timestamp_ms, second.key, second.value) == (41, 7, None, None)
