@@ -58,6 +58,7 @@ logger = logging.getLogger("ottla.broker.node")
 FETCH_SESSION_EVICTION_MS = 120_000
 _INT32_MAX = 2**31 - 1
 _WORKER_THREADS = 8
+_OPENER_THREADS = 2
 
 
 # What the operator can mend; anything else is a bug, and its traceback is wanted.
@@ -85,6 +86,7 @@ class Node:
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._tasks = Tasks()
         self._workers = ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="worker")
+        self._openers = ThreadPoolExecutor(max_workers=_OPENER_THREADS, thread_name_prefix="opener")
         self._configs = DynamicConfigs(config)
         self._listeners: list[Listener] = []
         self._broker_epoch = -1
@@ -193,6 +195,7 @@ class Node:
             response_budget=dispatcher.response_budget,
             tasks=self._tasks,
             workers=self._workers,
+            openers=self._openers,
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
         )
 
@@ -237,6 +240,7 @@ class Node:
         if self._storage is not None:
             self._storage.release()
         self._workers.shutdown()
+        self._openers.shutdown()
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 
@@ -302,6 +306,8 @@ class Node:
             )
         await self._quorum.stop()
         self._workers.shutdown()
+        # Nobody waits any more for batches that were still to be opened.
+        self._openers.shutdown(cancel_futures=True)
         self.replicas.close()
 
         def close() -> None:

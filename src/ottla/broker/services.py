@@ -35,6 +35,8 @@ class Services:
     tasks: Tasks
     # For what may wait for a disk or take long: reads of cold data, validation of single records.
     workers: ThreadPoolExecutor
+    # For batches that have to be opened: threads of their own, so that a flood of them keeps nobody from the disks.
+    openers: ThreadPoolExecutor
     # API key -> versions, as ApiVersions tells them.
     served_versions: dict[int, range]
 

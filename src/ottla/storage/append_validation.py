@@ -34,6 +34,9 @@ _MAX_CODEC = 4
 # What a produced batch may hold when it is opened. Producers limit a batch before they compress it, to a megabyte or
 # so; a small batch of much more than this is made to hurt (CVE-2023-34455).
 PRODUCED_BYTES_MAX = 64 * 1024 * 1024
+PRODUCED_RECORDS_MAX = 1_000_000
+# A client needs to know which records are wrong, not all nine million of them.
+_RECORD_ERRORS_MAX = 100
 
 
 class InvalidRecords(ApiError):
@@ -100,6 +103,12 @@ def rewrite_batch(records: Buffer, header: BatchHeader, config: LogConfig, now_m
     codec = config.compression_type
     recompresses = codec is not None and codec != header.codec
     if config.is_compacted or recompresses:
+        if header.record_count > PRODUCED_RECORDS_MAX:
+            raise ApiError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"A record batch of {header.record_count} records is too many to be opened: "
+                f"send at most {PRODUCED_RECORDS_MAX} in one batch to this topic.",
+            )
         plain = decompressed_payload(records, header, max_output_bytes=PRODUCED_BYTES_MAX)
         if config.is_compacted:
             _require_keys(plain, header.record_count)
@@ -151,6 +160,8 @@ def _require_keys(payload: Buffer, record_count: int) -> None:
             key_length, _ = read_varint(payload, position)
             if key_length < 0:
                 errors.append((number, "A compacted topic does not accept a record without a key."))
+                if len(errors) == _RECORD_ERRORS_MAX:
+                    break
             position = end
     except (IndexError, ValueError) as error:
         raise CorruptRecords(f"the records are malformed: {error}") from error

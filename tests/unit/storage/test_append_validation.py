@@ -178,3 +178,24 @@ def test_a_batch_that_grows_without_measure_is_refused_for_good(codec: Codec) ->
     with pytest.raises(ApiError) as refused:
         rewrite_batch(bomb, header, config, 1)
     assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_million_wrong_records_are_not_told_one_by_one() -> None:
+    builder = BatchBuilder()
+    for _ in range(500):
+        builder.append(None, b"", timestamp_ms=1)
+    batch = bytes(builder.build())
+    config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    with pytest.raises(InvalidRecords) as refused:
+        rewrite_batch(batch, validate_client_batch(batch, config, 1), config, 1)
+    assert [index for index, _ in refused.value.record_errors] == list(range(100))
+
+
+def test_a_batch_of_too_many_records_is_not_opened() -> None:
+    batch = BatchBuilder()
+    batch.append(b"k", b"v", timestamp_ms=1)
+    crowded = changed(bytes(batch.build()), record_count=1_000_001, last_offset_delta=1_000_000)
+    config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    with pytest.raises(ApiError) as refused:
+        rewrite_batch(crowded, validate_client_batch(crowded, config, 1), config, 1)
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE

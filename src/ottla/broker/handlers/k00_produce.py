@@ -146,11 +146,11 @@ class _Production:
         self, partition: Partition, records: Records, header: BatchHeader, row: PartitionProduceResponse
     ) -> None:
         loop = asyncio.get_running_loop()
-        workers = self.context.broker.workers
+        openers = self.context.broker.openers
         now = now_ms()
         try:
             batch, header = await loop.run_in_executor(
-                workers, rewrite_batch, records, header, partition.log.config, now
+                openers, rewrite_batch, records, header, partition.log.config, now
             )
             # Meanwhile it may have moved to another directory; a partition that is out of service takes nothing.
             partition = self.context.broker.replicas.partition(partition.topic, partition.index)
