@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("ottla.broker.connection")
 
 PENDING_BYTES_MAX = 1024 * 1024
+# A client that pipelines many requests waits for its turn after so many of them.
+REQUESTS_PER_TURN = 32
 ANONYMOUS = "User:ANONYMOUS"
 
 
@@ -135,11 +137,17 @@ class Connection(asyncio.BufferedProtocol):
         of a write is the largest cost of a request.
         """
         answers: list[Records] = []
+        begun = 0
         try:
             while self._pending is None and self._may_begin():
+                if begun == REQUESTS_PER_TURN or any(len(part) >= JOIN_BELOW_BYTES for part in answers):
+                    # Others want to be served as well, and large answers must leave before more are made.
+                    asyncio.get_running_loop().call_soon(self._work)
+                    break
                 frame = self._frames.next_frame()
                 if frame is None:
                     break
+                begun += 1
                 answer = self._dispatcher.dispatch(self, frame)
                 if isinstance(answer, asyncio.Future):
                     self._pending = answer

@@ -40,6 +40,13 @@ logger = logging.getLogger("ottla.broker.dispatch")
 Answer: TypeAlias = "list[Records] | None"
 
 
+# Requests whose bytes are mostly records or a group's own data, which stay unopened, may be as large as
+# socket.request.max.bytes. All others are made of small parts, each of which becomes an object many times its size: the
+# largest honest ones, offsets of a hundred thousand partitions, stay below this.
+OBJECT_REQUEST_BYTES_MAX = 10 * 1024 * 1024
+_OPAQUE_REQUESTS = frozenset({ApiKey.PRODUCE, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+
+
 class HandlerModule(Protocol):
     """The shape of a module in ottla.broker.handlers."""
 
@@ -98,6 +105,10 @@ class Dispatcher:
         )
         if header.api_version not in api.versions:
             return self._unsupported_version(api, header, context)
+        if len(frame) > OBJECT_REQUEST_BYTES_MAX and header.api_key not in _OPAQUE_REQUESTS:
+            raise CloseConnection(
+                f"{api.request.__name__} of {len(frame)} bytes; the limit for it is {OBJECT_REQUEST_BYTES_MAX}"
+            )
         request, _ = decode_at(api.request, frame, header.api_version, header.body_position)
         try:
             if not self.authorizer.is_allowed(context.principal, api.permission):

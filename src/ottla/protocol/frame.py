@@ -11,8 +11,9 @@ from collections import deque
 
 # Each connection has one: ten thousand of them must fit in memory.
 BUFFER_BYTES = 16 * 1024
-# A frame's own buffer starts with this much and doubles: batches of a megabyte, the usual limit, fit without growing.
-LARGE_FRAME_INITIAL_BYTES = 1_200_000
+# A frame's own buffer starts with this much and grows fourfold: thousands of clients that announce a large frame and
+# then send nothing must fit in memory, and a batch of a megabyte must not be copied often.
+LARGE_FRAME_INITIAL_BYTES = 128 * 1024
 _LENGTH = struct.Struct(">i")
 
 
@@ -39,7 +40,7 @@ class FrameReader:
         """Where the next bytes of the stream belong; never empty."""
         if self._large is not None:
             if self._large_filled == len(self._large):
-                growth = min(len(self._large), self._large_size - len(self._large))
+                growth = min(3 * len(self._large), self._large_size - len(self._large))
                 self._large.extend(bytes(growth))
             return memoryview(self._large)[self._large_filled :]
         return self._view[self._end :]

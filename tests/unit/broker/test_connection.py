@@ -104,3 +104,22 @@ def test_a_client_that_leaves_during_a_long_poll_leaves_nothing_behind(tmp_path:
         assert not partition._watchers
 
     run_node(tmp_path / "data", scenario)
+
+
+def test_a_request_of_countless_parts_is_not_opened(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        client.send_frame(struct.pack(">hhih", 3, 9, 1, -1) + bytes(11 * 1024 * 1024))
+        assert await client.is_closed_by_peer()
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_many_pipelined_requests_are_all_answered_in_order(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        sent = [client.send(MetadataRequest(topics=[]), 13) for _ in range(500)]
+        for correlation_id in sent:
+            await client.receive(MetadataRequest, 13, correlation_id)
+
+    run_node(tmp_path / "data", scenario)
