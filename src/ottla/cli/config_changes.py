@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ottla.client.admin.configs import ConfigChange, ConfigEntry
+    from ottla.client.admin.configs import ConfigChange, ConfigEntry, ConfigSource
 
 # A smaller value removes records; a negative one means no limit.
 _LIMITS: Final = frozenset({"retention.ms", "retention.bytes", "log.retention.ms", "log.retention.bytes"})
+_UNITS_MS: Final = {"hours": 3_600_000, "minutes": 60_000}
 _POLICIES: Final = frozenset({"cleanup.policy", "log.cleanup.policy"})
 
 
@@ -31,15 +32,17 @@ class Difference:
         return self.after is None or self.before != self.after
 
 
-def differences(entries: "Mapping[str, ConfigEntry]", changes: "Sequence[ConfigChange]") -> list[Difference]:
-    """What the changes do to a resource with these settings; several of one setting build on each other."""
+def differences(
+    entries: "Mapping[str, ConfigEntry]", changes: "Sequence[ConfigChange]", own: "ConfigSource | None"
+) -> list[Difference]:
+    """What the changes do to an entity with these settings; `own` is the source of those that it has itself."""
     before: dict[str, str | None] = {}
     after: dict[str, str | None] = {}
     for change in changes:
         entry = entries.get(change.name)
         if change.name not in before:
             before[change.name] = after[change.name] = entry.value if entry is not None else None
-        after[change.name] = _changed(after[change.name], change, entry)
+        after[change.name] = _changed(after[change.name], change, entry, own)
     return [Difference(name, before[name], after[name], danger(name, before[name], after[name])) for name in before]
 
 
@@ -60,13 +63,15 @@ def danger(name: str, before: str | None, after: str | None) -> str | None:
     return None
 
 
-def _changed(value: str | None, change: "ConfigChange", entry: "ConfigEntry | None") -> str | None:
+def _changed(
+    value: str | None, change: "ConfigChange", entry: "ConfigEntry | None", own: "ConfigSource | None"
+) -> str | None:
     from ottla.client.admin.configs import ConfigOperation
 
     if change.operation is ConfigOperation.SET:
         return change.value
     if change.operation is ConfigOperation.DELETE:
-        return _inherited(entry)
+        return _inherited(entry, own)
     items = _items(value)
     given = _items(change.value)
     if change.operation is ConfigOperation.APPEND:
@@ -74,13 +79,20 @@ def _changed(value: str | None, change: "ConfigChange", entry: "ConfigEntry | No
     return ",".join(item for item in items if item not in given)
 
 
-def _inherited(entry: "ConfigEntry | None") -> str | None:
-    """The value that takes the place of a deleted one: the next of its synonyms, if the broker told of any."""
-    if entry is None or not entry.synonyms:
-        return None
-    if entry.synonyms[0].source is not entry.source or len(entry.synonyms) == 1:
-        return None
-    return entry.synonyms[1].value
+def _inherited(entry: "ConfigEntry | None", own: "ConfigSource | None") -> str | None:
+    """The value that takes the place of a deleted one: the strongest of its synonyms that is not the entity's own."""
+    for synonym in entry.synonyms if entry is not None else ():
+        if synonym.source is not own:
+            return _in_milliseconds(synonym.name, synonym.value)
+    return None
+
+
+def _in_milliseconds(name: str, value: str | None) -> str | None:
+    """Brokers have some durations in larger units too, and tell such a synonym as it is."""
+    unit_ms = _UNITS_MS.get(name.rpartition(".")[2])
+    if unit_ms is None or value is None or not value.lstrip("-").isdigit():
+        return value
+    return str(int(value) * unit_ms) if int(value) >= 0 else value
 
 
 def _items(value: str | None) -> list[str]:

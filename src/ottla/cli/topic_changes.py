@@ -116,6 +116,7 @@ async def _plan(
 ) -> "dict[str, list[Difference]]":
     from ottla.cli.config_changes import Difference, differences
     from ottla.client import ConfigResource, ResourceType
+    from ottla.client.admin.configs import ConfigSource
 
     topics = await client.admin.describe_topics(names)
     resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in topics}
@@ -124,7 +125,7 @@ async def _plan(
     for name, topic in topics.items():
         _check_growth(topic, partitions)
         more = [] if partitions is None else [Difference("partitions", str(len(topic.partitions)), str(partitions))]
-        plan[name] = [*more, *differences(described[resources[name]].entries, changes)]
+        plan[name] = [*more, *differences(described[resources[name]].entries, changes, ConfigSource.TOPIC)]
     return plan
 
 
