@@ -4,7 +4,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
-from ottla.cli.exits import UsageError
 from ottla.cli.output import print_rows
 from ottla.cli.topic_changes import alter_topics, delete_topics
 from ottla.cli.topic_description import describe_topics
@@ -37,11 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-r", "--replication-factor", type=int, default=-1, help="default: the broker's default.replication.factor"
     )
     create.add_argument("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="setting; repeatable")
-    create.add_argument(
-        "--assignment", metavar="ID:ID,...", help="brokers of each partition, instead of -p and -r: 1:2,2:3"
-    )
     create.add_argument("--if-not-exists", action="store_true", help="a topic that is there already is no error")
-    create.add_argument("--validate-only", action="store_true", help="say whether it would work, and create nothing")
 
     describe = verbs.add(
         "describe",
@@ -112,11 +107,7 @@ def create_topics(options: argparse.Namespace) -> int:
     """Make topics that are alike."""
     from ottla.cli.config_texts import parse_settings
     from ottla.cli.outcomes import error_text, report_errors
-    from ottla.cli.replica_assignments import parse_assignment
 
-    assignment = parse_assignment(options.assignment) if options.assignment else ()
-    if assignment and (options.partitions != -1 or options.replication_factor != -1):
-        raise UsageError("--assignment says how many partitions and replicas there are: leave out -p and -r.")
     configs = parse_settings("-c", options.config)
 
     async def ask(client: "Client") -> "tuple[list[dict[str, object]], Errors]":
@@ -125,10 +116,10 @@ def create_topics(options: argparse.Namespace) -> int:
         from ottla.protocol.uuids import uuid_to_text
 
         topics = [
-            NewTopic(name, options.partitions, options.replication_factor, configs, dict(enumerate(assignment)))
+            NewTopic(name, options.partitions, options.replication_factor, configs)
             for name in dict.fromkeys(options.topics)
         ]
-        created = await client.admin.create_topics(topics, validate_only=options.validate_only)
+        created = await client.admin.create_topics(topics)
         rows: list[dict[str, object]] = []
         errors = {}
         for name, topic in created.items():
@@ -138,10 +129,10 @@ def create_topics(options: argparse.Namespace) -> int:
             rows.append(
                 {
                     "topic": name,
-                    "created": is_made and not options.validate_only,
+                    "created": is_made,
                     "partitions": topic.partitions if is_made else None,
                     "replication_factor": topic.replication_factor if is_made else None,
-                    "topic_id": uuid_to_text(topic.topic_id) if is_made and not options.validate_only else None,
+                    "topic_id": uuid_to_text(topic.topic_id) if is_made else None,
                     "error": error_text(errors[name]),
                 }
             )

@@ -10,7 +10,7 @@ from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.java_errors import as_java, told
 from ottla.cli.kafka.options import Once, ToolParser, tool_access
-from ottla.cli.replica_assignments import parse_assignment
+from ottla.cli.kafka.replica_assignments import parse_assignment
 
 if TYPE_CHECKING:
     from ottla.cli.topic_states import TopicState
