@@ -51,6 +51,13 @@ def java_class(code: "ErrorCode") -> str:
     return f"{_PACKAGE}.{_IRREGULAR.get(code.name, regular)}"
 
 
+def is_of_cluster(error: CommandError) -> bool:
+    """Whether the cluster, or the way to it, is the reason, and not the command line."""
+    from ottla.client.errors import ClientError
+
+    return isinstance(error.__cause__, ClientError)
+
+
 def told(error: "CommandError | ClientError") -> str:
     """What a failed call says, without the name of its error code."""
     from ottla.client.errors import KafkaError
