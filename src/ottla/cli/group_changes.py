@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ottla.cli import offset_resets
 from ottla.cli.cluster_access import cluster_access, with_client
-from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error, report
+from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
+from ottla.cli.outcomes import report_errors
 from ottla.cli.output import print_rows
 from ottla.cli.partitions import parse_selection, resolve_selections
 from ottla.cli.verbs import output_format
@@ -152,7 +153,7 @@ def delete_groups(options: argparse.Namespace) -> int:
     print_rows(output_format(options), _DELETE_COLUMNS, rows)
     if not options.execute:
         print(_DRY_RUN, file=sys.stderr)
-    return report_errors(errors)
+    return report_errors("ottla groups", errors)
 
 
 async def _group_row(client: "Client", described: "GroupDescription") -> dict[str, object]:
@@ -194,14 +195,4 @@ def _delete_offsets(options: argparse.Namespace) -> int:
     print_rows(output_format(options), _DELETE_OFFSETS_COLUMNS, rows)
     if not options.execute:
         print(_DRY_RUN, file=sys.stderr)
-    return report_errors(errors)
-
-
-def report_errors(errors: "dict[str, KafkaError | None]") -> int:
-    """One line for each that failed; the exit code of the first."""
-    codes = [
-        report("ottla groups", CommandError(f"{name}: {error.message}", command_error(error).code))
-        for name, error in errors.items()
-        if error is not None
-    ]
-    return next(iter(codes), ExitCode.DONE)
+    return report_errors("ottla groups", errors)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
 from ottla.cli.exits import ExitCode
-from ottla.cli.group_changes import delete_groups, report_errors, reset_groups
+from ottla.cli.group_changes import delete_groups, reset_groups
+from ottla.cli.outcomes import report_errors
 from ottla.cli.output import OutputFormat, print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
 
@@ -113,7 +114,7 @@ def describe_groups(options: argparse.Namespace) -> int:
             _print_group(lag)
     else:
         print_rows(chosen, _GROUP_KEYS, map(_group_object, shown))
-    return report_errors({name: lag.description.error for name, lag in found.items()})
+    return report_errors("ottla groups", {name: lag.description.error for name, lag in found.items()})
 
 
 _GROUP_KEYS = ("group", "state", "type", "assignor", "coordinator", "lag", "partitions", "members")

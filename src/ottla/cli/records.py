@@ -5,7 +5,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
-from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error, report
+from ottla.cli.exits import UsageError, command_error
+from ottla.cli.outcomes import report_errors
 from ottla.cli.output import print_rows
 from ottla.cli.partitions import parse_selection, resolve_selections
 from ottla.cli.verbs import Verbs, output_format
@@ -66,11 +67,7 @@ def delete_records(options: argparse.Namespace) -> int:
     print_rows(output_format(options), _COLUMNS, rows)
     if not options.execute:
         print("Nothing was changed: add --execute to do it.", file=sys.stderr)
-    codes = [
-        report("ottla records", CommandError(f"{partition}: {error.message}", command_error(error).code))
-        for partition, error in errors.items()
-    ]
-    return next(iter(codes), ExitCode.DONE)
+    return report_errors("ottla records", {str(partition): error for partition, error in errors.items()})
 
 
 def _before(text: str) -> int | None:
