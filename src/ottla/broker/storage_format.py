@@ -79,6 +79,11 @@ def prepare(
     has_no_controllers: bool = False,
 ) -> Formatting | None:
     """Check everything; None if there is nothing left to format. Nothing is written."""
+    if config.quorum_voters and (standalone or initial_controllers is not None):
+        raise FormatRefused(
+            "controller.quorum.voters names a quorum whose members are fixed: remove it to format with "
+            "--standalone or --initial-controllers, or leave these out."
+        )
     states = directory_states(config)
     _check_identity(states, cluster_id, config.node_id)
     formatted = [state for state in states if state.properties is not None]
@@ -90,11 +95,6 @@ def prepare(
     waiting = tuple(state for state in states if state.properties is None)
     if not waiting:
         return None
-    if config.quorum_voters and (standalone or initial_controllers is not None):
-        raise FormatRefused(
-            "controller.quorum.voters names a quorum whose members are fixed: remove it to format with "
-            "--standalone or --initial-controllers, or leave these out."
-        )
     directory_id, voters = _quorum(
         config, standalone=standalone, initial_controllers=initial_controllers, has_no_controllers=has_no_controllers
     )
