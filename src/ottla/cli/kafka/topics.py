@@ -9,33 +9,15 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.java_errors import as_java, told
-from ottla.cli.kafka.options import Once, ToolParser, tool_access
+from ottla.cli.kafka.options import tool_access
 from ottla.cli.kafka.replica_assignments import parse_assignment
+from ottla.cli.kafka.topic_options import PARTITION_FILTERS, chosen_action, topic_parser
 
 if TYPE_CHECKING:
     from ottla.cli.topic_states import TopicState
     from ottla.client import Client
     from ottla.client.admin.topics import PartitionDescription, TopicListing
 
-_ACTIONS: Final = ("create", "list", "alter", "describe", "delete")
-_PARTITION_FILTERS: Final = (
-    "under_replicated_partitions",
-    "unavailable_partitions",
-    "under_min_isr_partitions",
-    "at_min_isr_partitions",
-)
-# The option, and the actions with which it means something.
-_BELONGS_TO: Final = {
-    "config": ("create",),
-    "partitions": ("create", "alter"),
-    "replication_factor": ("create",),
-    "replica_assignment": ("create", "alter"),
-    "topics_with_overrides": ("describe",),
-    **dict.fromkeys(_PARTITION_FILTERS, ("describe",)),
-    "if_exists": ("alter", "delete", "describe"),
-    "if_not_exists": ("create",),
-    "exclude_internal": ("list", "describe"),
-}
 _COLLISION_WARNING: Final = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
     "To avoid issues it is best to use either, but not both."
@@ -45,13 +27,13 @@ _KAFKA_CLASS: Final = "org.apache.kafka.tools.TopicCommand"
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
-    parser = _parser()
+    parser = topic_parser()
     options, unknown = parser.parse_known_args(arguments)
     # Words that belong to no option are ignored, as Apache's tool does.
     for word in unknown:
         if word.startswith("--"):
             parser.error(f"{word.lstrip('-').partition('=')[0]} is not a recognized option")
-    action = _action(parser, options)
+    action = chosen_action(parser, options)
     work = {"create": _create, "list": _list, "alter": _alter, "describe": _describe, "delete": _delete}[action]
     try:
         return with_client(tool_access(options), lambda client: work(client, options))
@@ -59,63 +41,6 @@ def main(arguments: Sequence[str]) -> int:
         print(f"Error while executing topic command : {told(error)}")
         print(f"ERROR {as_java(error)} ({_KAFKA_CLASS})", file=sys.stderr)
         return ExitCode.FAILED
-
-
-def _parser() -> ToolParser:
-    parser = ToolParser("kafka-topics", "This tool helps to create, delete, describe, or change a topic.")
-    parser.add_bootstrap()
-    for action, does in (
-        ("create", "create a topic"),
-        ("list", "list topics"),
-        ("alter", "add partitions"),
-        ("describe", "show topics and their partitions"),
-        ("delete", "delete topics"),
-    ):
-        parser.add_argument(f"--{action}", action="store_true", help=does)
-    parser.add_argument("--topic", action=Once, help="name; a regular expression except with --create")
-    parser.add_argument("--topic-id", action=Once, help="id of the topic to describe")
-    parser.add_argument("--partitions", action=Once, type=int, metavar="COUNT")
-    parser.add_argument("--replication-factor", action=Once, type=int, metavar="COUNT")
-    parser.add_argument("--replica-assignment", action=Once, metavar="ID:ID,ID:ID,...", help="brokers per partition")
-    parser.add_argument("--config", action="append", metavar="NAME=VALUE", help="setting of the new topic; repeatable")
-    parser.add_argument("--delete-config", action="append", metavar="NAME", help=argparse.SUPPRESS)
-    parser.add_argument("--if-exists", action="store_true", help="no error if there is no such topic")
-    parser.add_argument("--if-not-exists", action="store_true", help="no error if the topic is there already")
-    parser.add_argument("--exclude-internal", action="store_true", help="leave internal topics out")
-    parser.add_argument("--topics-with-overrides", action="store_true", help="only topics with settings of their own")
-    parser.add_argument("--under-replicated-partitions", action="store_true")
-    parser.add_argument("--unavailable-partitions", action="store_true")
-    parser.add_argument("--under-min-isr-partitions", action="store_true")
-    parser.add_argument("--at-min-isr-partitions", action="store_true")
-    parser.add_argument("--partition-size-limit-per-response", action=Once, type=int, metavar="COUNT")
-    return parser
-
-
-def _action(parser: ToolParser, options: argparse.Namespace) -> str:
-    """The one action of a line whose options fit together."""
-    chosen = [action for action in _ACTIONS if getattr(options, action)]
-    if len(chosen) != 1:
-        parser.error("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
-    (action,) = chosen
-    if options.delete_config:
-        print("--delete-config has no effect: settings of a topic are changed with kafka-configs.", file=sys.stderr)
-    if action == "alter" and options.config:
-        parser.error(
-            'Option combination "[[bootstrap-server], [config]]" can\'t be used with option "[alter]" '
-            "(To alter topic configurations, the kafka-configs tool can be used.)"
-        )
-    if action in ("create", "alter", "delete") and options.topic is None:
-        parser.missing("topic")
-    if action == "alter" and options.partitions is None:
-        parser.missing("partitions")
-    if action == "create" and options.replica_assignment is not None:
-        for other in ("partitions", "replication_factor"):
-            if getattr(options, other) is not None:
-                parser.conflict("replica-assignment", other.replace("_", "-"))
-    for name, actions in _BELONGS_TO.items():
-        if action not in actions and getattr(options, name) not in (None, False):
-            parser.conflict(name.replace("_", "-"), action)
-    return action
 
 
 async def _create(client: "Client", options: argparse.Namespace) -> int:
@@ -191,7 +116,7 @@ async def _describe(client: "Client", options: argparse.Namespace) -> int:
     limit = options.partition_size_limit_per_response or 2000
     states = await topic_states(client, names, partitions_per_response=limit)
     live = set(client.cluster.metadata.nodes)
-    filtered = any(getattr(options, name) for name in _PARTITION_FILTERS)
+    filtered = any(getattr(options, name) for name in PARTITION_FILTERS)
     for state in states.values():
         if options.topics_with_overrides:
             if state.changed_configs:
