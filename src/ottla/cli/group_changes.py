@@ -33,9 +33,9 @@ def reset_groups(options: argparse.Namespace) -> int:
     import time
 
     if options.from_file is None and not (options.topic or options.all_topics):
-        raise UsageError("groups reset: which topics?", remedy="Name them with --topic, or say --all-topics.")
+        raise UsageError("Which topics?", remedy="Name them with --topic, or say --all-topics.")
     if options.from_file is not None and options.topic:
-        raise UsageError("groups reset: --from-file names the partitions itself, leave --topic out.")
+        raise UsageError("--from-file names the partitions itself: leave --topic out.")
     target = None if options.to is None else offset_resets.parse_target(options.to, time.time_ns() // 1_000_000)
 
     async def work(client: "Client") -> "dict[str, list[PlannedOffset]]":

@@ -147,7 +147,7 @@ def batch_line(batch: StoredBatch) -> str:
         f"partitionLeaderEpoch: {header.leader_epoch} isTransactional: {_word(header.is_transactional)} "
         f"isControl: {_word(header.is_control)} deleteHorizonMs: {_optional(horizon)} position: {batch.position} "
         f"{_TIME_NAMES[header.timestamp_type]}: {header.max_timestamp} size: {header.size_bytes} "
-        f"magic: {header.magic} compresscodec: {header.codec.name.lower()} crc: {header.crc} "
+        f"magic: {header.magic} compresscodec: {batch.codec_name} crc: {header.crc} "
         f"isvalid: {_word(batch.is_valid)}"
     )
 

@@ -93,7 +93,7 @@ def _batch_row(batch: StoredBatch) -> dict[str, object]:
         "position": batch.position,
         "size_bytes": header.size_bytes,
         "timestamp_ms": header.max_timestamp,
-        "codec": header.codec.name.lower(),
+        "codec": batch.codec_name,
         "leader_epoch": header.leader_epoch,
         "producer_id": header.producer_id,
         "producer_epoch": header.producer_epoch,

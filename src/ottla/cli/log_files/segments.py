@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import ControlType
 from ottla.protocol.errors import ApiError
 from ottla.protocol.record_batch import (
+    CODEC_MASK,
     HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
@@ -25,8 +27,7 @@ BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
 # Base offset, length, leader epoch, magic: with less than this no batch begins.
 _START_BYTES = 17
 _SMALLEST_LENGTH = 14
-# What a segment may hold is bounded by message.max.bytes, which nobody sets this high.
-_BATCH_BYTES_MAX = 2**31 - 1
+_CODECS = frozenset(Codec)
 _SNAPSHOT_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
@@ -44,6 +45,11 @@ class StoredBatch(NamedTuple):
     @property
     def is_valid(self) -> bool:
         return crc_is_valid(self.data, self.header)
+
+    @property
+    def codec_name(self) -> str:
+        number = self.header.attributes & CODEC_MASK
+        return Codec(number).name.lower() if number in _CODECS else f"unknown({number})"
 
     def records(self) -> Iterator[Record]:
         """UnreadableLog where the batch cannot be opened."""

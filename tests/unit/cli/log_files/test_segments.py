@@ -55,6 +55,16 @@ def test_batches_of_old_formats_are_refused(segment: Path) -> None:
         list(read_batches(segment))
 
 
+def test_an_unknown_codec_is_named_and_its_records_refused(segment: Path) -> None:
+    odd = bytearray(segment.read_bytes())
+    odd[22] |= 7
+    segment.write_bytes(odd)
+    first, second = read_batches(segment)
+    assert (first.codec_name, second.codec_name) == ("unknown(7)", "none")
+    with pytest.raises(UnreadableLog, match="unknown compression"):
+        list(first.records())
+
+
 def test_names_say_what_a_file_is() -> None:
     assert file_title(Path("00000000000000000042.log")) == "Log starting offset: 42"
     assert file_title(Path("00000000000000000042-0000000003.checkpoint")) == "Snapshot end offset: 42, epoch: 3"
