@@ -1,19 +1,39 @@
-"""The `ottla` command.
+"""The `ottla` command: `ottla <plural noun> <verb>`, and Apache's tools under their own names.
 
-Exit codes: 0 done, 1 failed, 2 used wrongly. An error is one line on stderr that says what to do; tracebacks are for
-bugs. Each command is imported when it is called, so that help and completion stay quick.
+Each command is a module with `add_arguments(parser)` and, set by it as the parser's default `run`, a function from the
+parsed options to an exit code. A tool of Apache's is a module with `main(arguments)`. Modules are imported when their
+command is called, so that help and completion stay quick whatever the others need.
 """
 
 import argparse
+import importlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ottla import __version__
+from ottla.cli import cluster_access
+from ottla.cli.exits import CommandError, ExitCode, report
+from ottla.cli.kafka import TOOLS, run_tool
+from ottla.cli.verbs import add_output_option
 
-EXIT_OK: Final = 0
-EXIT_FAILURE: Final = 1
-EXIT_USAGE: Final = 2
+# The command, the module it is in, what it does in a line.
+COMMANDS: Final = {
+    "server": ("ottla.cli.server", "run a node until Ctrl-C"),
+    "storage": ("ottla.cli.storage", "prepare the directories of a node"),
+    "topics": ("ottla.cli.topics", "list, create, describe, alter and delete topics"),
+    "configs": ("ottla.cli.configs", "describe and alter settings of topics, brokers and groups"),
+    "groups": ("ottla.cli.groups", "list, describe, reset and delete consumer groups"),
+    "offsets": ("ottla.cli.offsets", "get offsets of partitions by place or time"),
+    "produce": ("ottla.cli.produce", "write records"),
+    "consume": ("ottla.cli.consume", "read records"),
+    "records": ("ottla.cli.records", "delete records before an offset"),
+    "log": ("ottla.cli.log", "dump and verify the files of a partition"),
+    "cluster": ("ottla.cli.cluster", "describe brokers, quorum, features and directories"),
+    "perf": ("ottla.cli.perf", "measure producing, consuming and the way from end to end"),
+    "verify": ("ottla.cli.verify", "produce numbered records, consume them, and tell what became of each"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,47 +41,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Assertions guard what is written to disk: without them a broken invariant would spread.
     if not __debug__:
         print("ottla: Python's -O switch and PYTHONOPTIMIZE are not supported: start without them.", file=sys.stderr)
-        return EXIT_USAGE
-    options = _parser().parse_args(arguments)
-    if options.command is None:
-        _parser().print_help(sys.stderr)
-        return EXIT_USAGE
-    from ottla.cli import server
+        return ExitCode.USAGE
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if given and given[0] in TOOLS:
+            return run_tool(given[0], given[1:])
+        return _run(given)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; nothing may be flushed into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
 
-    return server.run(options)
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = _parser(_named_command(arguments))
+    options = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
+    if run is None:
+        named = getattr(options, "command", None)
+        (parser if named is None else _subparser(parser, named)).print_help(sys.stderr)
+        return ExitCode.USAGE
+    try:
+        return run(options)
+    except CommandError as error:
+        return report(f"ottla {options.command}", error)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _named_command(arguments: Sequence[str]) -> str | None:
+    """The command of a line: the first word that is one, since the values of the options before it look otherwise."""
+    return next((word for word in arguments if word in COMMANDS), None)
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of all commands, in which only the one that is called knows its arguments."""
     parser = argparse.ArgumentParser(
-        prog="ottla", description="A streaming platform that speaks Apache Kafka's wire protocol."
+        prog="ottla",
+        description="A streaming platform that speaks Apache Kafka's wire protocol.",
+        epilog=f"Apache's tools, with their flags and output: {', '.join(sorted(TOOLS))}.",
     )
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
+    cluster_access.add_options(parser)
+    add_output_option(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_server(commands)
+    for name, (module_name, summary) in COMMANDS.items():
+        subparser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name == command:
+            importlib.import_module(module_name).add_arguments(subparser)
     return parser
 
 
-def _add_server(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    server = commands.add_parser(
-        "server",
-        help="run a node until Ctrl-C",
-        description="Run a node until Ctrl-C or SIGTERM. Without a properties file it is a cluster by itself, and its "
-        "storage is made on the first start.",
-        epilog="examples: ottla server --data ./data --listen 127.0.0.1:9092 | "
-        "ottla server server.properties --override log.retention.hours=24",
-    )
-    server.add_argument("properties", nargs="?", metavar="server.properties", help="configuration in Kafka's format")
-    server.add_argument("--data", metavar="DIR", help="data directory (log.dirs); default ./ottla-data without a file")
-    server.add_argument(
-        "--listen", metavar="HOST:PORT", help="address to serve (listeners); default 127.0.0.1:9092 without a file"
-    )
-    server.add_argument(
-        "--override",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set one configuration, stronger than the file; repeatable",
-    )
+def _subparser(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
+    """The parser of one command of another."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found: argparse.ArgumentParser = action.choices[name]
+            return found
+    raise AssertionError(f"{name} has no parser")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ottla import __version__
-from ottla.cli.main import EXIT_FAILURE, EXIT_OK, EXIT_USAGE
-from ottla.config import unserved
-from ottla.config.broker_config import BrokerConfig, plaintext_listener, single_node_defaults
-from ottla.config.properties_file import load_properties
-from ottla.config.values import ConfigError
+from ottla.cli.exits import CommandError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from ottla.broker.node import Node
@@ -24,19 +20,43 @@ DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 logger = logging.getLogger("ottla.cli.server")
 
 
-class UsageError(Exception):
-    """The command line cannot mean anything."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a node is started with."""
+    parser.description = (
+        "Run a node until Ctrl-C or SIGTERM. Without a properties file it is a cluster by itself, and its storage is "
+        "made on the first start."
+    )
+    parser.epilog = (
+        "examples: ottla server --data ./data --listen 127.0.0.1:9092 | "
+        "ottla server server.properties --override log.retention.hours=24"
+    )
+    parser.add_argument("properties", nargs="?", metavar="server.properties", help="configuration in Kafka's format")
+    parser.add_argument("--data", metavar="DIR", help="data directory (log.dirs); default ./ottla-data without a file")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="address to serve (listeners); default 127.0.0.1:9092 without a file"
+    )
+    parser.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set one configuration, stronger than the file; repeatable",
+    )
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run a node until it is told to stop; the value is the exit code."""
+    from ottla.config import unserved
+    from ottla.config.broker_config import BrokerConfig
+    from ottla.config.values import ConfigError
+
     try:
         given = properties(options)
         unserved.check(given)
         config = BrokerConfig(given)
-    except (UsageError, ConfigError) as error:
-        print(f"ottla server: {error}", file=sys.stderr)
-        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
+    except ConfigError as error:
+        raise CommandError(str(error)) from error
     _start_logging()
     for warning in (*config.warnings, *unserved.warnings(config)):
         logger.warning("%s", warning)
@@ -45,16 +65,18 @@ def run(options: argparse.Namespace) -> int:
     try:
         node.run(config, announce)
     except node.StartupError as error:
-        print(f"ottla server: {error}", file=sys.stderr)
-        return EXIT_FAILURE
+        raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         # Ctrl-C before the node has taken over signals: nothing is open yet.
-        return EXIT_OK
-    return EXIT_OK
+        pass
+    return ExitCode.DONE
 
 
 def properties(options: argparse.Namespace) -> dict[str, str]:
     """What file and switches say together; an override beats a switch, a switch beats the file."""
+    from ottla.config.broker_config import plaintext_listener, single_node_defaults
+    from ottla.config.properties_file import load_properties
+
     if options.data is not None and "," in options.data:
         raise UsageError(f"--data {options.data}: it names one directory; several go into --override log.dirs=A,B.")
     if options.properties is None:

@@ -1,0 +1,149 @@
+"""How commands reach a cluster: the options that name it, and the client that comes of them.
+
+What a properties file says (Java's names, librdkafka's where they differ) is overridden by `-X`, and that by the
+options with names of their own.
+"""
+
+import argparse
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ottla.cli.exits import CommandError, UsageError, command_error
+
+if TYPE_CHECKING:
+    from ottla.client import Client, ClientSettings
+
+T = TypeVar("T")
+
+BOOTSTRAP_VARIABLE: Final = "OTTLA_BOOTSTRAP_SERVERS"
+DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
+
+# librdkafka's names for what Java calls otherwise.
+_SYNONYMS: Final = {
+    "metadata.broker.list": "bootstrap.servers",
+    "socket.timeout.ms": "request.timeout.ms",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """Where the cluster is, and the client properties given for it under Java's names."""
+
+    bootstrap: str
+    properties: Mapping[str, str]
+
+    def settings(self) -> "ClientSettings":
+        """The properties that concern every client."""
+        from ottla.client import ClientSettings
+
+        check_security(self.properties)
+        defaults = ClientSettings()
+        return ClientSettings(
+            client_id=self.properties.get("client.id", defaults.client_id),
+            connect_timeout_ms=self.milliseconds("socket.connection.setup.timeout.ms", defaults.connect_timeout_ms),
+            request_timeout_ms=self.milliseconds("request.timeout.ms", defaults.request_timeout_ms),
+            call_timeout_ms=self.milliseconds("default.api.timeout.ms", defaults.call_timeout_ms),
+            metadata_max_age_ms=self.milliseconds("metadata.max.age.ms", defaults.metadata_max_age_ms),
+        )
+
+    def milliseconds(self, name: str, default: float) -> float:
+        """A duration among the properties."""
+        text = self.properties.get(name)
+        if text is None:
+            return default
+        try:
+            value = int(text)
+        except ValueError:
+            value = -1
+        if value < 0:
+            raise UsageError(f"{name}={text} is not a number of milliseconds.")
+        return value
+
+
+def check_security(properties: Mapping[str, str]) -> None:
+    """Refuse what the client cannot do yet, instead of connecting without it."""
+    protocol = properties.get("security.protocol", "PLAINTEXT").upper()
+    if protocol != "PLAINTEXT":
+        raise CommandError(
+            f"security.protocol={protocol} is not supported by this command yet.", remedy="PLAINTEXT listeners work."
+        )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that name the cluster; they may stand before and after the command, so they have no defaults."""
+    group = parser.add_argument_group("cluster")
+    group.add_argument(
+        "-b",
+        "--bootstrap-server",
+        metavar="HOST:PORT[,...]",
+        default=argparse.SUPPRESS,
+        help=f"brokers to ask first (environment: {BOOTSTRAP_VARIABLE}; default {DEFAULT_BOOTSTRAP})",
+    )
+    group.add_argument(
+        "--client-config", metavar="FILE", default=argparse.SUPPRESS, help="client properties in Java's format"
+    )
+    group.add_argument(
+        "-X",
+        dest="client_properties",
+        metavar="KEY=VALUE",
+        action="append",
+        default=argparse.SUPPRESS,
+        help="one client property; repeatable",
+    )
+
+
+def cluster_access(options: argparse.Namespace) -> ClusterAccess:
+    """What the options of a command say about the cluster."""
+    properties: dict[str, str] = {}
+    if (path := getattr(options, "client_config", None)) is not None:
+        properties.update(properties_of_file(path))
+    for given in getattr(options, "client_properties", ()):
+        name, separator, value = given.partition("=")
+        if not separator:
+            raise UsageError(f"-X {given}: write KEY=VALUE, as in -X client.id=audit.")
+        properties[name.strip()] = value.strip()
+    return access(getattr(options, "bootstrap_server", None), properties)
+
+
+def access(bootstrap: str | None, properties: Mapping[str, str]) -> ClusterAccess:
+    """The cluster of an option, else of the properties, else of the environment, else of this machine."""
+    known = {_SYNONYMS.get(name, name): value for name, value in properties.items()}
+    found = bootstrap or known.get("bootstrap.servers") or os.environ.get(BOOTSTRAP_VARIABLE) or DEFAULT_BOOTSTRAP
+    return ClusterAccess(found, known)
+
+
+def properties_of_file(path: str) -> dict[str, str]:
+    """A client's properties file."""
+    from ottla.config.properties_file import load_properties
+    from ottla.config.values import ConfigError
+
+    try:
+        return load_properties(Path(path))
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
+
+
+def with_client(cluster: ClusterAccess, work: "Callable[[Client], Awaitable[T]]") -> T:
+    """Do work with a client of the cluster; what the client reports becomes an error of the command."""
+    import asyncio
+
+    from ottla.client import Client, ClientError
+    from ottla.client.addresses import parse_addresses
+
+    settings = cluster.settings()
+    try:
+        addresses = parse_addresses(cluster.bootstrap)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+    async def run() -> T:
+        async with Client(map(str, addresses), settings) as client:
+            return await work(client)
+
+    try:
+        return asyncio.run(run())
+    except ClientError as error:
+        raise command_error(error) from error

@@ -1,0 +1,74 @@
+"""What commands print: rows, as a table for people or as JSON for programs.
+
+The JSON is part of the interface: the names of the columns are its keys, values keep their types, and a column is never
+left out. A table shows the same columns; nothing is `-`, lists are joined by commas.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import TextIO
+
+
+class OutputFormat(Enum):
+    """How rows are written."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+Row = Mapping[str, object]
+
+
+def print_rows(
+    output_format: OutputFormat, columns: Sequence[str], rows: Iterable[Row], stream: TextIO | None = None
+) -> None:
+    """Write rows, each with a value for every column."""
+    out = stream or sys.stdout
+    listed = [{column: row[column] for column in columns} for row in rows]
+    if output_format is OutputFormat.JSON:
+        print(json.dumps(listed, indent=2, ensure_ascii=False), file=out)
+    elif output_format is OutputFormat.JSONL:
+        for row in listed:
+            print(json.dumps(row, ensure_ascii=False), file=out)
+    else:
+        _print_table(columns, listed, out)
+
+
+def print_object(output_format: OutputFormat, shown: Row, stream: TextIO | None = None) -> None:
+    """Write one thing: a line for each of its properties, or one JSON object."""
+    out = stream or sys.stdout
+    if output_format is OutputFormat.TABLE:
+        width = max(map(len, shown), default=0)
+        for name, value in shown.items():
+            print(f"{name:<{width}}  {_cell(value)}", file=out)
+    else:
+        indent = 2 if output_format is OutputFormat.JSON else None
+        print(json.dumps(shown, indent=indent, ensure_ascii=False), file=out)
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Row], out: TextIO) -> None:
+    header = [column.upper().replace("_", "-") for column in columns]
+    lines = [header, *([_cell(row[column]) for column in columns] for row in rows)]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    numeric = [all(isinstance(row[column], int | None) for row in rows) for column in columns]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if is_numeric else cell.ljust(width)
+            for cell, width, is_numeric in zip(line, widths, numeric, strict=True)
+        )
+        print("  ".join(cells).rstrip(), file=out)
+
+
+def _cell(value: object) -> str:
+    if value is None or value in ("", [], ()):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={item}" for key, item in value.items())
+    return str(value)
