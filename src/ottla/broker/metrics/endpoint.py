@@ -65,13 +65,15 @@ class MetricsEndpoint:
             task.cancel()
         await asyncio.gather(*self._serving, return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._serving) >= CONNECTIONS_MAX:
             writer.transport.abort()
             return
+        task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
         self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await self._serve(_Conversation(reader, writer))
             writer.close()
@@ -80,7 +82,6 @@ class MetricsEndpoint:
         except (TimeoutError, OSError, h11.ProtocolError) as error:
             logger.debug("A scraper's connection ends: %s", error)
         finally:
-            self._serving.discard(task)
             # What the peer has not taken by now it does not want.
             writer.transport.abort()
 
