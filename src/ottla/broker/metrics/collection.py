@@ -75,7 +75,7 @@ class Collection:
         add_cluster(out, services)
         await add_directories(out, services, self._volumes)
         add_maintenance(out, self._maintenance)
-        add_process(out, self._started_s)
+        await add_process(out, self._started_s)
         out.add(c.SCRAPE_SECONDS, self._last_duration_s)
         self._last_duration_s = time.perf_counter() - began_s
         pieces: list[bytes] = []

@@ -39,10 +39,11 @@ class Exposition:
         self._lines[metric.name].append(f"{metric.name}{suffix}{labels} {shown}\n")
 
     def families(self) -> Iterator[bytes]:
-        """The text of each family that has samples."""
+        """The text of each family that has samples; a family is let go of with its text, not all in one moment."""
         for lines in self._lines.values():
             if len(lines) > 1:
                 yield "".join(lines).encode()
+            lines.clear()
 
 
 def _head(metric: Metric) -> str:
