@@ -17,7 +17,7 @@ from ottla.protocol.messages.produce_request import ProduceRequest
 from ottla.protocol.messages.produce_response import ProduceResponse
 
 # Where a record batch (magic 2) says how many records it has.
-_RECORD_COUNT: Final = struct.Struct(">57xi")
+_record_count: Final = struct.Struct(">57xi").unpack_from
 
 # The name of an existing topic, from its name or its id; None if there is none.
 TopicName: TypeAlias = "Callable[[str | bytes], str | None]"
@@ -63,34 +63,42 @@ class TopicTraffic:
         # Of topics that are gone, and of names that never were topics.
         self._others = TopicCounts()
 
-    def produced(self, request: ProduceRequest, response: ProduceResponse | None) -> None:
-        """Counts a Produce; one without an answer (acks=0) went well."""
+    def produced(self, request: ProduceRequest, response: ProduceResponse | None) -> list[int]:
+        """Counts a Produce; the error codes of its answer. One without an answer (acks=0) went well."""
+        # Every produce request passes here: no calls that could be spared.
+        errors: list[int] = []
         answers = None if response is None else response.responses
         for place, topic in enumerate(request.topic_data):
+            called = topic.name or topic.topic_id
+            counts = self._known.get(called) or self._of(called)
             rows = None if answers is None else answers[place].partition_responses
-            counts = self._known.get(topic.name or topic.topic_id) or self._counts(topic.name or topic.topic_id)
             for index, data in enumerate(topic.partition_data):
-                error = ErrorCode.NONE if rows is None else rows[index].error_code
-                size = len(data.records or b"")
                 counts.produces += 1
-                if error == ErrorCode.NONE:
-                    counts.bytes_in += size
-                    counts.messages_in += _RECORD_COUNT.unpack_from(data.records)[0]  # type: ignore[arg-type]
-                    continue
-                counts.failed_produces += 1
-                if error == ErrorCode.MESSAGE_TOO_LARGE:
-                    counts.bytes_rejected += size
+                records = data.records or b""
+                if rows is not None and (error := rows[index].error_code):
+                    errors.append(error)
+                    counts.failed_produces += 1
+                    if error == ErrorCode.MESSAGE_TOO_LARGE:
+                        counts.bytes_rejected += len(records)
+                else:
+                    counts.bytes_in += len(records)
+                    counts.messages_in += _record_count(records)[0]
+        return errors
 
-    def fetched(self, response: FetchResponse) -> None:
-        """Counts a Fetch by its answer: partitions without news have no row in it."""
+    def fetched(self, response: FetchResponse) -> list[int]:
+        """Counts a Fetch by its answer, in which partitions without news have no row; the error codes of it."""
+        errors = [response.error_code] if response.error_code else []
         for topic in response.responses:
-            counts = self._known.get(topic.topic or topic.topic_id) or self._counts(topic.topic or topic.topic_id)
+            called = topic.topic or topic.topic_id
+            counts = self._known.get(called) or self._of(called)
             for row in topic.partitions:
                 counts.fetches += 1
-                if row.error_code == ErrorCode.NONE:
-                    counts.bytes_out += len(row.records or b"")
-                else:
+                if row.error_code:
+                    errors.append(row.error_code)
                     counts.failed_fetches += 1
+                elif row.records:
+                    counts.bytes_out += len(row.records)
+        return errors
 
     def total(self) -> TopicCounts:
         """All topics together, since the start."""
@@ -105,7 +113,7 @@ class TopicTraffic:
         for name in [name for name in self.topics if name not in existing]:
             self._others.add(self.topics.pop(name))
 
-    def _counts(self, called: str | bytes) -> TopicCounts:
+    def _of(self, called: str | bytes) -> TopicCounts:
         name = self._topic_name(called)
         if name is None:
             return self._others
