@@ -18,18 +18,13 @@ from ottla.broker.metrics.latency import Latency
 from ottla.broker.metrics.response_errors import error_codes
 from ottla.broker.metrics.topic_traffic import TopicTraffic
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.messages.fetch_response import FetchResponse
-from ottla.protocol.messages.produce_response import ProduceResponse
-from ottla.protocol.schema import Message, Records
+from ottla.protocol.schema import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from ottla.broker.connection import Connection
     from ottla.broker.request_context import RequestContext
-    from ottla.protocol.header import RequestHeader
-    from ottla.protocol.messages.fetch_request import FetchRequest
-    from ottla.protocol.messages.produce_request import ProduceRequest
 
 
 _KEY_AND_VERSION = struct.Struct(">hh")
@@ -50,9 +45,6 @@ class RequestTimes:
         self.waiting = 0
 
 
-_TRAFFIC = frozenset({ApiKey.PRODUCE, ApiKey.FETCH})
-
-
 class MeasuredDispatcher(Dispatcher):
     """Counts requests, errors, times and the traffic of topics."""
 
@@ -62,13 +54,17 @@ class MeasuredDispatcher(Dispatcher):
         # (API key, error code) -> how often.
         self.errors: Counter[tuple[int, int]] = Counter()
         self.traffic = TopicTraffic(self._topic_name)
-        for key, measured in ((ApiKey.PRODUCE, self._produce), (ApiKey.FETCH, self._fetch)):
-            if key in self.apis:
-                self.apis[key] = replace(self.apis[key], handle=measured(self.apis[key].handle))
+        # What looks at an answer, and finds the error codes in it.
+        observers: dict[int, Callable[[Any, Any], list[int]]] = {
+            ApiKey.PRODUCE: self.traffic.produced,
+            ApiKey.FETCH: self.traffic.fetched,
+        }
+        for key, api in self.apis.items():
+            self.apis[key] = replace(api, handle=self._observed(api, observers.get(key, _errors_of)))
 
     def dispatch(self, connection: Connection, frame: bytearray) -> Answer | asyncio.Future[Answer]:
         started_ns = perf_counter_ns()
-        answer = super().dispatch(connection, frame)
+        answer = Dispatcher.dispatch(self, connection, frame)
         local_us = (perf_counter_ns() - started_ns) // 1000
         # The dispatcher has read the header, so the frame has one, and its API is served.
         api_key, version = _KEY_AND_VERSION.unpack_from(frame)
@@ -93,61 +89,38 @@ class MeasuredDispatcher(Dispatcher):
 
         answer.add_done_callback(answered)
 
-    def _encoded(self, api: Api, header: RequestHeader, response: Message) -> list[Records] | None:
-        # Those of produce and fetch were found while their rows were counted.
-        if api.key not in _TRAFFIC:
-            self._count_errors(api.key, error_codes(response))
-        return super()._encoded(api, header, response)
+    def _observed(self, api: Api, observe: Callable[[Any, Any], list[int]]) -> Callable[[RequestContext, Any], Any]:
+        """The handler of an API, with somebody who looks at its answers."""
+        handle, key, errors = api.handle, int(api.key), self.errors
+
+        def observed(context: RequestContext, request: Any) -> Any:
+            answer = handle(context, request)
+            if answer is None or isinstance(answer, Message):
+                for code in observe(request, answer):
+                    errors[key, code] += 1
+                return answer
+            return observed_later(request, answer)
+
+        async def observed_later(request: Any, answer: Awaitable[Any]) -> Any:
+            response = await answer
+            for code in observe(request, response):
+                errors[key, code] += 1
+            return response
+
+        return observed
 
     def _failed(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
         response = super()._failed(api, context, request, error)
-        if api.key in _TRAFFIC:
-            self._count_errors(api.key, error_codes(response))
+        for code in error_codes(response):
+            self.errors[api.key, code] += 1
         return response
-
-    def _count_errors(self, api_key: int, codes: list[int]) -> None:
-        for code in codes:
-            self.errors[api_key, code] += 1
-
-    # -- the traffic of topics ----------------------------------------------------------------------------------------
-
-    def _produce(self, handle: Any) -> Any:
-        traffic = self.traffic
-
-        async def later(request: ProduceRequest, answer: Awaitable[ProduceResponse | None]) -> ProduceResponse | None:
-            response = await answer
-            self._count_errors(ApiKey.PRODUCE, traffic.produced(request, response))
-            return response
-
-        def measured(context: RequestContext, request: ProduceRequest) -> Any:
-            answer = handle(context, request)
-            if answer is None or isinstance(answer, ProduceResponse):
-                if errors := traffic.produced(request, answer):
-                    self._count_errors(ApiKey.PRODUCE, errors)
-                return answer
-            return later(request, answer)
-
-        return measured
-
-    def _fetch(self, handle: Any) -> Any:
-        traffic = self.traffic
-
-        async def later(answer: Awaitable[FetchResponse]) -> FetchResponse:
-            response = await answer
-            self._count_errors(ApiKey.FETCH, traffic.fetched(response))
-            return response
-
-        def measured(context: RequestContext, request: FetchRequest) -> Any:
-            answer = handle(context, request)
-            if isinstance(answer, FetchResponse):
-                if errors := traffic.fetched(answer):
-                    self._count_errors(ApiKey.FETCH, errors)
-                return answer
-            return later(answer)
-
-        return measured
 
     def _topic_name(self, called: str | bytes) -> str | None:
         topics = self.services.image.topics
         topic = topics.by_name(called) if isinstance(called, str) else topics.by_id(called)
         return None if topic is None else topic.name
+
+
+def _errors_of(request: Message, response: Message | None) -> list[int]:
+    del request
+    return [] if response is None else error_codes(response)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container
 from typing import Final, TypeAlias
 
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.fetch_request import FetchRequest
 from ottla.protocol.messages.fetch_response import FetchResponse
 from ottla.protocol.messages.produce_request import ProduceRequest
 from ottla.protocol.messages.produce_response import ProduceResponse
@@ -85,8 +86,9 @@ class TopicTraffic:
                     counts.messages_in += _record_count(records)[0]
         return errors
 
-    def fetched(self, response: FetchResponse) -> list[int]:
+    def fetched(self, request: FetchRequest, response: FetchResponse) -> list[int]:
         """Counts a Fetch by its answer, in which partitions without news have no row; the error codes of it."""
+        del request
         errors = [response.error_code] if response.error_code else []
         for topic in response.responses:
             called = topic.topic or topic.topic_id

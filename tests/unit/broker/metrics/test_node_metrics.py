@@ -18,6 +18,7 @@ from ottla.protocol.messages.create_topics_request import CreatableTopic, Create
 from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
 from ottla.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -119,10 +120,12 @@ def test_requests_are_counted_by_version_error_and_time(tmp_path: Path) -> None:
         for _ in range(3):
             await client.call(produce(orders, BATCH), version=13)
         await client.call(produce(bytes(15) + b"x", BATCH))
+        await client.call(HeartbeatRequest(group_id=""))
         metrics = "kafka_network_requestmetrics"
         samples = await scrape(running)
         assert samples(f"{metrics}_requests_total", request="Produce", version="13") == 4
         assert samples(f"{metrics}_errors_total", request="Produce", error="UNKNOWN_TOPIC_ID") == 1
+        assert samples(f"{metrics}_errors_total", request="Heartbeat", error="INVALID_GROUP_ID") == 1
         for time in ("totaltimems", "localtimems", "remotetimems"):
             assert samples(f"{metrics}_{time}_count", request="Produce") == 4
             assert samples(f"{metrics}_{time}", request="Produce", quantile="0.99") is not None

@@ -1,6 +1,7 @@
 from harness.running_node import batch_of
 from ottla.broker.metrics.topic_traffic import TopicCounts, TopicTraffic
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.fetch_request import FetchRequest
 from ottla.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
@@ -34,14 +35,15 @@ def test_records_and_bytes_are_those_of_the_batches() -> None:
 def test_what_is_refused_counts_as_failed_and_not_as_traffic() -> None:
     traffic = TopicTraffic(TOPICS.get)
     codes = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.INVALID_RECORD, ErrorCode.CORRUPT_MESSAGE)
-    traffic.produced(request("orders", BATCH, b"rubbish", None), answer(*codes))
+    assert traffic.produced(request("orders", BATCH, b"rubbish", None), answer(*codes)) == [*codes]
     assert shown(traffic.total()) == {"bytes_rejected": len(BATCH), "failed_produces": 3, "produces": 3}
 
 
 def test_fetched_bytes_are_those_of_the_answer() -> None:
     traffic = TopicTraffic(TOPICS.get)
     rows = [PartitionData(records=BATCH), PartitionData(records=None), PartitionData(error_code=3)]
-    traffic.fetched(FetchResponse(responses=[FetchableTopicResponse(topic_id=ORDERS_ID, partitions=rows)]))
+    response = FetchResponse(responses=[FetchableTopicResponse(topic_id=ORDERS_ID, partitions=rows)])
+    assert traffic.fetched(FetchRequest(), response) == [3]
     assert shown(traffic.topics["orders"]) == {"bytes_out": len(BATCH), "fetches": 3, "failed_fetches": 1}
 
 
