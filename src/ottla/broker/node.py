@@ -134,7 +134,7 @@ class Node:
         for listener in self._listeners:
             await listener.serve()
         if self.metrics is not None:
-            await self.metrics.serve(self._listeners, self._maintenance)
+            await self.metrics.serve(self.listeners, self._maintenance)
 
     async def _bind(self, dispatcher: Dispatcher) -> None:
         request_bytes_max = self.config.get_int("socket.request.max.bytes")

@@ -88,6 +88,7 @@ UNDER_MIN_ISR: Final = gauge(
 AT_MIN_ISR: Final = gauge(
     f"{_REPLICAS}_atminisrpartitioncount", "Led partitions with just min.insync.replicas in sync."
 )
+REASSIGNING: Final = gauge(f"{_REPLICAS}_reassigningpartitions", "Led partitions that get or lose replicas.")
 OFFLINE_REPLICAS: Final = gauge(f"{_REPLICAS}_offlinereplicacount", "Partitions whose log directory has failed.")
 ISR_SHRINKS: Final = counter(f"{_REPLICAS}_isrshrinks_total", "Replicas that fell out of sync; 0 on a single node.")
 ISR_EXPANDS: Final = counter(f"{_REPLICAS}_isrexpands_total", "Replicas that came into sync; 0 on a single node.")
@@ -129,10 +130,14 @@ PREFERRED_IMBALANCE: Final = gauge(
     f"{_CONTROLLER}_preferredreplicaimbalancecount", "Partitions that another than their preferred leader leads."
 )
 LAST_APPLIED: Final = gauge(f"{_CONTROLLER}_lastappliedrecordoffset", "The newest metadata record in force here.")
+LAST_COMMITTED: Final = gauge(f"{_CONTROLLER}_lastcommittedrecordoffset", "The newest committed metadata record.")
 _RAFT = "kafka_server_raft_metrics"
 RAFT_LEADER: Final = gauge(f"{_RAFT}_current_leader", "Who leads the metadata quorum, -1 if unknown.")
 RAFT_EPOCH: Final = gauge(f"{_RAFT}_current_epoch", "Epoch of the metadata quorum.")
 RAFT_HIGH_WATERMARK: Final = gauge(f"{_RAFT}_high_watermark", "Where the committed metadata log ends.")
+RAFT_LOG_END: Final = gauge(f"{_RAFT}_log_end_offset", "Where this node's metadata log ends.")
+RAFT_VOTERS: Final = gauge(f"{_RAFT}_number_of_voters", "Voters of the metadata quorum.")
+RAFT_OBSERVERS: Final = gauge(f"{_RAFT}_number_of_observers", "Nodes that follow the quorum without a vote.")
 RAFT_STATE: Final = gauge(f"{_RAFT}_current_state_info", "1 for what this node is in the quorum.", "state")
 
 _GROUPS = "kafka_coordinator_group_groupmetadatamanager"
@@ -207,6 +212,7 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         UNDER_REPLICATED,
         UNDER_MIN_ISR,
         AT_MIN_ISR,
+        REASSIGNING,
         OFFLINE_REPLICAS,
         ISR_SHRINKS,
         ISR_EXPANDS,
@@ -237,9 +243,13 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         OFFLINE_PARTITIONS,
         PREFERRED_IMBALANCE,
         LAST_APPLIED,
+        LAST_COMMITTED,
         RAFT_LEADER,
         RAFT_EPOCH,
         RAFT_HIGH_WATERMARK,
+        RAFT_LOG_END,
+        RAFT_VOTERS,
+        RAFT_OBSERVERS,
         RAFT_STATE,
     ),
     "Groups": (GROUPS, *GROUPS_IN_STATE.values(), OFFSETS),

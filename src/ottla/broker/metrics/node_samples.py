@@ -53,6 +53,12 @@ def add_cluster(out: Exposition, services: Services) -> None:
     out.add(c.RAFT_LEADER, quorum.leader_id)
     out.add(c.RAFT_EPOCH, quorum.epoch)
     out.add(c.RAFT_HIGH_WATERMARK, quorum.high_watermark)
+    out.add(c.LAST_COMMITTED, quorum.high_watermark - 1)
+    for voter in quorum.voters:
+        if voter.id == services.config.node_id:
+            out.add(c.RAFT_LOG_END, voter.log_end_offset)
+    out.add(c.RAFT_VOTERS, len(quorum.voters))
+    out.add(c.RAFT_OBSERVERS, len(quorum.observers))
     state = "leader" if quorum.leader_id == services.config.node_id else "follower"
     out.add(c.RAFT_STATE, 1, label_text(state=state))
 

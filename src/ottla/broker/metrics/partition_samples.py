@@ -28,6 +28,7 @@ class _Sums:
     under_replicated: int = 0
     under_min_isr: int = 0
     at_min_isr: int = 0
+    reassigning: int = 0
 
 
 async def add_partitions(out: Exposition, services: Services, slices: Slices) -> None:
@@ -47,6 +48,7 @@ async def add_partitions(out: Exposition, services: Services, slices: Slices) ->
     out.add(c.UNDER_REPLICATED, sums.under_replicated)
     out.add(c.UNDER_MIN_ISR, sums.under_min_isr)
     out.add(c.AT_MIN_ISR, sums.at_min_isr)
+    out.add(c.REASSIGNING, sums.reassigning)
     out.add(c.OFFLINE_REPLICAS, services.replicas.offline_count)
     out.add(c.ISR_SHRINKS, 0)
     out.add(c.ISR_EXPANDS, 0)
@@ -61,14 +63,14 @@ async def _add_topic(out: Exposition, services: Services, topic: TopicImage, sum
         sums.not_preferred += state.leader != state.preferred_leader
         sums.offline += state.leader < 0 or (state.leader == replicas.broker_id and partition is None)
         if partition is not None:
-            _count(partition, sums)
+            _count(partition, state, sums)
         if sums.shown < PARTITIONS_MAX:
             sums.shown += 1
             _add_partition(out, label_text(topic=topic.name, partition=index), state, partition)
         await slices.breathe()
 
 
-def _count(partition: Partition, sums: _Sums) -> None:
+def _count(partition: Partition, state: PartitionState, sums: _Sums) -> None:
     sums.local += 1
     if not partition.is_leader:
         return
@@ -78,6 +80,7 @@ def _count(partition: Partition, sums: _Sums) -> None:
     sums.under_replicated += in_sync < len(partition.leadership.replicas)
     sums.under_min_isr += in_sync < required
     sums.at_min_isr += in_sync == required
+    sums.reassigning += bool(state.adding_replicas or state.removing_replicas)
 
 
 def _add_partition(out: Exposition, labels: str, state: PartitionState, partition: Partition | None) -> None:

@@ -1,3 +1,4 @@
+import json
 import re
 import subprocess
 import sys
@@ -24,6 +25,16 @@ def test_no_name_stands_for_two_things() -> None:
 def test_names_are_names_to_prometheus() -> None:
     assert [m.name for m in METRICS if not re.fullmatch(r"[a-z][a-z0-9_]*", m.name)] == []
     assert [m.name for m in METRICS if not all(re.fullmatch(r"[a-zA-Z_]+", label) for label in m.labels)] == []
+
+
+def test_names_of_the_jmx_exporter_are_what_apache_kafka_has() -> None:
+    """The file has what the exporter's rules make of the MBeans of Apache Kafka 4.3.0, as JmxTool lists them."""
+    recorded = Path(__file__).parent / "kafka_4_3_metric_names.json"
+    kafka = set(json.loads(recorded.read_text(encoding="utf-8")))
+    exporter = {metric.name for metric in SECTIONS["As kafka_exporter names them"]}
+    ours = {metric.name for metric in METRICS if metric.name.startswith("kafka_")} - exporter
+    # The state is a text in Kafka, for which the rules have a form of their own.
+    assert ours - kafka == {"kafka_server_raft_metrics_current_state_info"}
 
 
 def test_only_counters_end_as_counters_do() -> None:
