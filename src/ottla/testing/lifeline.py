@@ -10,6 +10,7 @@ since nobody is left who could.
 
 import os
 import runpy
+import select
 import shutil
 import signal
 import sys
@@ -20,27 +21,37 @@ from typing import Final
 # The exit code of a process that SIGTERM ended, as shells count.
 ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 STOP_TIMEOUT_S: Final = 10.0
+ORPHAN_PATIENCE_S: Final = 0.2
 
 
 def main() -> None:
     """Runs the command line after the first argument, and removes the first one's directory if the parent dies."""
-    directory = sys.argv[1]
-    is_orphan = threading.Event()
-    # Until the node takes signals over, one of them must not keep the directory from being removed.
-    signal.signal(signal.SIGTERM, _exit)
-    threading.Thread(target=_watch, args=(is_orphan,), name="lifeline", daemon=True).start()
-    sys.argv[1:] = sys.argv[2:]
+    directory = sys.argv.pop(1)
+    # What the node meets first when its parent dies may be a pipe that nobody reads, a moment before the lifeline ends.
+    patience_s = ORPHAN_PATIENCE_S
     try:
+        # Until the node takes signals over, one of them must not keep the directory from being removed.
+        signal.signal(signal.SIGTERM, _exit)
+        threading.Thread(target=_watch, name="lifeline", daemon=True).start()
         runpy.run_module("ottla", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code == 0:
+            patience_s = 0.0
+        raise
     finally:
-        if is_orphan.is_set():
+        if _is_orphan(patience_s):
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _watch(is_orphan: threading.Event) -> None:
+def _is_orphan(patience_s: float) -> bool:
+    """Whether the lifeline has ended; the parent never writes, so there is nothing else to read."""
+    readable, _, _ = select.select([0], [], [], patience_s)
+    return bool(readable)
+
+
+def _watch() -> None:
     while os.read(0, 1024):
         pass
-    is_orphan.set()
     os.kill(os.getpid(), signal.SIGTERM)
     # The process ends before this does, unless the node cannot stop.
     threading.Event().wait(STOP_TIMEOUT_S)

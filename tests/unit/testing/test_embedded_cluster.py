@@ -136,7 +136,7 @@ def test_optimised_tests_get_a_node_as_well(monkeypatch: pytest.MonkeyPatch) -> 
         assert cluster.is_running
 
 
-PARENT = """
+STARTED = """
 import sys
 from ottla.testing import EmbeddedCluster
 cluster = EmbeddedCluster()
@@ -144,11 +144,25 @@ cluster.start()
 print(cluster._process.pid, cluster.data_directory.parent, flush=True)
 sys.stdin.read()
 """
+# Says so as soon as there is a child, long before that serves anybody.
+STARTING = STARTED.replace(
+    "cluster.start()",
+    """
+spawn = cluster._spawn
+def spawn_and_wait(home):
+    cluster._process = spawn(home)
+    print(cluster._process.pid, home, flush=True)
+    sys.stdin.read()
+cluster._spawn = spawn_and_wait
+cluster.start()
+""",
+)
 
 
+@pytest.mark.parametrize("script", [STARTED, STARTING], ids=["started", "starting"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_the_node_and_its_data_go_with_a_parent_that_is_killed(how: signal.Signals) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def test_the_node_and_its_data_go_with_a_parent_that_is_killed(how: signal.Signals, script: str) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     pid, home = parent.stdout.readline().split()
     assert Path(home).is_dir()
