@@ -49,6 +49,13 @@ PRINTED = {
     "docs/reference/cli/configs.md": "",
     "docs/reference/cli/cluster.md": "",
     "docs/reference/cli/kafka-admin.md": "",
+    "docs/how-to/move-a-consumer-group.md": "",
+    "docs/reference/cli/groups.md": "",
+    "docs/reference/cli/offsets.md": "",
+    "docs/reference/cli/records.md": "",
+    "docs/reference/cli/storage.md": "",
+    "docs/reference/cli/log.md": "",
+    "docs/reference/cli/kafka-groups.md": "",
 }
 
 

@@ -29,12 +29,13 @@ from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
 from ottla.broker.handlers import load_handlers
 from ottla.broker.listener import Listener, ListenFailed
 from ottla.broker.maintenance import Maintenance
-from ottla.broker.node_storage import NodeStorage, UnusableStorage, lone_voter, open_storage
+from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.services import Services
+from ottla.broker.storage_format import lone_voter
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
 from ottla.config import unserved

@@ -184,7 +184,15 @@ class _StructDecoder:
         self.body.append("        last = tag")
         for position, field in enumerate(tagged):
             self.body.append(f"        {'if' if position == 0 else 'elif'} tag == {field.tag}:")
-            self._value(f"o.{field.name}", field.type, field.is_nullable, indent=" " * 12)
+            indent = " " * 12
+            if field.is_struct and field.is_nullable:
+                # In a tag a null struct is 0, and not -1 as it is elsewhere.
+                self.body.append(f"{indent}present = b[p]")
+                self.body.append(f"{indent}p += 1")
+                self.body.append(f"{indent}if not present: o.{field.name} = None")
+                self.body.append(f"{indent}else: o.{field.name}, p = decode_{field.type}(b, p, end)")
+            else:
+                self._value(f"o.{field.name}", field.type, field.is_nullable, indent)
             self.body.append(
                 "            if p != stop: raise MalformedMessage('tagged field %d has the wrong size' % tag)"
             )
