@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from ottla.broker.request_budget import RequestBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
 from ottla.broker.response_budget import ResponseBudget
 from ottla.protocol.api_keys import ApiKey
@@ -83,6 +84,7 @@ class Dispatcher:
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejected_count: Counter[str] = Counter()
         self.response_budget = ResponseBudget()
+        self.request_budget = RequestBudget()
 
     def count_rejected(self, reason: str) -> None:
         """Counts a connection that was closed because of what the peer sent."""

@@ -19,12 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinator_log import PartitionCoordinatorLog
+from ottla.broker.descriptor_limit import raise_descriptor_limit
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
 from ottla.broker.handlers import load_handlers
 from ottla.broker.listener import Listener, ListenFailed
+from ottla.broker.listeners import Listeners
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.node_storage import NodeStorage, UnusableStorage, lone_voter, open_storage
 from ottla.broker.producer_ids import ProducerIds
@@ -88,7 +90,9 @@ class Node:
         self._workers = ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="worker")
         self._openers = ThreadPoolExecutor(max_workers=_OPENER_THREADS, thread_name_prefix="opener")
         self._configs = DynamicConfigs(config)
-        self._listeners: list[Listener] = []
+        self._dispatcher = Dispatcher(load_handlers())
+        self._dispatcher.request_budget.limit_bytes = config.get_int("queued.max.request.bytes")
+        self._listeners = Listeners(config, self._dispatcher, self._tasks)
         self._broker_epoch = -1
         self._storage: NodeStorage | None = None
         self._quorum: MetadataQuorum
@@ -100,16 +104,15 @@ class Node:
     @property
     def listeners(self) -> list[Listener]:
         """The sockets that are served, with the ports they really have."""
-        return self._listeners
+        return list(self._listeners)
 
     # -- start ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Returns when clients are served; StartupError if that is not to be."""
-        dispatcher = Dispatcher(load_handlers())
         try:
             unserved.check(self.config.static_values)
-            await self._bind(dispatcher)
+            await self._listeners.start()
             self._storage = storage = await asyncio.to_thread(open_storage, self.config)
             self.cluster_id = storage.cluster_id
             if storage.was_formatted_now:
@@ -119,19 +122,16 @@ class Node:
         except _START_FAILURES as error:
             await self._abandon()
             raise StartupError(str(error)) from error
-        dispatcher.services = self._assemble(dispatcher)
+        self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
         await self._groups.loaded()
         self._maintenance.start()
-        for listener in self._listeners:
-            await listener.serve()
-
-    async def _bind(self, dispatcher: Dispatcher) -> None:
-        request_bytes_max = self.config.get_int("socket.request.max.bytes")
-        for config in self.config.broker_listeners:
-            listener = Listener(config, dispatcher, request_bytes_max)
-            await listener.start()
-            self._listeners.append(listener)
+        try:
+            self._listeners.serve(self._configs.current(self._quorum.image))
+        except ListenFailed as error:
+            # Somebody else began to listen meanwhile.
+            await self.stop()
+            raise StartupError(str(error)) from error
 
     async def _start_quorum(self, storage: NodeStorage) -> None:
         config = self.config
@@ -235,8 +235,7 @@ class Node:
 
     async def _abandon(self) -> None:
         """Lets go of what a start that failed had taken."""
-        for listener in self._listeners:
-            await listener.stop()
+        await self._listeners.stop()
         if self._storage is not None:
             self._storage.release()
         self._workers.shutdown()
@@ -251,6 +250,7 @@ class Node:
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_groups(image)
+        self._listeners.apply(self._configs.current(image))
 
     def _lead_groups(self, image: ClusterImage) -> None:
         """Serves the groups of every offsets partition that this broker leads, and no others."""
@@ -290,8 +290,7 @@ class Node:
     async def stop(self) -> None:
         """Leaves everything so that the next start needs no recovery."""
         self._groups.close()
-        for listener in self._listeners:
-            await listener.stop()
+        await self._listeners.stop()
         await self._maintenance.stop()
         await self._tasks.cancel_all()
         if not self._quorum.failed.done():
@@ -345,6 +344,7 @@ def run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
 
 
 async def _run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
+    raise_descriptor_limit()
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

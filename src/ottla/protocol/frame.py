@@ -14,6 +14,8 @@ BUFFER_BYTES = 16 * 1024
 # A frame's own buffer starts with this much and grows fourfold: thousands of clients that announce a large frame and
 # then send nothing must fit in memory, and a batch of a megabyte must not be copied often.
 LARGE_FRAME_INITIAL_BYTES = 128 * 1024
+# A frame up to this size always finds room in the buffer that its connection has anyway.
+SHARED_FRAME_BYTES_MAX = BUFFER_BYTES - 4
 _LENGTH = struct.Struct(">i")
 
 
@@ -35,6 +37,11 @@ class FrameReader:
         self._large_filled = 0
         self._frames: deque[bytearray] = deque()
         self.pending_bytes = 0  # of the whole frames that nobody took yet
+
+    @property
+    def arriving_bytes(self) -> int:
+        """The size of the frame that is arriving into a buffer of its own; 0 if none is."""
+        return 0 if self._large is None else self._large_size
 
     def writable(self) -> memoryview:
         """Where the next bytes of the stream belong; never empty."""
@@ -76,7 +83,7 @@ class FrameReader:
                 raise OversizedFrame(_explained(bytes(buffer[start:end]), size, self.frame_bytes_max))
             body = start + 4
             if end - body < size:
-                if size > BUFFER_BYTES - 4:
+                if size > SHARED_FRAME_BYTES_MAX:
                     self._start_large(size, body, end)
                     return
                 break
