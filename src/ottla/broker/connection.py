@@ -65,7 +65,6 @@ class Connection(asyncio.BufferedProtocol):
         self._is_write_paused = False
         self._muted_until = 0.0
         self._is_closing = False
-        self._budgeted_bytes = 0
         # Of large requests: those that are here, and whether the one that is arriving is among them.
         self._reserved_bytes = 0
         self._is_arriving_reserved = False
@@ -92,7 +91,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._pending is not None:
             # In the next turn: a request that has just begun must get to where it can clean up after itself.
             asyncio.get_running_loop().call_soon(self._pending.cancel)
-        self._give_budget_back()
+        self._dispatcher.response_budget.give_back(self._give_up)
         self._dispatcher.request_budget.release(self, self._reserved_bytes)
         self._reserved_bytes = 0
         self._on_close(self)
@@ -124,7 +123,7 @@ class Connection(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         self._is_write_paused = False
         self.last_active = asyncio.get_running_loop().time()
-        self._give_budget_back()
+        self._dispatcher.response_budget.give_back(self._give_up)
         self._work()
 
     # -- the work -------------------------------------------------------------------------------------------------
@@ -165,7 +164,8 @@ class Connection(asyncio.BufferedProtocol):
         begun = 0
         try:
             while self._pending is None and self._may_begin():
-                if begun == REQUESTS_PER_TURN or any(len(part) >= JOIN_BELOW_BYTES for part in answers):
+                is_turn_over = begun == REQUESTS_PER_TURN or self._dispatcher.response_budget.is_full
+                if is_turn_over or any(len(part) >= JOIN_BELOW_BYTES for part in answers):
                     # Others want to be served as well, and large answers must leave before more are made.
                     asyncio.get_running_loop().call_soon(self._work)
                     break
@@ -236,13 +236,13 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._transport.writelines(parts)
             if self._is_write_paused:
-                size = sum(map(len, parts))
-                self._budgeted_bytes += size
-                self._dispatcher.response_budget.take(size)
+                self._dispatcher.response_budget.take(self._give_up, sum(map(len, parts)))
 
-    def _give_budget_back(self) -> None:
-        self._dispatcher.response_budget.give_back(self._budgeted_bytes)
-        self._budgeted_bytes = 0
+    def _give_up(self) -> None:
+        """The client has not read its answer for longer than all others."""
+        self._dispatcher.count_rejected("unread_answers")
+        logger.warning("Closing the connection from %s: it does not read its answers", self.client_host)
+        self.abort()
 
     def _reserve(self) -> None:
         """Asks for the memory of the large request that is arriving; without it, reading stops."""
