@@ -218,6 +218,9 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(error, CloseConnection):
             self._reject("unanswerable_request", error)
             return
+        if isinstance(error, MalformedMessage):
+            self._reject("malformed_request", error)
+            return
         if error is not None:
             # The dispatcher turns every failure of a handler into an answer; one that is left is ours.
             logger.error("Request from %s failed outside its handler", self.client_host, exc_info=error)

@@ -59,6 +59,7 @@ logger = logging.getLogger("ottla.broker.node")
 
 FETCH_SESSION_EVICTION_MS = 120_000
 _INT32_MAX = 2**31 - 1
+THREAD_SWITCH_SECONDS = 0.0005
 _WORKER_THREADS = 8
 _OPENER_THREADS = 2
 
@@ -240,6 +241,7 @@ class Node:
             self._storage.release()
         self._workers.shutdown()
         self._openers.shutdown()
+        self._dispatcher.close()
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 
@@ -307,6 +309,7 @@ class Node:
         self._workers.shutdown()
         # Nobody waits any more for batches that were still to be opened.
         self._openers.shutdown(cancel_futures=True)
+        self._dispatcher.close()
         self.replicas.close()
 
         def close() -> None:
@@ -345,6 +348,8 @@ def run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
 
 async def _run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
     raise_descriptor_limit()
+    # Threads open batches and read large requests; the event loop must not wait long for its turn between them.
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
