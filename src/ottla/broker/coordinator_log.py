@@ -23,12 +23,8 @@ class PartitionCoordinatorLog:
 
     def append(self, partition: int, batch: bytes | bytearray) -> int:
         """Appends as the leader; returns the last offset."""
-        led = self._replicas.partition(self._topic, partition)
-        if len(batch) > led.log.config.max_message_bytes:
-            limit = led.log.config.max_message_bytes
-            raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, f"{len(batch)} bytes for {self._topic}, which takes {limit}")
         try:
-            return led.append_own(batch, now_ms()).last_offset
+            return self._replicas.partition(self._topic, partition).append_own(batch, now_ms()).last_offset
         except StorageError as error:
             raise self._replicas.disk_failed(error) from error
 
