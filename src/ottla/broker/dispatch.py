@@ -47,8 +47,9 @@ Answer: TypeAlias = "list[Records] | None"
 # socket.request.max.bytes. All others are made of small parts, each of which becomes an object many times its size: the
 # largest honest ones, offsets of a hundred thousand partitions, stay below this.
 OBJECT_REQUEST_BYTES_MAX = 10 * 1024 * 1024
-# The same bound by number, for parts of a few bytes.
+# The same bound by number, for parts of a few bytes; the requests with unopened bytes have few parts beside them.
 REQUEST_ELEMENTS_MAX = 300_000
+OPAQUE_REQUEST_ELEMENTS_MAX = 50_000
 # Above this a request of small parts takes longer to read than others should wait: it is read beside the loop.
 READ_ASIDE_BYTES = 128 * 1024
 _OPAQUE_REQUESTS = frozenset({ApiKey.PRODUCE, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
@@ -233,7 +234,8 @@ class Dispatcher:
 
 
 def _read(api: Api, header: RequestHeader, frame: bytearray) -> Message:
-    request, _ = decode_at(api.request, frame, header.api_version, header.body_position, REQUEST_ELEMENTS_MAX)
+    elements_max = OPAQUE_REQUEST_ELEMENTS_MAX if header.api_key in _OPAQUE_REQUESTS else REQUEST_ELEMENTS_MAX
+    request, _ = decode_at(api.request, frame, header.api_version, header.body_position, elements_max)
     return request
 
 

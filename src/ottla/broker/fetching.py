@@ -80,7 +80,6 @@ class Fetching:
             if scope.session.watch is None:
                 scope.session.watch = Watch[PartitionKey]()
             self._watch = cast("Watch[PartitionKey]", scope.session.watch)
-            self._places = {wanted.key: place for place, wanted in enumerate(scope.partitions)}
 
     @property
     def is_large(self) -> bool:
@@ -97,19 +96,22 @@ class Fetching:
         )
 
     async def read_large(self) -> FetchResponse:
-        """The answer to a request for very many partitions."""
-        self.watch_places()
+        """The answer to a request for very many partitions: each is watched from its own first look on."""
+        if self._watch is None and self._request.max_wait_ms > 0:
+            self._watch = Watch[PartitionKey]()
         time_slice = TimeSlice(self._context)
-        for start in range(0, len(self._partitions), _PARTITIONS_BETWEEN_PAUSES):
-            self._read(range(start, min(start + _PARTITIONS_BETWEEN_PAUSES, len(self._partitions))), False)
-            await time_slice.pause_if_used()
-        return await self.finish()
+        try:
+            for start in range(0, len(self._partitions), _PARTITIONS_BETWEEN_PAUSES):
+                self._read(range(start, min(start + _PARTITIONS_BETWEEN_PAUSES, len(self._partitions))), False)
+                await time_slice.pause_if_used()
+            return await self.finish()
+        finally:
+            self._close_own_watch()
 
     async def finish(self) -> FetchResponse:
         """Reads what must come from the disk, and waits for data until there is enough or time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._request.max_wait_ms / 1000
-        watch = self.watch_places()
         try:
             while True:
                 if self._cold:
@@ -118,11 +120,14 @@ class Fetching:
                 left_ms = int((deadline - loop.time()) * 1000)
                 if self.is_enough() or left_ms <= 0:
                     return self.answer()
-                moved = await watch.moved(self._request.min_bytes - self._bytes_read, left_ms)
+                moved = await self.watch_places().moved(self._request.min_bytes - self._bytes_read, left_ms)
                 self._read([place for key in moved if (place := self._place(key)) is not None], False)
         finally:
-            if self._scope.session is None:
-                watch.close()
+            self._close_own_watch()
+
+    def _close_own_watch(self) -> None:
+        if self._watch is not None and self._scope.session is None:
+            self._watch.close()
 
     def read_all(self) -> None:
         """The first look at every partition."""
@@ -202,6 +207,8 @@ class Fetching:
         )
         for place in places:
             wanted = self._partitions[place]
+            if self._watch is not None:
+                self._places[wanted.key] = place
             old = self._rows[place]
             if old is not None and old.records:
                 self._bytes_read -= len(old.records)

@@ -10,6 +10,7 @@ A failed metadata log, or the loss of every log directory, ends the process: it 
 """
 
 import asyncio
+import gc
 import logging
 import secrets
 import signal
@@ -60,6 +61,7 @@ logger = logging.getLogger("ottla.broker.node")
 FETCH_SESSION_EVICTION_MS = 120_000
 _INT32_MAX = 2**31 - 1
 THREAD_SWITCH_SECONDS = 0.0005
+FULL_COLLECTION_THRESHOLD = 1_000
 _WORKER_THREADS = 8
 _OPENER_THREADS = 2
 
@@ -350,12 +352,15 @@ async def _run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None
     raise_descriptor_limit()
     # Threads open batches and read large requests; the event loop must not wait long for its turn between them.
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
+    # A full collection stops everything for as long as it takes to visit every object. Hardly anything here is a cycle.
+    gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_THRESHOLD)
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     node = Node(config)
     await node.start()
+    gc.freeze()
     on_started(node)
     stopped = loop.create_task(stopping.wait())
     await asyncio.wait((stopped, node.failed), return_when=asyncio.FIRST_COMPLETED)

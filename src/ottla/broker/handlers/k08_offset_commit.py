@@ -37,11 +37,11 @@ _RECORD_BYTES_MIN = 50
 def handle(
     context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+    if _bytes_min(request) > context.broker.config.get_int("message.max.bytes"):
+        return error_response(context, request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
     resolved, errors = _resolve(context.broker.image, request, context.api_version)
     if not any(topic.partitions for topic in resolved):
         return _response(request, errors, iter(()))
-    if _bytes_min(request.group_id, resolved) > context.broker.config.get_int("message.max.bytes"):
-        return _response(request, errors, repeat(ErrorCode.UNKNOWN_SERVER_ERROR))
     known = OffsetCommitRequest(
         group_id=request.group_id,
         generation_id_or_member_epoch=request.generation_id_or_member_epoch,
@@ -105,8 +105,9 @@ def _resolve(
     return resolved, errors
 
 
-def _bytes_min(group_id: str, topics: list[OffsetCommitRequestTopic]) -> int:
-    return sum(len(topic.partitions) * (_RECORD_BYTES_MIN + len(group_id) + len(topic.name)) for topic in topics)
+def _bytes_min(request: OffsetCommitRequest) -> int:
+    per_record = _RECORD_BYTES_MIN + len(request.group_id)
+    return sum(len(topic.partitions) * (per_record + len(topic.name)) for topic in request.topics)
 
 
 def _codes(response: OffsetCommitResponse) -> Iterator[int]:
