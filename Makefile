@@ -9,6 +9,8 @@ READY   := $(VENV)/.ready
 LISTEN  ?= 127.0.0.1:9092
 DATA    ?= data/ottla
 KILLS   ?= 50
+# Of all fuzz targets together.
+FUZZ_SECONDS ?= 40
 
 # Two workers, each with servers of its own.
 PYTEST  := $(BIN)/pytest -n 2
@@ -19,7 +21,10 @@ OWN_SLICE    := tests/interop/test_librdkafka.py tests/interop/test_spark.py
 TOOL_TESTS   := $(wildcard tests/interop/test_tool_*.py) tests/interop/test_dump_log.py
 CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop/test_*.py))
 
-SLICES  := lint unit property docs interop tools librdkafka spark kill
+ABUSE_TESTS  := $(wildcard tests/system/test_wire_*.py)
+SYSTEM_TESTS := $(filter-out $(ABUSE_TESTS),$(wildcard tests/system/test_*.py))
+
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill abuse
 
 .PHONY: help install run test $(SLICES) format system-parts downloads librdkafka-tests kafka-python-tests chaos control
 .NOTPARALLEL:
@@ -31,6 +36,7 @@ help:
 	@echo "make format              let ruff rewrite the sources"
 	@echo "make librdkafka-tests    every broker test of librdkafka's own suite that applies (long)"
 	@echo "make kafka-python-tests  kafka-python's own integration tests"
+	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make chaos KILLS=n       kill -9 under load, n times"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
@@ -72,6 +78,10 @@ property: $(READY)
 	@echo "== property: generated cases, and clusters under a simulator =="
 	@$(PYTEST) tests/property tests/sim
 
+fuzz: $(READY)
+	@echo "== fuzz: everything that reads bytes which others wrote =="
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) tests/fuzz
+
 docs: $(READY)
 	@echo "== docs: what the documentation shows, run =="
 	@$(PARTS) kcat
@@ -103,7 +113,11 @@ spark: $(READY)
 
 kill: $(READY)
 	@echo "== kill: kill -9 under load =="
-	@$(PYTEST) -n 1 tests/system
+	@$(PYTEST) -n 1 $(SYSTEM_TESTS)
+
+abuse: $(READY)
+	@echo "== abuse: hostile, broken and greedy clients =="
+	@$(PYTEST) --dist loadfile $(ABUSE_TESTS)
 
 librdkafka-tests: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl java mvn
