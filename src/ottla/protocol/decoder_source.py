@@ -193,7 +193,7 @@ class _StructDecoder:
                 self.body.append(f"{indent}present = b[p]")
                 self.body.append(f"{indent}p += 1")
                 self.body.append(f"{indent}if not present: o.{field.name} = None")
-                self.body.append(f"{indent}else: o.{field.name}, p = decode_{field.type}(b, p, end)")
+                self.body.append(f"{indent}else: o.{field.name}, p = decode_{field.type}(b, p, end, left)")
             else:
                 self._value(f"o.{field.name}", field.type, field.is_nullable, indent)
             self.body.append(
