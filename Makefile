@@ -9,6 +9,8 @@ READY   := $(VENV)/.ready
 LISTEN  ?= 127.0.0.1:9092
 DATA    ?= data/ottla
 KILLS   ?= 50
+SERVERS ?= kafka,ottla
+WORKERS ?= 2
 
 # Two workers, each with servers of its own.
 PYTEST  := $(BIN)/pytest -n 2
@@ -21,7 +23,7 @@ CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop
 
 SLICES  := lint unit property docs interop tools librdkafka spark kill
 
-.PHONY: help install run test $(SLICES) format system-parts downloads librdkafka-tests kafka-python-tests chaos control
+.PHONY: help install run test $(SLICES) format system-parts downloads conformance chaos control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -29,8 +31,8 @@ help:
 	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
 	@echo "make test                all slices: $(SLICES)"
 	@echo "make format              let ruff rewrite the sources"
-	@echo "make librdkafka-tests    every broker test of librdkafka's own suite that applies (long)"
-	@echo "make kafka-python-tests  kafka-python's own integration tests"
+	@echo "make conformance         the suites of librdkafka and kafka-python on Apache Kafka and on Ottla, into docs/conformance.md"
+	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
 	@echo "make chaos KILLS=n       kill -9 under load, n times"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
@@ -105,14 +107,10 @@ kill: $(READY)
 	@echo "== kill: kill -9 under load =="
 	@$(PYTEST) -n 1 tests/system
 
-librdkafka-tests: $(READY)
+conformance: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl java mvn
-	@$(FETCH) librdkafka kafka >/dev/null
-	@OTTLA_SUITES=1 $(PYTEST) tests/interop/test_librdkafka.py tests/suites/test_librdkafka_long.py
-
-kafka-python-tests: $(READY)
-	@$(FETCH) kafka-python-suite >/dev/null
-	@OTTLA_SUITES=1 $(BIN)/pytest tests/suites/test_kafka_python.py
+	@$(FETCH) librdkafka kafka-python-suite kafka >/dev/null
+	@PYTHONPATH=tests:tools:$$PYTHONPATH $(BIN)/python -m conformance --servers=$(SERVERS) --only=$(ONLY) --workers=$(WORKERS) $(if $(MISSING),--missing)
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py

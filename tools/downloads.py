@@ -125,6 +125,24 @@ def make_librdkafka(target: Path) -> None:
     run(["make", jobs, "-C", "tests", "build"], source)
 
 
+# The one package that carries librdkafka's examples, its load generator among them.
+RDKAFKA_PERFORMANCE_PACKAGE_VERSION = "3.6.1"
+RDKAFKA_PERFORMANCE = "package/deps/librdkafka/examples/rdkafka_performance.c"
+
+
+def make_rdkafka_performance(target: Path) -> None:
+    """Builds the load generator on the library that the tests use."""
+    package = f"node-rdkafka@{RDKAFKA_PERFORMANCE_PACKAGE_VERSION}"
+    archive = run(["npm", "pack", "--silent", package], target).split()[-1]
+    run(["tar", "xzf", archive, RDKAFKA_PERFORMANCE], target)
+    library = ensure(RECIPES["librdkafka"]) / "librdkafka" / "src"
+    build = ["cc", "-O2", "-w", f"-I{library}", RDKAFKA_PERFORMANCE, "-o", "rdkafka_performance"]
+    needed = ["-lm", "-lssl", "-lcrypto", "-lz", "-ldl", "-lpthread", "-lrt"]
+    run([*build, str(library / "librdkafka.a"), *needed], target)
+    (target / archive).unlink()
+    shutil.rmtree(target / "package")
+
+
 KAFKA_PYTHON_VERSION = "3.0.12"
 
 
@@ -150,6 +168,13 @@ RECIPES = {
             "a C build, about 3 minutes",
             "gssapi curl off, one replica",
             make_librdkafka,
+        ),
+        Recipe(
+            "rdkafka-performance",
+            RDKAFKA_PERFORMANCE_PACKAGE_VERSION,
+            "one npm package, one C file",
+            f"on {LIBRDKAFKA_PACKAGE_VERSION}",
+            make_rdkafka_performance,
         ),
         Recipe("kafka-python-suite", KAFKA_PYTHON_VERSION, "one source archive", "sdist", make_kafka_python_suite),
     )
