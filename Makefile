@@ -11,6 +11,8 @@ DATA    ?= data/ottla
 KILLS   ?= 50
 SERVERS ?= kafka,ottla
 WORKERS ?= 2
+ROUNDS  ?= 5
+SCALE   ?= 1
 
 # Two workers, each with servers of its own.
 PYTEST  := $(BIN)/pytest -n 2
@@ -23,7 +25,7 @@ CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop
 
 SLICES  := lint unit property docs interop tools librdkafka spark kill
 
-.PHONY: help install run test $(SLICES) format system-parts downloads conformance chaos control
+.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -33,6 +35,8 @@ help:
 	@echo "make format              let ruff rewrite the sources"
 	@echo "make conformance         the suites of librdkafka and kafka-python on Apache Kafka and on Ottla, into docs/conformance.md"
 	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
+	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
+	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
 	@echo "make chaos KILLS=n       kill -9 under load, n times"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
@@ -111,6 +115,11 @@ conformance: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl java mvn
 	@$(FETCH) librdkafka kafka-python-suite kafka >/dev/null
 	@PYTHONPATH=tests:tools:$$PYTHONPATH $(BIN)/python -m conformance --servers=$(SERVERS) --only=$(ONLY) --workers=$(WORKERS) $(if $(MISSING),--missing)
+
+bench: $(READY)
+	@$(PARTS) npm cc c++ make zlib openssl java mvn
+	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py
