@@ -3,11 +3,11 @@
 Each disturbance prepares what it needs, then goes on in threads for as long as its block lasts.
 """
 
-import itertools
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from bench import generators
 from bench.row import scaled
@@ -18,16 +18,17 @@ from harness.waiting import eventually
 
 MEBIBYTE = 1024 * 1024
 PRODUCER_IDS = 10_000
+# Far from those that a server gives out itself.
+FIRST_PRODUCER_ID = 1_000_000
 METADATA_TOPICS = 20
 PARTITIONS_PER_TOPIC = 100
+BETWEEN_TOPICS_S = 0.2
 
 # Work that is otherwise minutes apart is due every second.
 SETTINGS = {
     "log.retention.check.interval.ms": "1000",
     "metadata.log.max.record.bytes.between.snapshots": "50000",
 }
-
-_names = itertools.count()
 
 
 @contextmanager
@@ -112,17 +113,20 @@ def segments(bed: Bed, topic: str) -> int:
 @contextmanager
 def snapshots(bed: Bed, scale: float) -> Iterator[None]:
     """A partition that knows many producers rolls its log again and again, and topics come without end."""
-    for _ in range(scaled(METADATA_TOPICS, scale)):
-        bed.create_topic(f"many-{next(_names)}", PARTITIONS_PER_TOPIC, {})
-    with bed.topic(1, {"segment.bytes": str(MEBIBYTE)}) as topic:
+    with ExitStack() as topics:
+        for _ in range(scaled(METADATA_TOPICS, scale)):
+            topics.enter_context(bed.topic(PARTITIONS_PER_TOPIC))
+        topic = topics.enter_context(bed.topic(1, {"segment.bytes": str(MEBIBYTE)}))
         connection = Connection(bed.server.port)
         for producer_id in range(scaled(PRODUCER_IDS, scale, 100)):
-            connection.produce(topic, [0], one_record_batch(producer_id=1_000_000 + producer_id))
+            connection.produce(topic, [0], one_record_batch(producer_id=FIRST_PRODUCER_ID + producer_id))
         connection.close()
-        with (
-            paced_producer(bed, topic, 4000),
-            repeated(lambda: bed.create_topic(f"more-{next(_names)}", 10, {})),
-        ):
+
+        def create_one() -> None:
+            topics.enter_context(bed.topic(10))
+            time.sleep(BETWEEN_TOPICS_S)
+
+        with paced_producer(bed, topic, 4000), repeated(create_one):
             yield
 
 

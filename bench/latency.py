@@ -37,14 +37,14 @@ def rows() -> list[Row]:
         LoadRow(
             "ack-latency",
             f"acknowledgement, {PER_S:,} records of 100 B a second, acks=all",
-            f"rdkafka_performance -P -s 100 -r {PER_S} -c 60000 -a -1 -X linger.ms=0 -l -A FILE",
+            f"`rdkafka_performance -P -s 100 -r {PER_S} -c 60000 -a -1 -X linger.ms=0 -l -A FILE`",
             acknowledgement,
             NO_WORSE,
         ),
         LoadRow(
             "end-to-end",
             "from send to receipt, one record at a time, acks=1",
-            "EndToEndLatency BOOTSTRAP TOPIC 10000 1 100",
+            "`EndToEndLatency BOOTSTRAP TOPIC 10000 1 100`",
             end_to_end,
             {"mean_ms": 1.0, **NO_WORSE},
         ),

@@ -99,9 +99,9 @@ def table(found: Sequence[Comparison]) -> Iterator[str]:
         yield "| " + " | ".join(cells) + " |"
 
 
-def bars(found: Sequence[Comparison]) -> list[tuple[str, float]]:
+def bars(found: Sequence[Comparison]) -> list[plots.Bar]:
     return [
-        (f"{one.row.title}: {METRICS[one.metric].title}", one.times_better)
+        plots.Bar(f"{one.row.title}: {METRICS[one.metric].title}", one.times_better, one.row.wanted[one.metric])
         for one in found
         if one.times_better is not None and one.metric in one.row.wanted
     ]
@@ -145,7 +145,7 @@ def write(rows: Sequence[Row], results: Results, directory: Path) -> None:
         "## Reading\n",
         f"{START}\n\n{reading(page)}\n\n{END}\n",
         "## Rates, latencies, starts, memory\n",
-        "![How many times better Ottla is, row by row](benchmarks/ratios.svg)\n",
+        "![How many times better Ottla is, row by row, with a mark at what is wanted](benchmarks/ratios.svg)\n",
         *table(compared),
         "\n## Stalls\n",
         STALLS,
@@ -153,7 +153,7 @@ def write(rows: Sequence[Row], results: Results, directory: Path) -> None:
         *table(list(comparisons(stalls, results))),
         "\n## Commands\n",
         "Beside what is shown, each gets the server's address and a topic of its own.\n",
-        *(f"- {row.title}: `{row.command}`" for row in rows if results.measurements(row.name, "ottla")),
+        *(f"- {row.title}: {row.command}" for row in rows if results.measurements(row.name, "ottla")),
     ]
     page.write_text("\n".join(lines) + "\n")
     print(f"wrote {page.relative_to(ROOT)}")

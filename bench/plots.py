@@ -28,30 +28,38 @@ def _box(x: float, y: float, width: float, height: float, colour: str) -> str:
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}"/>'
 
 
-LABELS, PLOT, ROW_HEIGHT, MARGIN = 420, 380, 20, 30
+LABELS, PLOT, ROW_HEIGHT, MARGIN = 460, 380, 20, 30
 TICKS = (0.25, 0.5, 1, 2, 4, 8, 16)
 
 
-def ratio_bars(entries: Sequence[tuple[str, float]]) -> str:
-    """How many times better Ottla is, one bar for each entry, from 1 to the right or to the left."""
+@dataclass(frozen=True, slots=True)
+class Bar:
+    label: str
+    ratio: float
+    wanted: float
+
+
+def ratio_bars(bars: Sequence[Bar]) -> str:
+    """How many times better Ottla is: bars from 1 to the right or to the left, with a mark at what is wanted."""
     low, high = math.log2(TICKS[0]), math.log2(TICKS[-1])
 
     def place(ratio: float) -> float:
         bounded = min(max(math.log2(ratio), low), high)
         return LABELS + (bounded - low) / (high - low) * PLOT
 
-    height = MARGIN + ROW_HEIGHT * len(entries) + 10
+    height = MARGIN + ROW_HEIGHT * len(bars) + 10
 
     def parts() -> Iterator[str]:
         for tick in TICKS:
             yield _line(place(tick), MARGIN - 8, place(tick), height - 10, INK if tick == 1 else GRID)
             yield _text(place(tick), MARGIN - 12, f"{tick:g}x", anchor="middle")
-        for number, (label, ratio) in enumerate(entries):
+        for number, bar in enumerate(bars):
             top = MARGIN + number * ROW_HEIGHT
-            left, right = sorted((place(1), place(ratio)))
-            yield _text(LABELS - 10, top + 13, label, anchor="end")
-            yield _box(left, top + 3, max(right - left, 1), ROW_HEIGHT - 6, OTTLA if ratio >= 1 else KAFKA)
-            yield _text(right + 4, top + 13, f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}")
+            left, right = sorted((place(1), place(bar.ratio)))
+            yield _text(LABELS - 10, top + 13, bar.label, anchor="end")
+            yield _box(left, top + 3, max(right - left, 1), ROW_HEIGHT - 6, OTTLA if bar.ratio >= bar.wanted else KAFKA)
+            yield _box(place(bar.wanted) - 1, top + 1, 2, ROW_HEIGHT - 2, INK)
+            yield _text(right + 4, top + 13, f"{bar.ratio:.2g}" if bar.ratio < 10 else f"{bar.ratio:.0f}")
 
     return _document(LABELS + PLOT + 60, height, parts())
 

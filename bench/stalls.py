@@ -63,7 +63,7 @@ def rows() -> list[Row]:
         StallRow(
             "stall-cold-fetch",
             "a fetch of cold data",
-            "rdkafka_performance -C over 2 GiB that is not in memory, over and over",
+            "`rdkafka_performance -C` over 2 GiB that is not in memory, over and over",
             disturbances.cold_fetch,
         ),
         StallRow(
@@ -82,7 +82,7 @@ def rows() -> list[Row]:
         StallRow(
             "stall-fsync",
             "fsync of much data",
-            "rdkafka_performance -P -s 1024 -r 40000 into a topic with flush.messages=1",
+            "`rdkafka_performance -P -s 1024 -r 40000` into a topic with flush.messages=1",
             disturbances.fsync,
         ),
     ]

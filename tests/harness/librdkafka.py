@@ -74,16 +74,17 @@ def run_number(
     home: Path,
     *options: str,
     scenario: str = "default",
+    patience: float = 1.0,
     timeout_s: float | None = None,
 ) -> dict[str, Outcome]:
     """Runs what the suite has under one number, in full mode, without its mock brokers: test name to outcome.
 
     Those that left themselves out are not in it, and none is when the suite ended before its report. What it said is in
-    <number>.log; `timeout_s` is for a suite that hangs in spite of its own time limits.
+    <number>.log. The suite has time limits of its own: `patience` multiplies them, `timeout_s` is for when it hangs.
     """
     tests = suite()
     settings = home / "test.conf"
-    settings.write_text(f"bootstrap.servers={bootstrap}\ntest.topic.random=true\n")
+    settings.write_text(f"bootstrap.servers={bootstrap}\ntest.topic.random=true\ntest.timeout.multiplier={patience}\n")
     report = home / f"{number}.json"
     report.unlink(missing_ok=True)
     environment = {

@@ -22,7 +22,9 @@ def main() -> int:
         "--servers", default="kafka,ottla", help="which to run, one after the other; empty: only the table"
     )
     parser.add_argument("--only", default="", help="suites or numbers of librdkafka's tests, separated by commas")
-    parser.add_argument("--missing", action="store_true", help="only what has no outcome yet")
+    parser.add_argument(
+        "--missing", action="store_true", help="only what has no outcome yet, or failed without a known reason"
+    )
     parser.add_argument("--workers", type=int, default=2, help="tests at the same time, each with a server of its own")
     options = parser.parse_args()
     kinds = [kind for kind in options.servers.split(",") if kind]
@@ -33,7 +35,7 @@ def main() -> int:
         parser.error(f"--only {options.only}: no such suite or test")
     for kind in kinds:
         results = Results(kind)
-        left = [job for job in jobs if not (options.missing and results.has(job.suite, job.name))]
+        left = [job for job in jobs if not (options.missing and results.is_settled(job.suite, job.name))]
         run_jobs(kind, left, results, options.workers)
     return table.write()
 

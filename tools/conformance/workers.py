@@ -16,7 +16,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from conformance.results import DIRECTORY, Results
+from conformance.results import DIRECTORY, Results, unexpected_failures
 from conformance.suites import FAILED, PASSED, Job
 from harness.servers import KINDS, Server
 
@@ -48,7 +48,7 @@ class Worker:
             shutil.rmtree(home)
             if failed or not answers(server):
                 self._drop(job.settings)
-            if not failed:
+            if not unexpected_failures(self._kind, job.suite, now):
                 break
         return outcomes
 
