@@ -97,7 +97,7 @@ tools: $(READY)
 
 librdkafka: $(READY)
 	@echo "== librdkafka: a slice of its own test suite =="
-	@$(PARTS) npm cc c++ make zlib openssl java mvn
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
 	@$(FETCH) librdkafka kafka >/dev/null
 	@$(PYTEST) tests/interop/test_librdkafka.py
 
@@ -112,12 +112,12 @@ kill: $(READY)
 	@$(PYTEST) -n 1 tests/system
 
 conformance: $(READY)
-	@$(PARTS) npm cc c++ make zlib openssl java mvn
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java javac mvn
 	@$(FETCH) librdkafka kafka-python-suite kafka >/dev/null
 	@PYTHONPATH=tests:tools:$$PYTHONPATH $(BIN)/python -m conformance --servers=$(SERVERS) --only=$(ONLY) --workers=$(WORKERS) $(if $(MISSING),--missing)
 
 bench: $(READY)
-	@$(PARTS) npm cc c++ make zlib openssl java mvn
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
 	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
 
@@ -130,7 +130,7 @@ control: $(READY)
 	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill
 
 system-parts:
-	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl
+	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson
 
 downloads: $(READY)
 	@$(FETCH) kafka kafkajs spark-connector librdkafka >/dev/null

@@ -3,8 +3,8 @@
     PYTHONPATH=tests python -m bench [--rounds 5] [--rows produce-1k,start] [--servers ottla] [--scale 0.01] [--fresh]
 
 How it is kept fair. Load rows: both servers are up, and one is loaded at a time; rounds alternate, and the order turns
-around each round; a warm-up that is not counted comes first, because a JVM that has not compiled its hot code yet costs
-several times as much. Rows about starting and memory have one server up at a time. Before each measurement everything
+around each round; two warm-up rounds that are not counted come first, because a JVM that has not compiled its hot code
+yet costs several times as much. Rows about starting and memory have one server up at a time. Before each measurement everything
 dirty is written to the disk, so that nobody pays for what another one wrote. Medians are shown with the lowest and the
 highest round. CPU is read from /proc, of the server and its children alone.
 

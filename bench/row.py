@@ -70,6 +70,9 @@ class Row(ABC):
 class LoadRow(Row):
     """A load on a running server."""
 
+    # One is not enough for a JVM to settle.
+    warm_ups = 2
+
     def __init__(
         self,
         name: str,

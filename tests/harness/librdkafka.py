@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from harness.downloads import downloaded
-from harness.java import java
+from harness.java import class_path, java
 from harness.servers import Server
 
 # The suite counts a test whose parts were all left out as passed, after no time at all.
@@ -36,11 +36,15 @@ SCRIPTS = {
 
 def lay_out_scripts(home: Path) -> Path:
     """Some tests call scripts of Kafka's distribution, which the jars alone do not have."""
+    commands = {name: f'{shlex.join(java(main))} "$@"' for name, main in SCRIPTS.items()}
+    commands["kafka-run-class.sh"] = f'java -cp "$CLASSPATH:{class_path()}" "$@"'
     (home / "bin").mkdir(exist_ok=True)
-    for name, main in SCRIPTS.items():
+    for name, command in commands.items():
         script = home / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {shlex.join(java(main))} "$@"\n')
+        script.write_text(f"#!/bin/sh\nexec {command}\n")
         script.chmod(0o755)
+    if not (home / "libs").exists():
+        (home / "libs").symlink_to(downloaded("kafka"))
     return home
 
 
@@ -74,10 +78,13 @@ def run_number(
     home: Path,
     *options: str,
     scenario: str = "default",
+    part: str = "",
     patience: float = 1.0,
     timeout_s: float | None = None,
 ) -> dict[str, Outcome]:
     """Runs what the suite has under one number, in full mode, without its mock brokers: test name to outcome.
+
+    `part` chooses among the parts of a test by their names.
 
     Those that left themselves out are not in it, and none is when the suite ended before its report. What it said is in
     <number>.log. The suite has time limits of its own: `patience` multiplies them, `timeout_s` is for when it hangs.
@@ -94,6 +101,7 @@ def run_number(
         "TEST_REPORT": str(report),
         "TEST_KAFKA_VERSION": "4.3.0",
         "TESTS": number,
+        **({"SUBTESTS": part} if part else {}),
         "KAFKA_PATH": str(lay_out_scripts(home)),
         "BROKERS": bootstrap,
     }
