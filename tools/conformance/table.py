@@ -28,6 +28,9 @@ Both servers create topics by themselves, with four partitions, except for the t
 alone has an authorizer, for the tests of ACLs; Ottla refuses that setting until it has one. A test that fails is run a
 second time on a fresh server, on both sides. A test that takes no time at all has left its parts out and counts as
 skipped.
+
+Consumer groups use the classic protocol. The same tests with the consumer protocol (KIP-848) are not run yet, because
+Ottla does not have it.
 """
 
 
@@ -45,6 +48,11 @@ class Row:
         if self.kafka == SKIPPED:
             return LEFT_OUT[self.suite].get(self.test, "")
         return ""
+
+    @property
+    def is_part(self) -> bool:
+        """A part of a test that has a row of its own as well."""
+        return self.suite == "librdkafka" and ":" in self.test
 
     @property
     def is_unexplained(self) -> bool:
@@ -68,14 +76,15 @@ def page(by_suite: dict[str, list[Row]]) -> Iterator[str]:
     yield INTRODUCTION
     yield "| suite | tests | Kafka passes | of these Ottla passes | wait for a feature |"
     yield "| --- | --- | --- | --- | --- |"
-    for suite, found in by_suite.items():
+    whole = {suite: [row for row in found if not row.is_part] for suite, found in by_suite.items()}
+    for suite, found in whole.items():
         passing = [row for row in found if row.kafka == PASSED]
         both = sum(row.ottla == PASSED for row in passing)
         waiting = sum(bool(row.note) for row in passing)
         yield f"| {suite} | {len(found)} | {len(passing)} | {both} | {waiting} |"
     yield ""
-    waits = Counter(row.note for found in by_suite.values() for row in found if row.kafka == PASSED and row.note)
-    yield "Waited for: " + ", ".join(f"{feature} ({count})" for feature, count in sorted(waits.items())) + "."
+    waits = Counter(row.note for found in whole.values() for row in found if row.kafka == PASSED and row.note)
+    yield "Waited for: " + "; ".join(f"{feature} ({count})" for feature, count in sorted(waits.items())) + "."
     for suite, found in by_suite.items():
         yield f"\n## {SUITES[suite]}\n"
         yield from table(found)
