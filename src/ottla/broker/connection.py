@@ -60,6 +60,7 @@ class Connection(asyncio.BufferedProtocol):
         self._on_open = on_open
         self._on_close = on_close
         self._transport: asyncio.Transport
+        self._loop: asyncio.AbstractEventLoop
         self._pending: asyncio.Future[Answer] | None = None
         self._is_read_paused = False
         self._is_write_paused = False
@@ -82,7 +83,8 @@ class Connection(asyncio.BufferedProtocol):
         # A client whose machine went away must not keep its connection for ever.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.is_open = True
-        self.last_active = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self.last_active = self._loop.time()
         self._on_open(self)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -108,7 +110,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         if self._frames.arriving_bytes:
             self._reserve()
-        else:
+        elif self._is_arriving_reserved:
             self._is_arriving_reserved = False
         self._work()
 
@@ -122,7 +124,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
-        self.last_active = asyncio.get_running_loop().time()
+        self.last_active = self._loop.time()
         self._dispatcher.response_budget.give_back(self._give_up)
         self._work()
 
@@ -192,7 +194,7 @@ class Connection(asyncio.BufferedProtocol):
             self._reject("unanswerable_request", error)
             return
         if begun:
-            self.last_active = asyncio.get_running_loop().time()
+            self.last_active = self._loop.time()
         self._write(answers)
         if self._is_closing and self._is_idle():
             self._transport.close()
@@ -209,7 +211,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _answered(self, future: asyncio.Future[Answer]) -> None:
         self._pending = None
-        self.last_active = asyncio.get_running_loop().time()
+        self.last_active = self._loop.time()
         if self._pending_bytes > SHARED_FRAME_BYTES_MAX and self._reserved_bytes:
             self._release(self._pending_bytes)
         if future.cancelled() or not self.is_open:

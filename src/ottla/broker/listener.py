@@ -26,9 +26,8 @@ logger = logging.getLogger("ottla.broker.listener")
 DRAIN_SECONDS = 1.0
 # A storm of connections takes turns with the requests of those that are here.
 ACCEPTS_PER_TURN = 64
-# Without file descriptors; one that is closed elsewhere tells nobody.
+# After accepting failed, mostly for want of file descriptors: one that is closed elsewhere tells nobody.
 RETRY_SECONDS = 1.0
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class ListenFailed(Exception):
@@ -146,9 +145,8 @@ class Listener:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if error.errno not in _EXHAUSTED:
-                    raise
-                logger.error("No connection can be accepted on %s for now: %s (ulimit -n)", name, error.strerror)
+                remedy = "; raise ulimit -n" if error.errno in (errno.EMFILE, errno.ENFILE) else ""
+                logger.error("No connection can be accepted on %s for now: %s%s", name, error.strerror, remedy)
                 self._pause(RETRY_SECONDS)
                 return
             self._admit(accepted, peer[0])

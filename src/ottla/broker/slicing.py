@@ -101,7 +101,10 @@ class TimeSlice:
 
 def rule_for(api_key: int, request: Message, frame_bytes: int) -> SliceRule | None:
     """How to cut this request; None if it is small enough, or of a kind that is not cut."""
-    for rule in SLICE_RULES.get(api_key, ()):
+    rules = SLICE_RULES.get(api_key)
+    if rules is None or frame_bytes <= rules[0].frame_bytes_min:
+        return None
+    for rule in rules:
         if frame_bytes > rule.frame_bytes_min and _row_count(request, rule.request) > rule.rows_at_once:
             return rule
     return None

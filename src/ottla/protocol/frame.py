@@ -21,6 +21,7 @@ LARGE_FRAME_INITIAL_BYTES = 128 * 1024
 SHARED_FRAME_BYTES_MAX = BUFFER_BYTES - 4
 _LENGTH = struct.Struct(">i")
 _shared = bytearray(BUFFER_BYTES)
+_shared_view = memoryview(_shared)
 
 
 class OversizedFrame(ValueError):
@@ -36,32 +37,29 @@ class FrameReader:
         self._buffer = _shared
         self._end = 0
         self._large: bytearray | None = None
-        self._large_size = 0
+        # The size of the frame that is arriving into a buffer of its own; 0 if none is.
+        self.arriving_bytes = 0
         self._large_filled = 0
         self._frames: deque[bytearray] = deque()
         self.pending_bytes = 0  # of the whole frames that nobody took yet
-
-    @property
-    def arriving_bytes(self) -> int:
-        """The size of the frame that is arriving into a buffer of its own; 0 if none is."""
-        return 0 if self._large is None else self._large_size
 
     def writable(self) -> memoryview:
         """Where the next bytes of the stream belong; never empty."""
         if self._large is not None:
             if self._large_filled == len(self._large):
-                growth = min(3 * len(self._large), self._large_size - len(self._large))
+                growth = min(3 * len(self._large), self.arriving_bytes - len(self._large))
                 self._large.extend(bytes(growth))
             return memoryview(self._large)[self._large_filled :]
-        return memoryview(self._buffer)[self._end :]
+        return memoryview(self._buffer)[self._end :] if self._end else _shared_view[:]
 
     def received(self, count: int) -> None:
         """Takes note of `count` bytes written into `writable()`."""
         if self._large is not None:
             self._large_filled += count
-            if self._large_filled == self._large_size:
+            if self._large_filled == self.arriving_bytes:
                 self._add(self._large)
                 self._large = None
+                self.arriving_bytes = 0
             return
         self._end += count
         self._cut()
@@ -109,7 +107,7 @@ class FrameReader:
 
     def _start_large(self, size: int, beginning: memoryview) -> None:
         self._large = bytearray(min(size, LARGE_FRAME_INITIAL_BYTES))
-        self._large_size = size
+        self.arriving_bytes = size
         self._large_filled = len(beginning)
         self._large[: len(beginning)] = beginning
 

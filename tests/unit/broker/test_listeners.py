@@ -1,12 +1,16 @@
 """Which connections a node takes, keeps and ends."""
 
 import asyncio
+import resource
 import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from harness.running_node import RunningNode, batch_of, run_node
+from ottla.broker import listener
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.incremental_alter_configs_request import (
@@ -208,3 +212,28 @@ def _produce(topic_id: bytes, records: bytes) -> ProduceRequest:
     return ProduceRequest(
         acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(topic_id=topic_id, partition_data=[row])]
     )
+
+
+def test_a_node_without_file_descriptors_serves_on_and_accepts_again_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "RETRY_SECONDS", 0.05)
+
+    async def scenario(running: RunningNode) -> None:
+        first = await running.connect()
+        await first.call(PING)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with socket.socket() as made_before:
+            made_before.setblocking(False)
+            # What is open stays open; nothing further is opened.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+            try:
+                await asyncio.get_running_loop().sock_connect(made_before, ("127.0.0.1", running.port))
+                await first.call(PING)
+                await first.call(PING)
+                assert connection_count(running) == 1
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            await until(lambda: connection_count(running) == 2)
+
+    run_node(tmp_path / "data", scenario)
