@@ -115,7 +115,7 @@ kafka-python-tests: $(READY)
 	@OTTLA_SUITES=1 $(BIN)/pytest tests/suites/test_kafka_python.py
 
 chaos: $(READY)
-	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py
+	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py
 
 control: $(READY)
 	@$(PARTS) java mvn
