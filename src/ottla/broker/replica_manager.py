@@ -210,8 +210,9 @@ class ReplicaManager:
         config = self._log_config_of(image, topic.name)
         for index in indexes:
             if self.logs.topic_id_of(topic.name, index) not in (None, topic.id):
-                # A crash came between the deletion of a topic and that of its files; this is another of that name.
-                self.logs.delete(topic.name, index, now_ms())
+                # A crash came between the deletion of a topic and that of its files, and this is another of that name;
+                # or partition.metadata is damaged. Nobody can tell, so nothing is thrown away.
+                self.logs.set_stray(topic.name, index)
         made = self.logs.create_all(topic.name, sorted(new), topic.id, config, now_ms(), is_new=True)
         old = [index for index in indexes if index not in new]
         return made | self.logs.create_all(topic.name, old, topic.id, config, now_ms(), is_new=False)

@@ -61,3 +61,11 @@ class DamagedFile(Exception):
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} is damaged: {what}")
         self.path = path
+
+
+class DamagedIndex(Exception):
+    """An index file leads to where the log has something else; it is to be rebuilt by whoever holds the log's lock."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"an index of {path} does not fit to its batches")
+        self.path = path
