@@ -17,9 +17,10 @@ PARTS   := tools/system-parts
 
 OWN_SLICE    := tests/interop/test_librdkafka.py tests/interop/test_spark.py
 TOOL_TESTS   := $(wildcard tests/interop/test_tool_*.py) tests/interop/test_dump_log.py
+FAULT_TESTS  := $(filter-out tests/system/test_kill.py,$(wildcard tests/system/test_*.py))
 CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop/test_*.py))
 
-SLICES  := lint unit property docs interop tools librdkafka spark kill
+SLICES  := lint unit property docs interop tools librdkafka spark kill faults
 
 .PHONY: help install run test $(SLICES) format system-parts downloads librdkafka-tests kafka-python-tests chaos control
 .NOTPARALLEL:
@@ -103,7 +104,13 @@ spark: $(READY)
 
 kill: $(READY)
 	@echo "== kill: kill -9 under load =="
-	@$(PYTEST) -n 1 tests/system
+	@$(PYTEST) -n 1 tests/system/test_kill.py
+
+faults: $(READY)
+	@echo "== faults: damaged files, power cuts, broken disks, and directories that go to Apache Kafka and back =="
+	@$(PARTS) java mvn
+	@$(FETCH) kafka >/dev/null
+	@$(PYTEST) $(FAULT_TESTS)
 
 librdkafka-tests: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl java mvn

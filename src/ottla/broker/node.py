@@ -62,7 +62,7 @@ _OPENER_THREADS = 2
 
 
 # What the operator can mend; anything else is a bug, and its traceback is wanted.
-_START_FAILURES = (
+START_FAILURES = (
     ConfigError,
     DamagedFile,
     ListenFailed,
@@ -116,7 +116,7 @@ class Node:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
             await self._start_quorum(storage)
             await self._open_logs(storage)
-        except _START_FAILURES as error:
+        except START_FAILURES as error:
             await self._abandon()
             raise StartupError(str(error)) from error
         dispatcher.services = self._assemble(dispatcher)

@@ -32,12 +32,13 @@ from ottla.metadata.controller.features import finalized_levels, unsupported_lev
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.metadata.log_batches import MetadataBatch, read_metadata_batches
-from ottla.metadata.record_serde import encode_record
+from ottla.metadata.record_serde import UnreadableMetadata, encode_record
 from ottla.metadata.replay import Replay
 from ottla.metadata.snapshot import BOOTSTRAP_FILE, read_snapshot
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from ottla.protocol.messages.no_op_record import NoOpRecord
+from ottla.protocol.records import CorruptRecords
 from ottla.raft import (
     Event,
     Persisted,
@@ -50,7 +51,7 @@ from ottla.raft import (
     VoterSet,
 )
 from ottla.raft.roles import Leader
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DamagedFile, StorageError
 from ottla.storage.file_system import FileSystem
 
 T = TypeVar("T")
@@ -245,7 +246,7 @@ class MetadataQuorum:
                 self._activate()
                 if must_persist:
                     self._step(Persisted(end_offset, epoch))
-        except StorageError as error:
+        except (StorageError, DamagedFile) as error:
             self._fail(error)
         except Exception as error:
             logger.exception("The metadata quorum cannot go on")
@@ -280,7 +281,10 @@ class MetadataQuorum:
         """Bring the image up to the high watermark of the Readys that are durable, and publish each step."""
         while self.image.end_offset < self._committed_offset:
             batches = self._proposed_batches() or await self._read_batches()
-            delta = self._replay.apply(batches)
+            try:
+                delta = self._replay.apply(batches)
+            except UnreadableMetadata as error:
+                raise DamagedFile(self._directory, f"the log cannot be replayed: {error}") from None
             image = self._replay.image
             self._snapshotter.applied(batches, image, is_whole=not self._replay.is_in_transaction)
             if not delta.is_empty:
@@ -301,9 +305,16 @@ class MetadataQuorum:
 
     async def _read_batches(self) -> list[MetadataBatch]:
         start, end = self.image.end_offset, self._committed_offset
-        return await asyncio.to_thread(
-            lambda: list(read_metadata_batches(self._log.read(start, end, _REPLAY_READ_BYTES)))
-        )
+
+        def read() -> list[MetadataBatch]:
+            try:
+                return list(read_metadata_batches(self._log.read(start, end, _REPLAY_READ_BYTES)))
+            except (UnreadableMetadata, CorruptRecords) as error:
+                raise DamagedFile(
+                    self._directory, f"the log cannot be replayed from offset {start} on: {error}"
+                ) from None
+
+        return await asyncio.to_thread(read)
 
     def _activate(self) -> None:
         """Once the leader's whole log is committed and applied, it may decide."""
@@ -325,8 +336,12 @@ class MetadataQuorum:
         path = self._directory.parent / BOOTSTRAP_FILE
         data = self._file_system.read_file(path)
         if data is None:
-            raise ValueError(f"{path} is missing: the storage is not formatted")
-        controller.write(read_snapshot(data).records, self._wall_clock_ms())
+            raise DamagedFile(path, "it is missing, and a new cluster begins with it; format the storage anew")
+        try:
+            records = read_snapshot(data).records
+        except UnreadableMetadata as error:
+            raise DamagedFile(path, f"{error}; a new cluster begins with it, format the storage anew") from None
+        controller.write(records, self._wall_clock_ms())
 
     async def _write_no_ops(self) -> None:
         """A record now and then shows followers and operators that the quorum commits."""

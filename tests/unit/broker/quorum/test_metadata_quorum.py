@@ -20,7 +20,7 @@ from ottla.protocol.messages.begin_transaction_record import BeginTransactionRec
 from ottla.protocol.messages.no_op_record import NoOpRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DamagedFile, StorageError
 from ottla.storage.file_system import OsFileSystem
 from unit.broker.quorum.memory_log_store import MemoryLogStore
 
@@ -342,7 +342,7 @@ def test_a_node_that_was_not_formatted_says_so(tmp_path: Path) -> None:
         asyncio.run(scenario())
     node.static_voters = VOTERS
     (tmp_path / "bootstrap.checkpoint").unlink()
-    with pytest.raises(ValueError, match=r"bootstrap.checkpoint is missing"):
+    with pytest.raises(DamagedFile, match=r"bootstrap.checkpoint is damaged: it is missing"):
         asyncio.run(scenario())
 
 
