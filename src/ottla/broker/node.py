@@ -10,6 +10,7 @@ A failed metadata log, or the loss of every log directory, ends the process: it 
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import signal
@@ -123,6 +124,8 @@ class Node:
         await self._register(storage)
         await self._groups.loaded()
         self._maintenance.start()
+        making = self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_groups(self._quorum.image))
+        self._tasks.start_background("unmade partitions", making)
         for listener in self._listeners:
             await listener.serve()
 
@@ -295,15 +298,7 @@ class Node:
         await self._maintenance.stop()
         await self._tasks.cancel_all()
         if not self._quorum.failed.done():
-            await self._quorum.submit(
-                lambda image, _: heartbeat(
-                    image,
-                    broker_id=self.config.node_id,
-                    broker_epoch=self._broker_epoch,
-                    metadata_offset=image.end_offset,
-                    wants_shutdown=True,
-                )
-            )
+            await self._leave()
         await self._quorum.stop()
         self._workers.shutdown()
         # Nobody waits any more for batches that were still to be opened.
@@ -319,6 +314,19 @@ class Node:
 
         await asyncio.to_thread(close)
         logger.info("Stopped")
+
+    async def _leave(self) -> None:
+        """Tells the controller that this broker goes; a full disk must not keep it from going."""
+        with contextlib.suppress(ApiError):
+            await self._quorum.submit(
+                lambda image, _: heartbeat(
+                    image,
+                    broker_id=self.config.node_id,
+                    broker_epoch=self._broker_epoch,
+                    metadata_offset=image.end_offset,
+                    wants_shutdown=True,
+                )
+            )
 
 
 _SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}

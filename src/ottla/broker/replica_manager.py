@@ -5,7 +5,7 @@ The image decides, this module follows: for each partition whose replicas name t
 never waits for a disk; then the partitions change on the loop, all at once.
 
 A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on.
+not "unknown topic", and the other directories go on. A new partition for which there is no space is made when there is.
 """
 
 import asyncio
@@ -31,6 +31,7 @@ logger = logging.getLogger("ottla.broker.replicas")
 T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
+_SPACE_RETRY_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 
@@ -45,6 +46,8 @@ class ReplicaManager:
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
         self._offline: set[tuple[str, int]] = set()
+        # New partitions that could not be made, by the id of their topic: the disk was full.
+        self._unmade: dict[bytes, set[int]] = {}
         self.moves: dict[TopicPartition, DirectoryMove] = {}
         self._moving: set[TopicPartition] = set()
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
@@ -204,6 +207,24 @@ class ReplicaManager:
         for index, log in (await self._in_thread(self._open_logs, topic, sorted(missing), new, image)).items():
             partitions[index] = Partition(topic.name, index, topic.id, self.broker_id, log, _leadership(missing[index]))
         self._offline |= {(topic.name, index) for index in missing if index not in partitions}
+        unmade = {index for index in new if index not in partitions}
+        if unmade and self.logs.online_directories:
+            self._unmade[topic.id] = unmade
+
+    async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
+        """Tries again and again to make the new partitions for which there was no space; ends by being cancelled."""
+        while True:
+            await asyncio.sleep(_SPACE_RETRY_S)
+            if not self._unmade:
+                continue
+            async with self._changing:
+                unmade, self._unmade = self._unmade, {}
+                for topic_id, indexes in unmade.items():
+                    topic = image_now().topics.by_id(topic_id)
+                    if topic is not None:
+                        self._offline -= {(topic.name, index) for index in indexes}
+                        await self._apply_topic(topic, image_now(), may_be_new=True)
+                on_made()
 
     def _open_logs(self, topic: TopicImage, indexes: list[int], new: set[int], image: ClusterImage) -> dict[int, Log]:
         """The logs that could be opened or made; in a thread, all partitions of a topic in one go."""

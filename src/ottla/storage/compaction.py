@@ -25,7 +25,7 @@ from ottla.protocol.batch_builder import rebuild_batch
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import BatchHeader, batch_records, crc_is_valid, parse_header
 from ottla.protocol.records import CorruptRecords, Record
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -221,6 +221,14 @@ class _Rewrite:
                 created_ms=self._now_ms,
                 suffix=CLEANED_SUFFIX,
             )
+        try:
+            self._write(target)
+        except DiskFull:
+            target.remove_files()
+            raise
+        return self._log.replace_segments(self._group, target, self._truncation_count, self._now_ms)
+
+    def _write(self, target: Segment) -> None:
         for segment in self._group:
             for entry in segment.transaction_index.entries:
                 target.transaction_index.append(entry)
@@ -230,7 +238,6 @@ class _Rewrite:
             files = target.take_unsynced()
         for file in files:
             file.sync()
-        return self._log.replace_segments(self._group, target, self._truncation_count, self._now_ms)
 
     def _filter(self, source: Segment, target: Segment, *, is_last: bool) -> None:
         aborted = self._log.aborted_transactions(source.base_offset, self._log.log_end_offset)

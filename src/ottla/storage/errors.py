@@ -14,6 +14,13 @@ class StorageError(Exception):
         self.log_dir = log_dir
 
 
+class DiskFull(StorageError):
+    """There is no space left: what was to be written is not, what was written before is sound, and reads go on.
+
+    The directory stays online. Kafka takes it offline until a restart; here writes are refused until there is space.
+    """
+
+
 class LogGone(ApiError):
     """The log was deleted, moved away or given up while someone still held it; no disk is to blame.
 

@@ -21,7 +21,7 @@ from typing import TypeVar
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, parse_header
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.errors import DamagedIndex, StorageError
+from ottla.storage.errors import DamagedIndex, DiskFull, StorageError
 from ottla.storage.file_system import File, FileSystem
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex, OffsetPosition
 from ottla.storage.segment_files import (
@@ -343,9 +343,7 @@ class Segment:
             raise
         if written != size:
             file.truncate(position)
-            raise StorageError(
-                self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes: it may be full"
-            )
+            raise DiskFull(self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes")
         self.size_bytes = position + size
         return position
 

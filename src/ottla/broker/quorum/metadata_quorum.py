@@ -6,7 +6,8 @@ Guarantees
 - Concurrent submissions share an append and an fsync.
 
 What survives a crash: the log and its snapshots, and the quorum-state file. A failed write or fsync is final
-(`failed` is set and every submission fails): after it nobody knows what the disk holds, so the node must restart.
+(`failed` is set and every submission fails): after it nobody knows what the disk holds, so the node must restart. A
+disk without space is waited for; meanwhile submissions fail, those under way as after a timeout: they may yet be done.
 
 The loop: drain the Readys, persist them (fsync in a thread), apply what is committed, publish, tell the state machine
 `Persisted`. Until there is a transport between nodes, the quorum has one voter: this node.
@@ -51,7 +52,7 @@ from ottla.raft import (
     VoterSet,
 )
 from ottla.raft.roles import Leader
-from ottla.storage.errors import DamagedFile, StorageError
+from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 from ottla.storage.file_system import FileSystem
 
 T = TypeVar("T")
@@ -94,6 +95,7 @@ class MetadataQuorum:
         self._last_write_ms = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
+        self._full: DiskFull | None = None
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
 
     # --- what handlers use ----------------------------------------------------------------------------------------
@@ -133,6 +135,8 @@ class MetadataQuorum:
         controller = self._controller
         if controller is None or self._is_stopping:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
+        if self._full is not None:
+            raise _no_space(self._full)
         response, end_offset = controller.decide(decide, self._wall_clock_ms())
         await controller.until(end_offset)
         return response
@@ -169,7 +173,7 @@ class MetadataQuorum:
         """Finish what was submitted, then release the log."""
         self._is_stopping = True
         controller = self._controller
-        if controller is not None:
+        if controller is not None and self._full is None:
             finished = controller.until(controller.pending.end_offset)
             await asyncio.wait((finished, self.failed), return_when=asyncio.FIRST_COMPLETED)
             # What fails here was reported to those who submitted it.
@@ -185,7 +189,12 @@ class MetadataQuorum:
             self._controller.abandon(ApiError(ErrorCode.NOT_CONTROLLER, "The controller is shutting down"))
             self._controller = None
         await self._snapshotter.finish()
-        await asyncio.to_thread(self._log.abandon if self.failed.done() else self._log.close)
+        try:
+            await asyncio.to_thread(self._log.abandon if self.failed.done() else self._log.close)
+        except DiskFull as error:
+            # The log is read from its beginning at every start.
+            logger.error("The metadata log is not closed cleanly: %s", error)
+            self._log.abandon()
 
     async def _open(self) -> None:
         opened = await asyncio.to_thread(
@@ -216,6 +225,7 @@ class MetadataQuorum:
             kraft_version=opened.kraft_version,
             voters=opened.voters,
             wall_clock_ms=self._wall_clock_ms,
+            on_full=self._note_space,
         )
         last_snapshot_ms = opened.snapshot_timestamp_ms
         self._snapshotter = Snapshotter(
@@ -351,9 +361,22 @@ class MetadataQuorum:
             if idle_ms < interval_ms:
                 await asyncio.sleep((interval_ms - idle_ms) / 1000)
                 continue
-            if self._controller is not None and not self._is_stopping:
+            if self._controller is not None and not self._is_stopping and self._full is None:
                 self._controller.write((NoOpRecord(),), self._wall_clock_ms())
             self._last_write_ms = self._monotonic_ms()
+
+    def _note_space(self, full: DiskFull | None) -> None:
+        """The disk has no space for what was decided, or has again. Decisions wait for it, their clients do not."""
+        if full is not None and not self._became_active.is_set():
+            # A start says so and ends, rather than to wait for somebody to notice.
+            self._fail(full)
+        elif full is not None and self._full is None:
+            logger.error("Metadata cannot be written until there is space: %s", full)
+            if self._controller is not None:
+                self._controller.abandon(_no_space(full))
+        elif full is None and self._full is not None:
+            logger.warning("Metadata can be written again")
+        self._full = full
 
     def _fail(self, error: Exception) -> None:
         if not self.failed.done():
@@ -364,3 +387,7 @@ class MetadataQuorum:
 
     def _monotonic_ms(self) -> int:
         return int(asyncio.get_running_loop().time() * 1000)
+
+
+def _no_space(full: DiskFull) -> ApiError:
+    return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The metadata log has no space: {full}")
