@@ -1,7 +1,8 @@
 """A disk in memory that forgets what was never synced, in any of the ways a real one may.
 
 It takes the place of `OsFileSystem`. Every change goes through `on_change`, so that a test can look at the disk, or cut
-the power, after each one. `clone` keeps a moment; `after_power_cut` says what might be found after one.
+the power, after each one. `clone` keeps a moment; `after_power_cut` says what might be found after one. `before_change`
+may raise what a disk says that refuses a change.
 
 What is durable: the bytes of a file up to its last sync; the names in a directory up to its last sync, each directory
 for itself. Of later changes to names a prefix survives, as in a journal. Of later changes to a file a prefix survives
@@ -156,6 +157,7 @@ class SimulatedDisk:
     def __init__(self, root: Path, on_change: Callable[[str, Path], None] = lambda operation, path: None) -> None:
         self.root = root
         self.on_change = on_change
+        self.before_change: Callable[[str, Path], None] = lambda operation, path: None
         self.tree = SimulatedDirectory()
         self._lock = threading.RLock()
         self._locked: set[Path] = set()
@@ -353,6 +355,7 @@ class _Change:
         self._path = path
 
     def __enter__(self) -> None:
+        self._disk.before_change(self._operation, self._path)
         self._disk._lock.acquire()
 
     def __exit__(self, *failure: object) -> None:
