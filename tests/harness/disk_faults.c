@@ -3,7 +3,7 @@
  * Files below the directory DISK_FAULTS_BELOW are concerned. While a file of that name exists in DISK_FAULTS_CONTROL:
  *   fsync-fails   fsync and fdatasync fail with EIO
  *   read-only     what changes a file fails with EROFS
- *   hangs         what changes or syncs a file waits until the control file is gone
+ *   fsync-hangs   fsync and fdatasync wait until the control file is gone
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -42,8 +42,6 @@ static int is_below(int descriptor)
 
 static int fails(int descriptor, const char *fault, int error)
 {
-    while (is_set("hangs") && is_below(descriptor))
-        usleep(20000);
     if (!is_set(fault) || !is_below(descriptor))
         return 0;
     errno = error;
@@ -70,12 +68,20 @@ int ftruncate64(int descriptor, off_t size)
     return ftruncate(descriptor, size);
 }
 
+static void hang(int descriptor)
+{
+    while (is_set("fsync-hangs") && is_below(descriptor))
+        usleep(20000);
+}
+
 int fsync(int descriptor)
 {
+    hang(descriptor);
     return fails(descriptor, "fsync-fails", EIO) ? -1 : syscall(SYS_fsync, descriptor);
 }
 
 int fdatasync(int descriptor)
 {
+    hang(descriptor);
     return fails(descriptor, "fsync-fails", EIO) ? -1 : syscall(SYS_fdatasync, descriptor);
 }

@@ -14,7 +14,7 @@ import pytest
 
 from harness.servers import OttlaServer
 
-FSYNC_FAILS, READ_ONLY, HANGS = "fsync-fails", "read-only", "hangs"
+FSYNC_FAILS, FSYNC_HANGS, READ_ONLY = "fsync-fails", "fsync-hangs", "read-only"
 
 
 def build_library(directory: Path) -> Path:

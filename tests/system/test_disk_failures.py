@@ -1,4 +1,7 @@
-"""A disk that fails: its log directory goes offline, the others go on, and a restart brings it back."""
+"""A disk that fails: its log directory goes offline, the others go on, and a restart brings it back.
+
+A disk that hangs in its syncs keeps those waiting who asked for a sync, and nobody else.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +10,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
-from harness.disk_faults import FSYNC_FAILS, READ_ONLY, TwoDiskServer
+from harness.disk_faults import FSYNC_FAILS, FSYNC_HANGS, READ_ONLY, TwoDiskServer
 from harness.waiting import eventually
 
 RECORDS = [Record(b"%d" % number) for number in range(10)]
@@ -43,7 +46,7 @@ class TwoTopics:
             "bootstrap.servers": self.server.bootstrap,
             "retries": 0,
             "acks": acks,
-            "message.timeout.ms": 20_000,
+            "request.timeout.ms": 1000,
         }
         producer = Producer(settings)
         producer.produce(topic, b"more", on_delivery=on_delivery)
@@ -83,3 +86,20 @@ def test_a_failed_disk_goes_offline_alone_until_a_restart(topics: TwoTopics, fau
     topics.server.start()
     assert topics.produce(topics.doomed) is None
     assert topics.values(topics.doomed) == [record.value for record in RECORDS]
+
+
+def test_a_disk_that_hangs_in_its_syncs_keeps_only_those_waiting_who_asked_for_one(topics: TwoTopics) -> None:
+    with topics.server.fault(FSYNC_HANGS):
+        # More of them than there are threads for the disk.
+        for _ in range(5):
+            error = topics.produce(topics.doomed)
+            assert error is not None
+            assert error.code() == KafkaError.REQUEST_TIMED_OUT
+        for _ in range(20):
+            assert topics.produce(topics.safe) is None
+        assert topics.values(topics.safe) == [record.value for record in RECORDS]
+        assert topics.values(topics.doomed) == [record.value for record in RECORDS]
+    assert topics.produce(topics.doomed) is None
+    # What was answered with a timeout was appended all the same.
+    assert topics.client().end_offset(topics.doomed, 0) == len(RECORDS) + 6
+    assert "Traceback" not in topics.server.output.read_text()

@@ -32,6 +32,7 @@ T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
 _SPACE_RETRY_S = 1.0
+_FLUSHERS_PER_DIRECTORY = 4
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 
@@ -52,6 +53,7 @@ class ReplicaManager:
         self._moving: set[TopicPartition] = set()
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
         self._changing = asyncio.Lock()
+        self._flushers: dict[LogDirectory, ThreadPoolExecutor] = {}
         self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
 
     # -- what handlers use ------------------------------------------------------------------------------------------
@@ -80,12 +82,28 @@ class ReplicaManager:
         """Whether the partition is in service here."""
         return index in self._topics.get(topic, {})
 
-    async def flush(self, partition: Partition) -> None:
-        """Returns when everything appended so far is on the disk; ApiError if the disk fails."""
+    async def flush(self, partition: Partition, deadline: float) -> None:
+        """Returns when everything appended so far is on the disk; ApiError if the disk fails, or hangs until then."""
+        loop = asyncio.get_running_loop()
         try:
-            await self._in_thread(partition.log.flush, now_ms())
+            async with asyncio.timeout_at(deadline):
+                await loop.run_in_executor(self._flushers_of(partition), partition.log.flush, now_ms())
+        except TimeoutError:
+            raise ApiError(
+                ErrorCode.REQUEST_TIMED_OUT, f"{partition.topic}-{partition.index} was not synced in time"
+            ) from None
         except StorageError as error:
             raise self.disk_failed(error) from error
+
+    def _flushers_of(self, partition: Partition) -> Executor:
+        """The threads that sync the logs of a directory: a disk that hangs has no others to take."""
+        directory = self.logs.directory_of(partition.topic, partition.index)
+        if directory is None:
+            return self._workers
+        flushers = self._flushers.get(directory)
+        if flushers is None:
+            flushers = self._flushers[directory] = ThreadPoolExecutor(_FLUSHERS_PER_DIRECTORY, "flusher")
+        return flushers
 
     def disk_failed(self, error: StorageError) -> ApiError:
         """Takes the failed directory offline, and gives the error for whoever was using it."""
@@ -154,8 +172,10 @@ class ReplicaManager:
         return await asyncio.get_running_loop().run_in_executor(self._copier, work, *arguments)
 
     def close(self) -> None:
-        """Waits for the copier, which begins nothing new once the tasks have ended."""
+        """Waits for the copier and the flushers, which begin nothing new once the tasks have ended."""
         self._copier.shutdown()
+        for flushers in self._flushers.values():
+            flushers.shutdown()
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ go on with the next log, and no directory goes offline because of it.
 
 The passes (retention, flush, checkpoints, high watermarks, compaction) are plain functions that may wait for disks. The
 broker's shell calls each in a thread, one call of each at a time, but different ones, and creations, deletions and
-moves of different partitions, at the same time.
+moves of different partitions, at the same time. All but compaction can be asked to look at one directory `only`.
 """
 
 import logging
@@ -270,7 +270,7 @@ class LogManager:
 
     # Passes.
 
-    def retention_pass(self, now_ms: int) -> int:
+    def retention_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
         """Drop old segments, expired producers and the files of what was deleted; how many segments went."""
         dropped = 0
 
@@ -283,10 +283,10 @@ class LogManager:
                     log.expire_producers(now_ms)
             directory.remove_deleted(now_ms)
 
-        self._for_each_directory(in_directory)
+        self._for_each_directory(in_directory, only)
         return dropped
 
-    def flush_pass(self, now_ms: int) -> int:
+    def flush_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
         """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced."""
         flushed = 0
 
@@ -302,16 +302,16 @@ class LogManager:
                         log.flush(now_ms)
                         flushed += 1
 
-        self._for_each_directory(in_directory)
+        self._for_each_directory(in_directory, only)
         return flushed
 
-    def checkpoint_pass(self) -> None:
-        """Write recovery points and log start offsets of every directory."""
-        self._for_each_directory(LogDirectory.write_checkpoints)
+    def checkpoint_pass(self, only: LogDirectory | None = None) -> None:
+        """Write recovery points and log start offsets."""
+        self._for_each_directory(LogDirectory.write_checkpoints, only)
 
-    def high_watermark_pass(self) -> None:
-        """Write the high watermarks of every directory, which is done more often."""
-        self._for_each_directory(LogDirectory.write_high_watermarks)
+    def high_watermark_pass(self, only: LogDirectory | None = None) -> None:
+        """Write the high watermarks, which is done more often."""
+        self._for_each_directory(LogDirectory.write_high_watermarks, only)
 
     def compaction_pass(self, now_ms: int) -> TopicPartition | None:
         """Compact the log that needs it most; which one that was, None if none is due."""
@@ -356,9 +356,10 @@ class LogManager:
 
         self._for_each_directory(in_directory)
 
-    def _for_each_directory(self, action: Callable[[LogDirectory], None]) -> None:
+    def _for_each_directory(self, action: Callable[[LogDirectory], None], only: LogDirectory | None = None) -> None:
         for directory in self.online_directories:
-            self._guarded(directory, action)
+            if only is None or directory is only:
+                self._guarded(directory, action)
 
     def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
         """Do something in a directory that goes offline if its disk fails; that a log is gone does not matter."""
