@@ -17,12 +17,10 @@ from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, iterate_heade
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
-from ottla.storage.segment_scan import ColdPages, read_bytes, scan_headers
+from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, ColdPages, read_bytes, scan_headers
 
 # Positions remembered for one log.
 _MAX_POSITIONS = 128
-# Index entries are index.interval.bytes apart, so that one read of this size nearly always reaches the batch.
-_LOOKUP_CHUNK_BYTES = 8 * 1024
 
 
 class LogRead(NamedTuple):
@@ -122,7 +120,7 @@ def find_batch(segment: Segment, offset: int, *, allow_blocking: bool) -> int | 
         raise ColdPages
     start = segment.position_before(offset, allow_blocking=allow_blocking)
     headers = scan_headers(
-        segment.file, start, segment.size_bytes, chunk_bytes=_LOOKUP_CHUNK_BYTES, allow_blocking=allow_blocking
+        segment.file, start, segment.size_bytes, chunk_bytes=LOOKUP_CHUNK_BYTES, allow_blocking=allow_blocking
     )
     for position, header in headers:
         if header.last_offset >= offset:

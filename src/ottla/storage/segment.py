@@ -33,7 +33,7 @@ from ottla.storage.segment_files import (
     TRANSACTION_INDEX_SUFFIX,
     segment_path,
 )
-from ottla.storage.segment_scan import read_bytes, scan_headers
+from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, read_bytes, scan_headers
 from ottla.storage.time_index import TimeIndex
 from ottla.storage.transaction_index import TransactionIndex
 from ottla.storage.unverified_batches import UnverifiedBatches
@@ -261,7 +261,8 @@ class Segment:
 
     def header_at(self, offset: int) -> BatchHeader | None:
         """The batch that holds an offset, or the first after it; None if there is none."""
-        for _, header in scan_headers(self.file, self.position_before(offset), self.size_bytes):
+        start = self.position_before(offset)
+        for _, header in scan_headers(self.file, start, self.size_bytes, chunk_bytes=LOOKUP_CHUNK_BYTES):
             if header.last_offset >= offset:
                 return header
         return None

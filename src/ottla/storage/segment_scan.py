@@ -8,6 +8,8 @@ from ottla.protocol.records import CorruptRecords
 from ottla.storage.file_system import File
 
 _CHUNK_BYTES = 256 * 1024
+# Index entries are index.interval.bytes apart, so that one read of this size nearly always reaches the batch.
+LOOKUP_CHUNK_BYTES = 8 * 1024
 
 
 class ColdPages(Exception):
