@@ -26,9 +26,9 @@ TOOL_TESTS   := $(wildcard tests/interop/test_tool_*.py) tests/interop/test_dump
 CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop/test_*.py))
 
 ABUSE_TESTS  := $(wildcard tests/system/test_wire_*.py)
-SYSTEM_TESTS := $(filter-out $(ABUSE_TESTS),$(wildcard tests/system/test_*.py))
+FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS),$(wildcard tests/system/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill abuse
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill faults abuse
 
 .PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos control
 .NOTPARALLEL:
@@ -119,7 +119,13 @@ spark: $(READY)
 
 kill: $(READY)
 	@echo "== kill: kill -9 under load =="
-	@$(PYTEST) -n 1 $(SYSTEM_TESTS)
+	@$(PYTEST) -n 1 tests/system/test_kill.py
+
+faults: $(READY)
+	@echo "== faults: damaged files, power cuts, broken disks, and directories that go to Apache Kafka and back =="
+	@$(PARTS) java mvn
+	@$(FETCH) kafka >/dev/null
+	@$(PYTEST) $(FAULT_TESTS)
 
 abuse: $(READY)
 	@echo "== abuse: hostile, broken and greedy clients =="
@@ -136,7 +142,7 @@ bench: $(READY)
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
 
 chaos: $(READY)
-	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py
+	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py
 
 control: $(READY)
 	@$(PARTS) java mvn

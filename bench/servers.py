@@ -27,7 +27,7 @@ ADMIN_TIMEOUT_S = 120.0
 class BenchKafkaServer(ApacheKafkaServer):
     def _command(self) -> list[str]:
         super()._command()
-        return ["java", *KAFKA_JVM.split(), "-cp", class_path(), "kafka.Kafka", str(self._properties)]
+        return ["java", *KAFKA_JVM.split(), "-cp", class_path(), "kafka.Kafka", str(self.properties)]
 
 
 KINDS: dict[str, type[Server]] = {"kafka": BenchKafkaServer, "ottla": OttlaServer}

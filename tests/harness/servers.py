@@ -132,15 +132,17 @@ class ApacheKafkaServer(Server):
     def __init__(self, home: Path, overrides: Mapping[str, str] | None = None) -> None:
         super().__init__(home, overrides)
         self._controller_port = free_port()
-        self._properties = home / "server.properties"
+        self.properties = home / "server.properties"
 
     def _command(self) -> list[str]:
-        if not self._properties.exists():
+        if not self.properties.exists():
+            self.write_properties()
+        if not self.data.exists():
             self._format()
         options = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",)
-        return java("kafka.Kafka", str(self._properties), options=options)
+        return java("kafka.Kafka", str(self.properties), options=options)
 
-    def _format(self) -> None:
+    def write_properties(self) -> None:
         controller = f"127.0.0.1:{self._controller_port}"
         settings = {
             "process.roles": "broker,controller",
@@ -158,8 +160,10 @@ class ApacheKafkaServer(Server):
         } | self.settings
         if "node.id" in self.settings:
             settings["controller.quorum.voters"] = f"{self.settings['node.id']}@{controller}"
-        self._properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        format_storage = java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._properties))
+        self.properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+
+    def _format(self) -> None:
+        format_storage = java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self.properties))
         subprocess.run(format_storage, check=True, capture_output=True)
 
 

@@ -7,6 +7,7 @@ numbers 0, 1, 2 ... without a gap, a repetition or a swap, up to at least the la
 
 import os
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ from harness.clients.contract import Record
 from harness.servers import Server
 from harness.waiting import eventually
 
-KILLS = int(os.environ.get("OTTLA_KILLS", "5"))
+KILLS = int(os.environ.get("OTTLA_KILLS", "20"))
 PARTITIONS = 3
 ACKNOWLEDGED_BETWEEN_KILLS = 2_000
 
@@ -91,11 +92,14 @@ def test_acknowledged_records_survive_kill_9_once_and_in_order(start_server: Cal
 
     load = Load(server.bootstrap)
     try:
-        for _ in range(KILLS):
+        for kill in range(1, KILLS + 1):
             enough = load.total() + ACKNOWLEDGED_BETWEEN_KILLS
             eventually(load.total, lambda total, enough=enough: total >= enough, timeout_s=60)
             server.kill()
+            killed_s = time.monotonic()
             server.start()
+            # `make chaos` shows it: hundreds of kills take a while.
+            print(f"kill {kill} of {KILLS}: {load.total()} acknowledged, back in {time.monotonic() - killed_s:.1f} s")
     finally:
         load.stop()
 

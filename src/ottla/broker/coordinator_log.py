@@ -38,7 +38,7 @@ class PartitionCoordinatorLog:
         deadline = asyncio.get_running_loop().time() + self._commit_timeout_ms / 1000
         led = self._replicas.partition(self._topic, partition)
         if led.log.must_flush_now:
-            await self._replicas.flush(led)
+            await self._replicas.flush(led, deadline)
         if not await wait_until_committed(led, offset, deadline):
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{self._topic}-{partition} was not replicated in time")
 

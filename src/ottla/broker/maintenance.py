@@ -1,6 +1,7 @@
 """What a broker does for its logs now and then: retention, flushes, checkpoints, compaction.
 
-Each pass waits for disks, so it runs in a thread, at Kafka's interval for it, and never twice at the same time.
+Each pass waits for disks, so it runs in a thread, at Kafka's interval for it, and never twice at the same time. Each
+directory has its own passes: a disk that is slow keeps no other waiting.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from ottla.broker.clock import now_ms
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
+from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 
 logger = logging.getLogger("ottla.broker.maintenance")
@@ -44,26 +46,11 @@ class Maintenance:
     def __init__(self, logs: LogManager, config: BrokerConfig, tasks: Tasks) -> None:
         self._tasks = tasks
         self._running: list[asyncio.Task[None]] = []
-        flush_ms = min(config.get_int("log.flush.scheduler.interval.ms"), _FLUSH_CHECK_MS)
-        self._passes = [
-            _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms())),
-            _Pass(
-                "retention", config.get_int("log.retention.check.interval.ms"), lambda: logs.retention_pass(now_ms())
-            ),
-            _Pass(
-                "checkpoints",
-                config.get_int("log.flush.offset.checkpoint.interval.ms"),
-                lambda: _uncounted(logs.checkpoint_pass),
-            ),
-            _Pass(
-                "high watermarks",
-                config.get_int("replica.high.watermark.checkpoint.interval.ms"),
-                lambda: _uncounted(logs.high_watermark_pass),
-            ),
-        ]
+        self._passes = [one for directory in logs.directories for one in _passes_of(directory, logs, config)]
         if config.get_bool("log.cleaner.enable"):
             backoff_ms = config.get_int("log.cleaner.backoff.ms")
             self._passes.append(_Pass("compaction", backoff_ms, lambda: _compact_all_due(logs)))
+        # Those of all directories together.
         self.records = {one.name: PassRecord() for one in self._passes}
         self._threads = ThreadPoolExecutor(max_workers=len(self._passes), thread_name_prefix="maintenance")
 
@@ -95,8 +82,21 @@ class Maintenance:
             await asyncio.sleep(one.interval_ms / 1000)
 
 
-def _uncounted(run: Callable[[], None]) -> int:
-    run()
+def _passes_of(directory: LogDirectory, logs: LogManager, config: BrokerConfig) -> list[_Pass]:
+    flush_ms = min(config.get_int("log.flush.scheduler.interval.ms"), _FLUSH_CHECK_MS)
+    retention_ms = config.get_int("log.retention.check.interval.ms")
+    checkpoints_ms = config.get_int("log.flush.offset.checkpoint.interval.ms")
+    high_watermarks_ms = config.get_int("replica.high.watermark.checkpoint.interval.ms")
+    return [
+        _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory)),
+        _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory)),
+        _Pass("checkpoints", checkpoints_ms, lambda: _uncounted(logs.checkpoint_pass, directory)),
+        _Pass("high watermarks", high_watermarks_ms, lambda: _uncounted(logs.high_watermark_pass, directory)),
+    ]
+
+
+def _uncounted(run: Callable[[LogDirectory], None], directory: LogDirectory) -> int:
+    run(directory)
     return 0
 
 

@@ -12,6 +12,7 @@ A failed metadata log, or the loss of every log directory, ends the process: it 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import secrets
@@ -74,7 +75,7 @@ _OPENER_THREADS = 2
 
 
 # What the operator can mend; anything else is a bug, and its traceback is wanted.
-_START_FAILURES = (
+START_FAILURES = (
     ConfigError,
     DamagedFile,
     ListenFailed,
@@ -133,13 +134,15 @@ class Node:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
             await self._start_quorum(storage)
             await self._open_logs(storage)
-        except _START_FAILURES as error:
+        except START_FAILURES as error:
             await self._abandon()
             raise StartupError(str(error)) from error
         self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
         await self._groups.loaded()
         self._maintenance.start()
+        making = self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_groups(self._quorum.image))
+        self._tasks.start_background("unmade partitions", making)
         try:
             self._listeners.serve(self._configs.current(self._quorum.image))
         except ListenFailed as error:
@@ -315,15 +318,7 @@ class Node:
         await self._maintenance.stop()
         await self._tasks.cancel_all()
         if not self._quorum.failed.done():
-            await self._quorum.submit(
-                lambda image, _: heartbeat(
-                    image,
-                    broker_id=self.config.node_id,
-                    broker_epoch=self._broker_epoch,
-                    metadata_offset=image.end_offset,
-                    wants_shutdown=True,
-                )
-            )
+            await self._leave()
         await self._quorum.stop()
         self._workers.shutdown()
         # Nobody waits any more for batches that were still to be opened.
@@ -340,6 +335,19 @@ class Node:
 
         await asyncio.to_thread(close)
         logger.info("Stopped")
+
+    async def _leave(self) -> None:
+        """Tells the controller that this broker goes; a full disk must not keep it from going."""
+        with contextlib.suppress(ApiError):
+            await self._quorum.submit(
+                lambda image, _: heartbeat(
+                    image,
+                    broker_id=self.config.node_id,
+                    broker_epoch=self._broker_epoch,
+                    metadata_offset=image.end_offset,
+                    wants_shutdown=True,
+                )
+            )
 
 
 def _metrics(address: tuple[str, int]) -> NodeMetrics:

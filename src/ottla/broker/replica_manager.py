@@ -5,7 +5,7 @@ The image decides, this module follows: for each partition whose replicas name t
 never waits for a disk; then the partitions change on the loop, all at once.
 
 A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on.
+not "unknown topic", and the other directories go on. A new partition for which there is no space is made when there is.
 """
 
 import asyncio
@@ -31,6 +31,8 @@ logger = logging.getLogger("ottla.broker.replicas")
 T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
+_SPACE_RETRY_S = 1.0
+_FLUSHERS_PER_DIRECTORY = 4
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 
@@ -45,10 +47,13 @@ class ReplicaManager:
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
         self._offline: set[tuple[str, int]] = set()
+        # New partitions that could not be made, by the id of their topic: the disk was full.
+        self._unmade: dict[bytes, set[int]] = {}
         self.moves: dict[TopicPartition, DirectoryMove] = {}
         self._moving: set[TopicPartition] = set()
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
         self._changing = asyncio.Lock()
+        self._flushers: dict[LogDirectory, ThreadPoolExecutor] = {}
         self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
 
     # -- what handlers use ------------------------------------------------------------------------------------------
@@ -86,12 +91,28 @@ class ReplicaManager:
         """Partitions that are out of service because of their disk."""
         return len(self._offline)
 
-    async def flush(self, partition: Partition) -> None:
-        """Returns when everything appended so far is on the disk; ApiError if the disk fails."""
+    async def flush(self, partition: Partition, deadline: float) -> None:
+        """Returns when everything appended so far is on the disk; ApiError if the disk fails, or hangs until then."""
+        loop = asyncio.get_running_loop()
         try:
-            await self._in_thread(partition.log.flush, now_ms())
+            async with asyncio.timeout_at(deadline):
+                await loop.run_in_executor(self._flushers_of(partition), partition.log.flush, now_ms())
+        except TimeoutError:
+            raise ApiError(
+                ErrorCode.REQUEST_TIMED_OUT, f"{partition.topic}-{partition.index} was not synced in time"
+            ) from None
         except StorageError as error:
             raise self.disk_failed(error) from error
+
+    def _flushers_of(self, partition: Partition) -> Executor:
+        """The threads that sync the logs of a directory: a disk that hangs has no others to take."""
+        directory = self.logs.directory_of(partition.topic, partition.index)
+        if directory is None:
+            return self._workers
+        flushers = self._flushers.get(directory)
+        if flushers is None:
+            flushers = self._flushers[directory] = ThreadPoolExecutor(_FLUSHERS_PER_DIRECTORY, "flusher")
+        return flushers
 
     def disk_failed(self, error: StorageError) -> ApiError:
         """Takes the failed directory offline, and gives the error for whoever was using it."""
@@ -160,8 +181,10 @@ class ReplicaManager:
         return await asyncio.get_running_loop().run_in_executor(self._copier, work, *arguments)
 
     def close(self) -> None:
-        """Waits for the copier, which begins nothing new once the tasks have ended."""
+        """Waits for the copier and the flushers, which begin nothing new once the tasks have ended."""
         self._copier.shutdown()
+        for flushers in self._flushers.values():
+            flushers.shutdown()
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
@@ -213,14 +236,33 @@ class ReplicaManager:
         for index, log in (await self._in_thread(self._open_logs, topic, sorted(missing), new, image)).items():
             partitions[index] = Partition(topic.name, index, topic.id, self.broker_id, log, _leadership(missing[index]))
         self._offline |= {(topic.name, index) for index in missing if index not in partitions}
+        unmade = {index for index in new if index not in partitions}
+        if unmade and self.logs.online_directories:
+            self._unmade[topic.id] = unmade
+
+    async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
+        """Tries again and again to make the new partitions for which there was no space; ends by being cancelled."""
+        while True:
+            await asyncio.sleep(_SPACE_RETRY_S)
+            if not self._unmade:
+                continue
+            async with self._changing:
+                unmade, self._unmade = self._unmade, {}
+                for topic_id, indexes in unmade.items():
+                    topic = image_now().topics.by_id(topic_id)
+                    if topic is not None:
+                        self._offline -= {(topic.name, index) for index in indexes}
+                        await self._apply_topic(topic, image_now(), may_be_new=True)
+                on_made()
 
     def _open_logs(self, topic: TopicImage, indexes: list[int], new: set[int], image: ClusterImage) -> dict[int, Log]:
         """The logs that could be opened or made; in a thread, all partitions of a topic in one go."""
         config = self._log_config_of(image, topic.name)
         for index in indexes:
             if self.logs.topic_id_of(topic.name, index) not in (None, topic.id):
-                # A crash came between the deletion of a topic and that of its files; this is another of that name.
-                self.logs.delete(topic.name, index, now_ms())
+                # A crash came between the deletion of a topic and that of its files, and this is another of that name;
+                # or partition.metadata is damaged. Nobody can tell, so nothing is thrown away.
+                self.logs.set_stray(topic.name, index)
         made = self.logs.create_all(topic.name, sorted(new), topic.id, config, now_ms(), is_new=True)
         old = [index for index in indexes if index not in new]
         return made | self.logs.create_all(topic.name, old, topic.id, config, now_ms(), is_new=False)

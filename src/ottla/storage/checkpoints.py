@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ottla.storage.errors import DamagedFile
+from ottla.storage.errors import DamagedFile, DiskFull
 from ottla.storage.file_system import FileSystem
 from ottla.storage.partition_directories import TopicPartition
 
@@ -23,7 +23,11 @@ _VERSION = 0
 def write_atomically(file_system: FileSystem, path: Path, data: bytes) -> None:
     """Replace a file, so that a crash leaves the old contents or the new; one caller per file at a time."""
     temporary = path.with_name(path.name + ".tmp")
-    file_system.write_file(temporary, data, sync=True)
+    try:
+        file_system.write_file(temporary, data, sync=True)
+    except DiskFull:
+        file_system.remove(temporary)
+        raise
     file_system.rename(temporary, path)
     file_system.sync_directory(path.parent)
 

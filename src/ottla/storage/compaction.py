@@ -23,9 +23,9 @@ from itertools import pairwise
 
 from ottla.protocol.batch_builder import rebuild_batch
 from ottla.protocol.compression import Buffer
-from ottla.protocol.record_batch import BatchHeader, batch_records, parse_header
+from ottla.protocol.record_batch import BatchHeader, batch_records, crc_is_valid, parse_header
 from ottla.protocol.records import CorruptRecords, Record
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -139,7 +139,7 @@ def _map_keys(log: Log, segment: Segment, start_offset: int, latest_offsets: dic
     """Add a segment's keys to the map, until that is full; the offset after the last batch looked at."""
     end_offset = segment.base_offset
     aborted = log.aborted_transactions(segment.base_offset, log.log_end_offset)
-    for _, header, batch in scan_batches(segment.file, 0, segment.size_bytes):
+    for _, header, batch in _checked_batches(segment):
         end_offset = header.next_offset
         if header.is_control or header.last_offset < start_offset or _is_aborted(header, aborted):
             continue
@@ -149,6 +149,14 @@ def _map_keys(log: Log, segment: Segment, start_offset: int, latest_offsets: dic
         if len(latest_offsets) >= MAX_KEYS_PER_PASS:
             break
     return end_offset
+
+
+def _checked_batches(segment: Segment) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """The batches of a segment; CorruptRecords rather than giving a damaged one a new, valid checksum."""
+    for position, header, batch in scan_batches(segment.file, 0, segment.size_bytes):
+        if not crc_is_valid(batch, header):
+            raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
+        yield position, header, batch
 
 
 def _digest(key: bytes) -> bytes:
@@ -213,6 +221,14 @@ class _Rewrite:
                 created_ms=self._now_ms,
                 suffix=CLEANED_SUFFIX,
             )
+        try:
+            self._write(target)
+        except DiskFull:
+            target.remove_files()
+            raise
+        return self._log.replace_segments(self._group, target, self._truncation_count, self._now_ms)
+
+    def _write(self, target: Segment) -> None:
         for segment in self._group:
             for entry in segment.transaction_index.entries:
                 target.transaction_index.append(entry)
@@ -222,11 +238,10 @@ class _Rewrite:
             files = target.take_unsynced()
         for file in files:
             file.sync()
-        return self._log.replace_segments(self._group, target, self._truncation_count, self._now_ms)
 
     def _filter(self, source: Segment, target: Segment, *, is_last: bool) -> None:
         aborted = self._log.aborted_transactions(source.base_offset, self._log.log_end_offset)
-        for position, header, batch in scan_batches(source.file, 0, source.size_bytes):
+        for position, header, batch in _checked_batches(source):
             ends_range = is_last and position + header.size_bytes == source.size_bytes
             kept = self._keep(header, batch, aborted, must_stay=ends_range)
             if kept is not None:

@@ -14,6 +14,13 @@ class StorageError(Exception):
         self.log_dir = log_dir
 
 
+class DiskFull(StorageError):
+    """There is no space left: what was to be written is not, what was written before is sound, and reads go on.
+
+    The directory stays online. Kafka takes it offline until a restart; here writes are refused until there is space.
+    """
+
+
 class LogGone(ApiError):
     """The log was deleted, moved away or given up while someone still held it; no disk is to blame.
 
@@ -60,4 +67,12 @@ class DamagedFile(Exception):
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} is damaged: {what}")
+        self.path = path
+
+
+class DamagedIndex(Exception):
+    """An index file leads to where the log has something else; it is to be rebuilt by whoever holds the log's lock."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"an index of {path} does not fit to its batches")
         self.path = path

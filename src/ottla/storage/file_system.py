@@ -2,7 +2,8 @@
 
 `FileSystem` and `File` are what the storage package needs of a disk; `OsFileSystem` is the real one. A simulated disk
 can take its place and lose, tear or refuse what it is told to. One FileSystem serves one log directory: any OSError
-becomes a StorageError that names this directory, so that the owner takes it offline and leaves the others alone.
+becomes a StorageError that names this directory, so that the owner takes it offline and leaves the others alone; if
+there is no space left it is a DiskFull, and the owner only refuses the write.
 
 `append` is one system call and may be short or fail halfway; the caller knows the size before and cuts back to it.
 `read_warm` never waits for the disk: it returns None where it would have to, and the caller reads again in a thread.
@@ -22,13 +23,14 @@ from pathlib import Path
 from typing import Protocol
 
 from ottla.protocol.compression import Buffer
-from ottla.storage.errors import DirectoryInUse, StorageError
+from ottla.storage.errors import DirectoryInUse, DiskFull, StorageError
 
 # Where a directory cannot tell warm pages from cold ones (tmpfs, macOS), bytes this near to the end count as warm: they
 # were written a moment ago.
 _WARM_TAIL_BYTES = 8 * 1024 * 1024
 
 _RWF_NOWAIT: int = getattr(os, "RWF_NOWAIT", 0)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NOWAIT_UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
@@ -119,7 +121,7 @@ def append_whole(file_system: FileSystem, path: Path, data: Buffer) -> None:
     size = file.size()
     if file.append((data,)) != len(data):
         file.truncate(size)
-        raise StorageError(file_system.root, "write", path, "the disk took only a part")
+        raise DiskFull(file_system.root, "write", path, "the disk took only a part")
 
 
 class OsFileSystem:
@@ -142,11 +144,12 @@ class OsFileSystem:
                 return None
 
     def write_file(self, path: Path, data: Buffer, *, sync: bool) -> None:
-        with self._blaming("write", path), open(path, "wb") as file:
-            file.write(data)
+        with self._blaming("write", path), open(path, "wb", buffering=0) as file:
+            if file.write(data) != len(data):
+                raise DiskFull(self.root, "write", path, "the disk took only a part")
             if sync:
-                file.flush()
-                os.fsync(file.fileno())
+                with self._blaming("sync", path):
+                    os.fsync(file.fileno())
 
     def file_size(self, path: Path) -> int | None:
         with self._blaming("look at", path):
@@ -214,7 +217,9 @@ class OsFileSystem:
             raise self.failure(operation, path, error) from error
 
     def failure(self, operation: str, path: Path, error: OSError) -> StorageError:
-        return StorageError(self.root, operation, path, error.strerror or str(error))
+        # A sync that fails for want of space has lost what was to be synced: that is a failed disk.
+        is_full = error.errno in _NO_SPACE and operation != "sync"
+        return (DiskFull if is_full else StorageError)(self.root, operation, path, error.strerror or str(error))
 
 
 class OsFile:

@@ -8,9 +8,11 @@ The owner of the segment adds and drops entries, other threads look them up. An 
 it is found, and a value in the other. The value is there before the key, and columns that become shorter are others.
 """
 
+import operator
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -45,6 +47,8 @@ class IndexFile(ABC):
             return None
         index = cls(file_system, path, base_offset)
         index._columns = cls._decode(data[:whole])
+        if not all(map(_ascends, index._columns)):
+            return None
         # Preallocated zeros have to go before anything is appended.
         index._written = len(index) if whole == len(data) else -1
         return index
@@ -100,3 +104,7 @@ class IndexFile(ABC):
     @abstractmethod
     def _encode(self, start: int) -> bytes:
         """The bytes of the entries from a number on."""
+
+
+def _ascends(column: "array[int]") -> bool:
+    return all(starmap(operator.lt, pairwise(column)))

@@ -11,6 +11,7 @@ durable, whoever wrote it.
 
 import threading
 from bisect import bisect_left, bisect_right
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,6 +53,12 @@ class LeaderEpochs:
         try:
             entries = [EpochStart(int(epoch), int(start)) for epoch, start in decode_checkpoint(self._path, data)]
         except (ValueError, DamagedFile):
+            self._written = []
+            return False
+        if not all(
+            former.epoch < later.epoch and former.start_offset < later.start_offset
+            for former, later in pairwise(entries)
+        ):
             self._written = []
             return False
         self._replace(entries)

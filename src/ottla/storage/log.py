@@ -30,7 +30,7 @@ from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
 from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches, split_batches
 from ottla.storage.durable_log import DurableLog
-from ottla.storage.errors import LogGone, StorageError
+from ottla.storage.errors import DamagedIndex, LogGone, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead, read_batches
@@ -101,7 +101,8 @@ class Log(DurableLog):
             return 0
         segments = self._segments.from_offset(offset)
         first = segments[0]
-        skipped = first.offset_index.position_before(offset) if first.is_loaded else 0
+        entry = first.offset_index.entry_before(offset) if first.is_loaded else None
+        skipped = entry.position if entry else 0
         return sum(segment.size_bytes for segment in segments) - skipped
 
     @property
@@ -340,12 +341,24 @@ class Log(DurableLog):
                     min_one_batch=min_one_batch,
                     allow_blocking=allow_blocking,
                 )
+            except DamagedIndex as damage:
+                if not allow_blocking:
+                    return LogRead(b"", start_offset, is_cold=True)
+                self._repair_indexes(damage)
+                continue
             except (StorageError, CorruptRecords):
                 if self._is_still(version):
                     raise
                 continue
             if (version == self._segments.version and not version & 1) or self._is_still(version):
                 return outcome
+
+    def _repair_indexes(self, damage: DamagedIndex) -> None:
+        """Rebuild the indexes of a segment that a lookup found wanting; nobody appends meanwhile."""
+        with self.changing():
+            for segment in self._segments.segments:
+                if segment.path == damage.path:
+                    segment.repair_indexes()
 
     def _is_still(self, version: int) -> bool:
         """Whether no segment was taken away since a reader saw this version; waits for what is under way."""
@@ -360,6 +373,9 @@ class Log(DurableLog):
                 raise LogGone(self.directory)
             try:
                 found = lookup(self._segments.segments)
+            except DamagedIndex as damage:
+                self._repair_indexes(damage)
+                continue
             except (StorageError, CorruptRecords):
                 if self._is_still(version):
                     raise

@@ -4,15 +4,19 @@ A new partition goes to the online directory with the fewest. A directory whose 
 its logs: whoever meets a StorageError reports it to `fail_directory` and goes on with the others. It comes back with a
 restart. Until then a partition that is not found may lie there, so only one that is known to be new is made elsewhere.
 
+A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
+tries again. Only a start needs space, since it may have to repair.
+
 A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
 go on with the next log, and no directory goes offline because of it.
 
 The passes (retention, flush, checkpoints, high watermarks, compaction) are plain functions that may wait for disks. The
 broker's shell calls each in a thread, one call of each at a time, but different ones, and creations, deletions and
-moves of different partitions, at the same time.
+moves of different partitions, at the same time. All but compaction can be asked to look at one directory `only`.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,13 +26,15 @@ from typing import NamedTuple
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.compaction import Cleanable, assess, compact
 from ottla.storage.directory_move import DirectoryMove
-from ottla.storage.errors import LogGone, LogOffline, StorageError
+from ottla.storage.errors import DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.partition_directories import TopicPartition, partition_directory_name
 
 _log = logging.getLogger(__name__)
+
+_TELL_FULL_EVERY_S = 10.0
 
 
 class NoLogDirectory(Exception):
@@ -58,6 +64,7 @@ class LogManager:
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
         self._uncleanable: set[TopicPartition] = set()
+        self._told_full_s: dict[Path, float] = {}
 
     @property
     def online_directories(self) -> list[LogDirectory]:
@@ -72,7 +79,12 @@ class LogManager:
         """Open the logs of every directory; `config_for` gives a topic's settings."""
 
         def in_directory(directory: LogDirectory) -> None:
-            directory.load(config_for, recovery_threads=recovery_threads, now_ms=now_ms)
+            try:
+                directory.load(config_for, recovery_threads=recovery_threads, now_ms=now_ms)
+            except DiskFull as error:
+                # Logs that were not opened must not be taken for logs that are not there.
+                self._fail(directory, error)
+                return
             for key, log in list(directory.logs.items()):
                 twin = self._logs.get(key)
                 if twin is not None:
@@ -228,11 +240,24 @@ class LogManager:
     # Failure.
 
     def fail_directory(self, error: StorageError) -> list[TopicPartition]:
-        """Take the directory of a disk error offline; the partitions lost with it, none if it was offline already."""
+        """Take the directory of a disk error offline; the partitions lost with it.
+
+        None if it was offline already, or if it is only full: then it stays online.
+        """
+        if isinstance(error, DiskFull):
+            self._note_full(error)
+            return []
         for directory in self.directories:
             if directory.path == error.log_dir and directory.is_online:
                 return self._fail(directory, error)
         return []
+
+    def _note_full(self, error: DiskFull) -> None:
+        """Clients try again and again; the broker's log hears of it now and then."""
+        now_s = time.monotonic()
+        if now_s - self._told_full_s.get(error.log_dir, -_TELL_FULL_EVERY_S) >= _TELL_FULL_EVERY_S:
+            self._told_full_s[error.log_dir] = now_s
+            _log.error("log directory %s has no space left, writes are refused until it has: %s", error.log_dir, error)
 
     def _fail(self, directory: LogDirectory, error: StorageError) -> list[TopicPartition]:
         lost = directory.take_offline()
@@ -245,7 +270,7 @@ class LogManager:
 
     # Passes.
 
-    def retention_pass(self, now_ms: int) -> int:
+    def retention_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
         """Drop old segments, expired producers and the files of what was deleted; how many segments went."""
         dropped = 0
 
@@ -258,10 +283,10 @@ class LogManager:
                     log.expire_producers(now_ms)
             directory.remove_deleted(now_ms)
 
-        self._for_each_directory(in_directory)
+        self._for_each_directory(in_directory, only)
         return dropped
 
-    def flush_pass(self, now_ms: int) -> int:
+    def flush_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
         """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced."""
         flushed = 0
 
@@ -277,16 +302,16 @@ class LogManager:
                         log.flush(now_ms)
                         flushed += 1
 
-        self._for_each_directory(in_directory)
+        self._for_each_directory(in_directory, only)
         return flushed
 
-    def checkpoint_pass(self) -> None:
-        """Write recovery points and log start offsets of every directory."""
-        self._for_each_directory(LogDirectory.write_checkpoints)
+    def checkpoint_pass(self, only: LogDirectory | None = None) -> None:
+        """Write recovery points and log start offsets."""
+        self._for_each_directory(LogDirectory.write_checkpoints, only)
 
-    def high_watermark_pass(self) -> None:
-        """Write the high watermarks of every directory, which is done more often."""
-        self._for_each_directory(LogDirectory.write_high_watermarks)
+    def high_watermark_pass(self, only: LogDirectory | None = None) -> None:
+        """Write the high watermarks, which is done more often."""
+        self._for_each_directory(LogDirectory.write_high_watermarks, only)
 
     def compaction_pass(self, now_ms: int) -> TopicPartition | None:
         """Compact the log that needs it most; which one that was, None if none is due."""
@@ -331,9 +356,10 @@ class LogManager:
 
         self._for_each_directory(in_directory)
 
-    def _for_each_directory(self, action: Callable[[LogDirectory], None]) -> None:
+    def _for_each_directory(self, action: Callable[[LogDirectory], None], only: LogDirectory | None = None) -> None:
         for directory in self.online_directories:
-            self._guarded(directory, action)
+            if only is None or directory is only:
+                self._guarded(directory, action)
 
     def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
         """Do something in a directory that goes offline if its disk fails; that a log is gone does not matter."""

@@ -13,15 +13,14 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from ottla.protocol.compression import Buffer
-from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, parse_header
+from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, iterate_headers, parse_header
+from ottla.protocol.records import CorruptRecords
 from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
-from ottla.storage.segment_scan import ColdPages, read_bytes, scan_headers
+from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, ColdPages, read_bytes, scan_headers
 
 # Positions remembered for one log.
 _MAX_POSITIONS = 128
-# Index entries are index.interval.bytes apart, so that one read of this size nearly always reaches the batch.
-_LOOKUP_CHUNK_BYTES = 8 * 1024
 
 
 class LogRead(NamedTuple):
@@ -90,6 +89,10 @@ def read_batches(
             records, next_offset = _read_limited(segment, start, end, max_bytes, min_one_batch, allow_blocking)
             if not records:
                 return LogRead(b"", start_offset, is_cold=False)
+        if segment.unverified is not None and start < segment.unverified.size_bytes:
+            records, next_offset = _sound_part(
+                segment, segments, start, records, start_offset, next_offset, end_offset, allow_blocking
+            )
     except ColdPages:
         return LogRead(b"", start_offset, is_cold=True)
     if segment is not segments[-1]:
@@ -115,9 +118,9 @@ def find_batch(segment: Segment, offset: int, *, allow_blocking: bool) -> int | 
         return None
     if not segment.is_loaded and not allow_blocking:
         raise ColdPages
-    start = segment.offset_index.position_before(offset)
+    start = segment.position_before(offset, allow_blocking=allow_blocking)
     headers = scan_headers(
-        segment.file, start, segment.size_bytes, chunk_bytes=_LOOKUP_CHUNK_BYTES, allow_blocking=allow_blocking
+        segment.file, start, segment.size_bytes, chunk_bytes=LOOKUP_CHUNK_BYTES, allow_blocking=allow_blocking
     )
     for position, header in headers:
         if header.last_offset >= offset:
@@ -148,24 +151,83 @@ def _read_limited(
     limit = start + max_bytes + HEADER_BYTES
     data = memoryview(read_bytes(segment.file, start, min(limit, end) - start, allow_blocking=allow_blocking))
     if segment.is_loaded or allow_blocking:
-        position = max(segment.offset_index.last_batch_start(start + max_bytes), start) - start
+        known = segment.batch_start_before(start + max_bytes, allow_blocking=allow_blocking)
+        position = max(known, start) - start
     else:
         position = 0
+    first_position = position
     next_offset = -1
     while position + HEADER_BYTES <= len(data):
-        header: BatchHeader = parse_header(data, position)
+        try:
+            header: BatchHeader = parse_header(data, position)
+        except CorruptRecords:
+            if position == 0:
+                raise
+            # What comes before it can be read all the same.
+            break
         if position + header.size_bytes > max_bytes:
+            if position == first_position:
+                next_offset = header.base_offset
             break
         position += header.size_bytes
         next_offset = header.next_offset
     if position > 0:
         if next_offset < 0:
-            next_offset = parse_header(data, position).base_offset
+            *_, (_, header) = iterate_headers(data[:position])
+            next_offset = header.next_offset
         return data[:position], next_offset
     if not min_one_batch:
         return b"", -1
     first = parse_header(data)
     return read_bytes(segment.file, start, first.size_bytes, allow_blocking=allow_blocking), first.next_offset
+
+
+def _sound_part(
+    segment: Segment,
+    segments: list[Segment],
+    start: int,
+    records: Buffer,
+    start_offset: int,
+    next_offset: int,
+    end_offset: int,
+    allow_blocking: bool,
+) -> tuple[Buffer, int]:
+    """What may be served of batches that were found on the disk, and the offset that follows; see UnverifiedBatches."""
+    unverified = segment.unverified
+    assert unverified is not None
+    following = bisect_right(segments, segment.base_offset, key=_base_offset)
+    segment_end = segments[following].base_offset if following < len(segments) else end_offset
+    size = unverified.sound_bytes(records, start, start_offset, segment_end, _Neighbours(segment, allow_blocking))
+    if unverified.is_empty():
+        segment.unverified = None
+    if size == len(records) and next_offset == segment_end:
+        return records, next_offset
+    # Told by the last batch itself: the one after it may be damaged.
+    sound = memoryview(records)[:size]
+    *_, (_, last) = iterate_headers(sound)
+    return sound, last.next_offset
+
+
+class _Neighbours:
+    """The batches around those that were read."""
+
+    def __init__(self, segment: Segment, allow_blocking: bool) -> None:
+        self._segment = segment
+        self._allow_blocking = allow_blocking
+
+    def end_before(self, position: int) -> int:
+        segment = self._segment
+        end_offset = segment.base_offset
+        start = segment.batch_start_before(max(position - 1, 0), allow_blocking=self._allow_blocking)
+        for _, header in scan_headers(segment.file, start, position, allow_blocking=self._allow_blocking):
+            end_offset = header.next_offset
+        return end_offset
+
+    def start_after(self, position: int) -> int | None:
+        if position >= self._segment.size_bytes:
+            return None
+        found = read_bytes(self._segment.file, position, HEADER_BYTES, allow_blocking=self._allow_blocking)
+        return parse_header(found).base_offset
 
 
 def _base_offset(segment: Segment) -> int:

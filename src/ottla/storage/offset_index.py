@@ -7,10 +7,18 @@ ends with this offset.
 import sys
 from array import array
 from bisect import bisect_right
+from typing import NamedTuple
 
 from ottla.storage.index_file import Columns, IndexFile
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
+
+
+class OffsetPosition(NamedTuple):
+    """The batch at a position ends with an offset."""
+
+    offset: int
+    position: int
 
 
 class OffsetIndex(IndexFile):
@@ -31,18 +39,19 @@ class OffsetIndex(IndexFile):
             raise ValueError(f"offset {offset} is not above the last indexed one, {self.last_offset}")
         self._add(offset - self.base_offset, position)
 
-    def position_before(self, offset: int) -> int:
-        """A position at or before the batch that holds an offset."""
+    def entry_before(self, offset: int) -> OffsetPosition | None:
+        """The last entry not above an offset; the batch that holds the offset is there or after it."""
         offsets, positions = self._columns
         # The entry whose offset equals the one wanted still points at the batch that ends with it.
         entry = bisect_right(offsets, offset - self.base_offset) - 1
-        return positions[entry] if entry >= 0 else 0
+        return OffsetPosition(self.base_offset + offsets[entry], positions[entry]) if entry >= 0 else None
 
-    def last_batch_start(self, position: int) -> int:
-        """The greatest indexed position that is not above the one given: a batch begins there."""
-        positions = self._columns[1]
-        entry = bisect_right(positions, position) - 1
-        return positions[entry] if entry >= 0 else 0
+    def entry_at_or_before(self, position: int) -> OffsetPosition | None:
+        """The entry with the greatest position that is not above the one given: a batch begins there."""
+        offsets, positions = self._columns
+        # An entry that is being added has a position before it has an offset.
+        entry = bisect_right(positions, position, hi=len(offsets)) - 1
+        return OffsetPosition(self.base_offset + offsets[entry], positions[entry]) if entry >= 0 else None
 
     def _offsets(self) -> "array[int]":
         return self._columns[0]

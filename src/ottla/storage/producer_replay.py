@@ -48,7 +48,7 @@ def replay(producers: ProducerStates, segments: Iterable[Segment], start_offset:
         if segment.size_bytes == 0:
             continue
         file = segment.file
-        start = segment.offset_index.position_before(start_offset)
+        start = segment.surely(segment.position_before, start_offset)
         for position, header in scan_headers(file, start, segment.size_bytes):
             if header.base_offset >= end_offset:
                 break

@@ -12,10 +12,19 @@ After a clean shutdown the segments are taken as they are, and only the end of t
 import logging
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-from ottla.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC, BatchHeader, crc_is_valid
+from ottla.protocol.record_batch import (
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    BatchHeader,
+    crc_is_valid,
+    parse_header,
+)
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.errors import DamagedFile, UnsupportedSegment
 from ottla.storage.file_system import FileSystem
@@ -37,6 +46,7 @@ from ottla.storage.segment_files import (
     segment_path,
 )
 from ottla.storage.segment_scan import scan_batches
+from ottla.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +68,9 @@ class LoadedLog:
     snapshots: ProducerSnapshots
 
 
+FoundBatch: TypeAlias = tuple[int, BatchHeader, memoryview]
+
+
 class _Loader:
     """The steps of opening one log, in their order."""
 
@@ -76,7 +89,9 @@ class _Loader:
         self._directory = directory
         self._config = config
         self._log_start_offset = log_start_offset
+        # From where on the log is scanned, and up to where it was synced according to its checkpoint.
         self._recovery_point = recovery_point
+        self._synced_to = recovery_point
         self._was_clean = was_clean
         self._now_ms = now_ms
         self._epochs = LeaderEpochs(file_system, directory / LEADER_EPOCH_CHECKPOINT)
@@ -86,12 +101,16 @@ class _Loader:
 
     def load(self) -> LoadedLog:
         finish_swaps(self._file_system, self._directory)
-        if not self._epochs.load():
-            # The epochs can be found in the batches, if all of them are read.
-            self._was_clean = False
-            self._recovery_point = 0
+        has_epochs = self._epochs.load()
         self._segments = self._find_segments()
+        if not has_epochs or self._lacks_epochs():
+            # They can be found in the batches, if all of them are read.
+            self._distrust(0)
+        self._distrust_damaged_transactions()
         end_offset = self._trust_segments() if self._was_clean else self._recover_segments()
+        if self._was_clean and self._log_start_offset > end_offset:
+            _log.warning("%s ends at %d and cannot start at %d", self._directory, end_offset, self._log_start_offset)
+            self._log_start_offset = 0
         self._drop_before_start()
         if not self._segments:
             end_offset = self._start_empty(max(self._log_start_offset, 0))
@@ -120,6 +139,16 @@ class _Loader:
             self._snapshots,
         )
 
+    def _lacks_epochs(self) -> bool:
+        """Whether the file of epochs is empty or gone, although batches have epochs."""
+        first = next((segment for segment in self._segments if segment.size_bytes), None)
+        if first is None or self._epochs.entries:
+            return False
+        try:
+            return parse_header(first.file.read(0, HEADER_BYTES)).leader_epoch >= 0
+        except CorruptRecords:
+            return True
+
     def _find_segments(self) -> list[Segment]:
         names = set(self._file_system.list_directory(self._directory))
         bases = sorted(
@@ -145,34 +174,75 @@ class _Loader:
             size,
             index_interval_bytes=self._config.index_interval_bytes,
             created_ms=self._now_ms,
+            is_found=True,
         )
 
-    def _trust_segments(self) -> int:
-        for segment in self._segments[:-1]:
+    def _distrust_damaged_transactions(self) -> None:
+        """Aborted transactions are nowhere but in the log and its indexes: a damaged index has the log scanned."""
+        for segment in self._segments:
             if self._has_damaged_transactions(segment):
                 _log.warning("the transaction index of %s is damaged, the log is recovered", segment.path)
-                return self._distrust(segment)
+                self._distrust(segment.base_offset)
+                return
+
+    def _trust_segments(self) -> int:
+        """Take everything as a clean shutdown left it, unless the end shows that it was not."""
         if not self._segments:
             return self._log_start_offset
+        active = self._segments[-1]
+        checkpointed = self._recovery_point
         try:
-            return self._segments[-1].read_end()[0]
-        except (CorruptRecords, DamagedFile) as error:
-            _log.warning("%s does not end well in spite of a clean shutdown: %s", self._segments[-1].path, error)
-            return self._distrust(self._segments[-1])
+            end_offset, last = active.surely(active.read_end)
+        except CorruptRecords as error:
+            _log.warning("%s does not end well in spite of a clean shutdown: %s", active.path, error)
+            self._distrust(active.base_offset)
+            return self._recover_segments()
+        if checkpointed > 0 and end_offset != checkpointed:
+            _log.warning("%s ends at offset %d, not where it was shut down: %d", active.path, end_offset, checkpointed)
+            self._distrust(active.base_offset)
+            return self._recover_segments()
+        if last is not None and self._epochs.epoch_of(last.base_offset) != last.leader_epoch:
+            _log.warning("the leader epochs of %s do not fit to its batches, the log is recovered", self._directory)
+            self._epochs.clear()
+            self._distrust(0)
+            return self._recover_segments()
+        return end_offset
 
-    def _distrust(self, segment: Segment) -> int:
+    def _distrust(self, offset: int) -> None:
+        """Scan the log from an offset on, although it was shut down cleanly."""
         self._was_clean = False
-        self._recovery_point = min(self._recovery_point, segment.base_offset)
-        return self._recover_segments()
+        self._recovery_point = min(self._recovery_point, offset)
 
     def _has_damaged_transactions(self, segment: Segment) -> bool:
         path = segment_path(self._directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         if self._file_system.file_size(path) is None:
             return False
         try:
-            return segment.transaction_index is None
+            return any(not self._is_aborted(segment, entry) for entry in segment.transaction_index.entries)
         except DamagedFile:
             return True
+        except CorruptRecords:
+            # That the log is damaged is found out by whoever reads it.
+            return False
+
+    def _is_aborted(self, segment: Segment, entry: AbortedTransaction) -> bool:
+        """Whether the batches agree that a producer began at one offset and ended with a marker at another."""
+        marker = segment.surely(segment.header_at, entry.last_offset)
+        if marker is None or marker.base_offset != entry.last_offset or not marker.is_control:
+            return False
+        if marker.producer_id != entry.producer_id or not 0 <= entry.last_stable_offset <= marker.next_offset:
+            return False
+        if entry.first_offset >= entry.last_offset:
+            return False
+        holding = [one for one in self._segments if one.base_offset <= entry.first_offset]
+        if not holding:
+            # Retention has taken the beginning.
+            return entry.first_offset >= 0
+        first = holding[-1].surely(holding[-1].header_at, entry.first_offset)
+        if first is None or first.base_offset > entry.first_offset:
+            # Compaction drops what was aborted.
+            return self._config.is_compacted
+        return first.base_offset == entry.first_offset and first.producer_id == entry.producer_id
 
     def _recover_segments(self) -> int:
         """Scan every segment that may hold something not synced; the end of what is sound."""
@@ -190,7 +260,8 @@ class _Loader:
                 _log.warning("dropping %s and what follows: the log before it ends at %d", segment.path, end_offset)
                 self._drop_from(number)
                 break
-            end_offset, is_whole = self._recover_segment(segment)
+            following = None if is_last else self._segments[number + 1].base_offset
+            end_offset, is_whole = self._recover_segment(segment, following)
             if not is_whole:
                 self._drop_from(number + 1)
                 break
@@ -201,15 +272,14 @@ class _Loader:
         self._remove(self._segments[number:][::-1])
         del self._segments[number:]
 
-    def _recover_segment(self, segment: Segment) -> tuple[int, bool]:
+    def _recover_segment(self, segment: Segment, following_offset: int | None) -> tuple[int, bool]:
         """Rebuild the indexes of a segment and cut it at the first damage; its end, and whether nothing was cut."""
         segment.clear_indexes()
         segment.clear_transaction_index()
         next_offset = segment.base_offset
         valid_bytes = 0
         try:
-            for position, header, batch in scan_batches(segment.file, 0, segment.size_bytes):
-                self._require_sound(segment, header, batch, next_offset)
+            for position, header, batch in self._sound_batches(segment, following_offset):
                 segment.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
                 self._epochs.assign(header.leader_epoch, header.base_offset)
                 if header.has_producer_id:
@@ -231,9 +301,49 @@ class _Loader:
         is_whole = valid_bytes == segment.size_bytes
         if not is_whole:
             segment.cut_at(valid_bytes, next_offset)
+        segment.unverified = None
         self._producers.map_end_offset = next_offset
         segment.seal()
         return next_offset, is_whole
+
+    def _sound_batches(self, segment: Segment, following_offset: int | None) -> Iterator[FoundBatch]:
+        """The batches up to the first that is not sound; CorruptRecords there.
+
+        No checksum covers the offset of a batch. One that leaves a gap is doubted: if what follows shows that the gap
+        is none, it is the one that is not sound.
+        """
+        next_offset = segment.base_offset
+        doubted: FoundBatch | None = None
+        try:
+            for found in scan_batches(segment.file, 0, segment.size_bytes):
+                _, header, batch = found
+                self._require_sound(segment, header, batch, doubted[1].next_offset if doubted else next_offset)
+                if doubted is not None:
+                    yield doubted
+                    next_offset = doubted[1].next_offset
+                doubted = found if header.base_offset > next_offset else None
+                if doubted is None:
+                    yield found
+                    next_offset = header.next_offset
+        except CorruptRecords:
+            if doubted is not None and not _refutes(segment, doubted, next_offset):
+                yield doubted
+            raise
+        if doubted is not None:
+            self._require_likely(doubted[1], next_offset, following_offset)
+            yield doubted
+
+    def _require_likely(self, last: BatchHeader, next_offset: int, following_offset: int | None) -> None:
+        """The last batch of a segment, behind a gap, must not reach into the next, nor over what was synced."""
+        synced_to = self._synced_to
+        if following_offset is not None:
+            is_unlikely = last.next_offset > following_offset
+        else:
+            is_unlikely = next_offset < synced_to and (
+                last.base_offset > synced_to or last.base_offset < synced_to < last.next_offset
+            )
+        if is_unlikely:
+            raise CorruptRecords(f"a batch of offsets {last.base_offset} to {last.last_offset} is not where it belongs")
 
     def _require_sound(self, segment: Segment, header: BatchHeader, batch: memoryview, next_offset: int) -> None:
         is_far = header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
@@ -281,6 +391,17 @@ class _Loader:
         for segment in segments:
             segment.remove_files()
             self._snapshots.remove(segment.base_offset)
+
+
+def _refutes(segment: Segment, doubted: FoundBatch, next_offset: int) -> bool:
+    """Whether a sound batch follows a doubted one, with offsets that fit in front of it."""
+    position = doubted[0] + doubted[1].size_bytes
+    try:
+        header = parse_header(segment.file.read(position, HEADER_BYTES))
+        is_sound = crc_is_valid(segment.file.read(position, header.size_bytes), header)
+    except CorruptRecords:
+        return False
+    return is_sound and next_offset <= header.base_offset < doubted[1].next_offset
 
 
 def refuse_old_format(segment: Segment, position: int) -> None:

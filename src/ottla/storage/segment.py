@@ -6,16 +6,24 @@ append: they are cut off before the error is raised.
 
 A closed segment costs nothing until it is read: its file is opened and its indexes are read on first use, which may
 wait for the disk, and `unload` forgets them again. Missing or damaged indexes are rebuilt from the batches then.
+
+What a start finds on the disk is not taken at its word. An entry of an index that was read from a file counts only if
+the batch it leads to agrees; otherwise DamagedIndex is raised, and `repair_indexes` is due. `unverified` tells which
+batches nobody has checked yet.
 """
 
+import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from ottla.protocol.compression import Buffer
-from ottla.protocol.record_batch import NO_TIMESTAMP, BatchHeader
-from ottla.storage.errors import StorageError
+from ottla.protocol.record_batch import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, parse_header
+from ottla.protocol.records import CorruptRecords
+from ottla.storage.errors import DamagedIndex, DiskFull, StorageError
 from ottla.storage.file_system import File, FileSystem
-from ottla.storage.offset_index import OffsetIndex
+from ottla.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex, OffsetPosition
 from ottla.storage.segment_files import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
@@ -25,9 +33,14 @@ from ottla.storage.segment_files import (
     TRANSACTION_INDEX_SUFFIX,
     segment_path,
 )
-from ottla.storage.segment_scan import scan_headers
+from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, read_bytes, scan_headers
 from ottla.storage.time_index import TimeIndex
 from ottla.storage.transaction_index import TransactionIndex
+from ottla.storage.unverified_batches import UnverifiedBatches
+
+_log = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
 
 _UNKNOWN = -2
 
@@ -40,7 +53,9 @@ class Segment:
         "_directory",
         "_file",
         "_file_system",
+        "_has_true_indexes",
         "_index_interval_bytes",
+        "_is_beyond_repair",
         "_loading",
         "_max_timestamp",
         "_max_timestamp_offset",
@@ -54,6 +69,7 @@ class Segment:
         "indexes_bytes",
         "rolling_timestamp",
         "size_bytes",
+        "unverified",
     )
 
     def __init__(
@@ -66,7 +82,9 @@ class Segment:
         index_interval_bytes: int,
         created_ms: int,
         suffix: str = "",
+        is_found: bool = False,
     ) -> None:
+        """`is_found` if the files were on the disk before, and nothing in them has been checked."""
         self.base_offset = base_offset
         self.size_bytes = size_bytes
         self.created_ms = created_ms
@@ -77,6 +95,10 @@ class Segment:
         self._file_system = file_system
         self._directory = directory
         self._suffix = suffix
+        self.unverified = UnverifiedBatches(size_bytes) if is_found and size_bytes else None
+        # Whether entries need no check; and whether wrong ones have to be lived with.
+        self._has_true_indexes = not is_found
+        self._is_beyond_repair = False
         self._index_interval_bytes = index_interval_bytes
         self._bytes_since_index = 0
         self._max_timestamp = _UNKNOWN
@@ -163,7 +185,8 @@ class Segment:
             offsets = OffsetIndex.load(self._file_system, self._path(OFFSET_INDEX_SUFFIX), self.base_offset)
             times = TimeIndex.load(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
             if offsets is None or times is None or not self._is_plausible(offsets, times):
-                return self.rebuild_indexes()
+                # Better to find a part of the batches than none of them.
+                return self._rebuild_indexes(may_stop_early=True)
             self._offset_index, self._time_index = offsets, times
             return offsets, times
 
@@ -196,19 +219,113 @@ class Segment:
         with self._loading:
             if self._max_timestamp != _UNKNOWN:
                 return
-            # Retention asks every segment for it: the index is not kept for that.
+            # Retention asks every segment for it: the indexes are not kept for that.
+            was_open = self.is_open
             index = self._time_index
             if index is None:
                 index = TimeIndex.load(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
-            if index is None or not len(index):
-                index = self.time_index
+            if index is None or not len(index) or not self._ends_with_latest(index):
+                index = self.repair_indexes()[1]
             self._max_timestamp_offset = index.last_offset
             self._max_timestamp = index.last_timestamp
+            if not was_open:
+                self.unload()
 
     @property
     def max_timestamp_offset(self) -> int:
         """The last offset of the first batch that reaches the largest timestamp."""
         return self._max_timestamp_offset if self.max_timestamp != NO_TIMESTAMP else self.base_offset
+
+    # Lookups.
+
+    def position_before(self, offset: int, *, allow_blocking: bool = True) -> int:
+        """A position at or before the batch that holds an offset; DamagedIndex if the index leads astray."""
+        entry = self.offset_index.entry_before(offset)
+        return 0 if entry is None else self._checked(entry, allow_blocking=allow_blocking)
+
+    def batch_start_before(self, position: int, *, allow_blocking: bool = True) -> int:
+        """Where a batch begins, at or before a position; DamagedIndex if the index leads astray."""
+        entry = self.offset_index.entry_at_or_before(position)
+        return 0 if entry is None else self._checked(entry, allow_blocking=allow_blocking)
+
+    def offset_before_time(self, timestamp: int) -> int:
+        """An offset such that nothing before it is as late as a timestamp; DamagedIndex if the index leads astray."""
+        entry = self.time_index.entry_before(timestamp)
+        if entry is None:
+            return self.base_offset
+        if not self._has_true_indexes and not self._reaches(*entry):
+            if self._is_beyond_repair:
+                return self.base_offset
+            raise DamagedIndex(self.path)
+        return entry.offset
+
+    def header_at(self, offset: int) -> BatchHeader | None:
+        """The batch that holds an offset, or the first after it; None if there is none."""
+        start = self.position_before(offset)
+        for _, header in scan_headers(self.file, start, self.size_bytes, chunk_bytes=LOOKUP_CHUNK_BYTES):
+            if header.last_offset >= offset:
+                return header
+        return None
+
+    def surely(self, lookup: Callable[..., Found], *arguments: object) -> Found:
+        """The outcome of a lookup, with repaired indexes if need be; for whoever holds the log's lock."""
+        try:
+            return lookup(*arguments)
+        except DamagedIndex:
+            self.repair_indexes()
+            return lookup(*arguments)
+
+    def _checked(self, entry: OffsetPosition, *, allow_blocking: bool) -> int:
+        if not self._has_true_indexes:
+            found = read_bytes(self.file, entry.position, HEADER_BYTES, allow_blocking=allow_blocking)
+            try:
+                is_true = parse_header(found).last_offset == entry.offset
+            except CorruptRecords:
+                is_true = False
+            if not is_true:
+                if self._is_beyond_repair:
+                    return 0
+                raise DamagedIndex(self.path)
+        return entry.position
+
+    def _reaches(self, timestamp: int, offset: int) -> bool:
+        """Whether the batch that holds an offset has this largest timestamp."""
+        try:
+            header = self.header_at(offset)
+        except (CorruptRecords, DamagedIndex):
+            return False
+        return header is not None and header.base_offset <= offset and header.max_timestamp == timestamp
+
+    def _ends_with_latest(self, index: TimeIndex) -> bool:
+        """Whether the last entry of a sealed segment's time index is its latest batch: by it retention decides."""
+        if self._has_true_indexes:
+            return True
+        if not self._reaches(index.last_timestamp, index.last_offset):
+            return False
+        try:
+            start = self.position_before(index.last_offset)
+            headers = scan_headers(self.file, start, self.size_bytes)
+            return all(header.max_timestamp <= index.last_timestamp for _, header in headers)
+        except (CorruptRecords, DamagedIndex):
+            return False
+
+    def repair_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        """Rebuild indexes that do not fit; for a segment that may be active, the log's lock is needed.
+
+        Where the batches are damaged themselves, the indexes stay, and lookups do without the entries that are wrong.
+        """
+        with self._loading:
+            if self._has_true_indexes or self._is_beyond_repair:
+                return self.offset_index, self.time_index
+            _log.warning("the indexes of %s do not fit to its batches", self.path)
+            try:
+                return self.rebuild_indexes()
+            except CorruptRecords as error:
+                _log.error("the indexes of %s stay as they are: %s", self.path, error.message)
+                self._is_beyond_repair = True
+                return self.offset_index, self.time_index
+
+    # Growing.
 
     def append(self, parts: tuple[Buffer, ...], size: int, last_offset: int, max_timestamp: int) -> int:
         """Write one batch given in parts; the position where it begins."""
@@ -227,9 +344,7 @@ class Segment:
             raise
         if written != size:
             file.truncate(position)
-            raise StorageError(
-                self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes: it may be full"
-            )
+            raise DiskFull(self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes")
         self.size_bytes = position + size
         return position
 
@@ -253,6 +368,7 @@ class Segment:
         time_index = TimeIndex(self._file_system, self._path(TIME_INDEX_SUFFIX), self.base_offset)
         self._offset_index = offset_index
         self._time_index = time_index
+        self._has_true_indexes = True
         self._max_timestamp = NO_TIMESTAMP
         self._max_timestamp_offset = self.base_offset
         self.indexes_bytes = 0
@@ -265,7 +381,13 @@ class Segment:
         self._transaction_index = TransactionIndex(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
 
     def rebuild_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Make offset and time index anew from the batches; other threads see them when they are complete."""
+        """Make offset and time index anew from the batches; other threads see them when they are complete.
+
+        CorruptRecords, and nothing changed, if the batches are damaged.
+        """
+        return self._rebuild_indexes(may_stop_early=False)
+
+    def _rebuild_indexes(self, *, may_stop_early: bool) -> tuple[OffsetIndex, TimeIndex]:
         with self._loading:
             scratch = Segment(
                 self._file_system,
@@ -277,19 +399,35 @@ class Segment:
                 suffix=self._suffix,
             )
             offsets, times = scratch.clear_indexes()
-            for position, header in scan_headers(self.file, 0, self.size_bytes):
-                scratch.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+            try:
+                for position, header in scan_headers(self.file, 0, self.size_bytes):
+                    if not 0 <= header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
+                        raise CorruptRecords(f"offset {header.last_offset} does not belong in {self.path.name}")
+                    scratch.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+            except CorruptRecords as error:
+                if not may_stop_early:
+                    raise
+                _log.error("%s can be read up to a damage only: %s", self.path, error.message)
             scratch.seal()
             self._unsynced |= scratch._unsynced
             self._offset_index, self._time_index = offsets, times
+            self._has_true_indexes = True
             return offsets, times
 
     def read_end(self) -> tuple[int, BatchHeader | None]:
         """Restore what appending needs, for the last segment of a log; its next offset and last batch."""
-        start = self.offset_index.last_position
+        last_entry = self.offset_index.entry_at_or_before(self.size_bytes)
+        start = 0 if last_entry is None else self._checked(last_entry, allow_blocking=True)
+        times = self.time_index
+        is_doubted = not self._has_true_indexes and not self._is_beyond_repair
+        if is_doubted and len(times) and not self._reaches(times.last_timestamp, times.last_offset):
+            raise DamagedIndex(self.path)
+        if start > 0 and len(times):
+            # An index that lost its end must not hide what is later than its last entry.
+            start = min(start, self.position_before(times.last_offset))
         with self._loading:
-            self._max_timestamp = self.time_index.last_timestamp
-            self._max_timestamp_offset = self.time_index.last_offset
+            self._max_timestamp = times.last_timestamp
+            self._max_timestamp_offset = times.last_offset
         self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
         self._bytes_since_index = 0
         last: BatchHeader | None = None
@@ -306,7 +444,7 @@ class Segment:
 
     def truncate_to(self, offset: int) -> None:
         """Cut off the batch that holds an offset and all after it."""
-        position = self.offset_index.position_before(offset)
+        position = self.surely(self.position_before, offset)
         for batch_position, header in scan_headers(self.file, position, self.size_bytes):
             if header.last_offset >= offset:
                 self.cut_at(batch_position, header.base_offset)
@@ -321,7 +459,7 @@ class Segment:
         self.size_bytes = position
         if position == 0:
             self.rolling_timestamp = None
-        self.read_end()
+        self.surely(self.read_end)
 
     def seal(self) -> None:
         """Complete the time index and write all indexes; for a segment that no longer grows."""

@@ -8,6 +8,8 @@ from ottla.protocol.records import CorruptRecords
 from ottla.storage.file_system import File
 
 _CHUNK_BYTES = 256 * 1024
+# Index entries are index.interval.bytes apart, so that one read of this size nearly always reaches the batch.
+LOOKUP_CHUNK_BYTES = 8 * 1024
 
 
 class ColdPages(Exception):
@@ -17,17 +19,22 @@ class ColdPages(Exception):
 def scan_headers(
     file: File, start: int, end: int, *, chunk_bytes: int = _CHUNK_BYTES, allow_blocking: bool = True
 ) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch between two positions; CorruptRecords at the first that is not whole."""
+    """Position and header of each batch between two positions.
+
+    CorruptRecords at the first that is not whole or whose offsets do not follow those before it.
+    """
     chunk: Buffer = b""
     chunk_start = start
     position = start
+    least_offset = 0
     while position < end:
         if position + HEADER_BYTES > chunk_start + len(chunk):
             chunk = read_bytes(file, position, min(chunk_bytes, end - position), allow_blocking=allow_blocking)
             chunk_start = position
         header = parse_header(chunk, position - chunk_start)
-        _require_room(header, position, end)
+        _require_place(header, position, end, least_offset)
         yield position, header
+        least_offset = header.next_offset
         position += header.size_bytes
 
 
@@ -36,18 +43,20 @@ def scan_batches(file: File, start: int, end: int) -> Iterator[tuple[int, BatchH
     chunk = memoryview(b"")
     chunk_start = start
     position = start
+    least_offset = 0
     while position < end:
         if position + HEADER_BYTES > chunk_start + len(chunk):
             chunk = memoryview(file.read(position, min(_CHUNK_BYTES, end - position)))
             chunk_start = position
         header = parse_header(chunk, position - chunk_start)
-        _require_room(header, position, end)
+        _require_place(header, position, end, least_offset)
         size = header.size_bytes
         if position + size > chunk_start + len(chunk):
             chunk = memoryview(file.read(position, min(max(_CHUNK_BYTES, size), end - position)))
             chunk_start = position
         begin = position - chunk_start
         yield position, header, chunk[begin : begin + size]
+        least_offset = header.next_offset
         position += size
 
 
@@ -61,7 +70,11 @@ def read_bytes(file: File, position: int, size: int, *, allow_blocking: bool) ->
     return data
 
 
-def _require_room(header: BatchHeader, position: int, end: int) -> None:
+def _require_place(header: BatchHeader, position: int, end: int, least_offset: int) -> None:
+    if header.base_offset < least_offset or header.last_offset_delta < 0:
+        raise CorruptRecords(
+            f"a batch of offsets {header.base_offset} to {header.last_offset} where {least_offset} is next"
+        )
     if position + header.size_bytes > end:
         raise CorruptRecords(
             f"the batch at position {position} takes {header.size_bytes} bytes, {end - position} are left"

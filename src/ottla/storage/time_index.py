@@ -7,11 +7,19 @@ ascend strictly. The last entry of a closed segment gives its largest timestamp,
 import struct
 from array import array
 from bisect import bisect_left
+from typing import NamedTuple
 
 from ottla.protocol.record_batch import NO_TIMESTAMP
 from ottla.storage.index_file import Columns, IndexFile
 
 _ENTRY = struct.Struct(">qi")
+
+
+class TimestampEntry(NamedTuple):
+    """The batch that holds an offset is the first to reach a timestamp, its largest."""
+
+    timestamp: int
+    offset: int
 
 
 class TimeIndex(IndexFile):
@@ -32,11 +40,11 @@ class TimeIndex(IndexFile):
         if timestamp > self.last_timestamp:
             self._add(timestamp, offset - self.base_offset)
 
-    def offset_before(self, timestamp: int) -> int:
-        """An offset such that nothing before it is as late as the timestamp."""
+    def entry_before(self, timestamp: int) -> TimestampEntry | None:
+        """The last entry below a timestamp: nothing before its offset is as late as the timestamp."""
         timestamps, offsets = self._columns
         entry = bisect_left(timestamps, timestamp) - 1
-        return self.base_offset + (offsets[entry] if entry >= 0 else 0)
+        return TimestampEntry(timestamps[entry], self.base_offset + offsets[entry]) if entry >= 0 else None
 
     def _offsets(self) -> "array[int]":
         return self._columns[1]

@@ -27,8 +27,8 @@ def first_at_or_after(
             break
         if segment.size_bytes == 0 or segment.max_timestamp < timestamp:
             continue
-        first_offset = max(segment.time_index.offset_before(timestamp), start_offset)
-        position = segment.offset_index.position_before(first_offset)
+        first_offset = max(segment.offset_before_time(timestamp), start_offset)
+        position = segment.position_before(first_offset)
         for _, header, batch in scan_batches(segment.file, position, segment.size_bytes):
             if header.base_offset >= end_offset:
                 return None

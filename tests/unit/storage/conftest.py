@@ -7,7 +7,7 @@ import pytest
 
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Buffer
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.file_system import OsFile, OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -31,7 +31,7 @@ class FaultyFile(OsFile):
             taken = min(len(data), self._disk.free_bytes)
             self._disk.free_bytes -= taken
             if taken == 0:
-                raise StorageError(self._disk.root, "write", self.path, "No space left on device")
+                raise DiskFull(self._disk.root, "write", self.path, "No space left on device")
             return super().append((data[:taken],))
         return super().append(parts)
 

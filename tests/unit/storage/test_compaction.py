@@ -6,6 +6,7 @@ from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
+from ottla.protocol.records import CorruptRecords
 from ottla.storage import compaction
 from ottla.storage.compaction import assess, compact
 from ottla.storage.errors import StorageError
@@ -294,3 +295,18 @@ def test_a_tombstone_that_a_full_pass_did_not_reach_stays_until_its_key_is_gone(
             clean_to = compact(log, disk, cleanable, NOW_MS + later_ms)
         found = {key: value for _, key, value in contents(log)}
         assert found.get(b"doomed", None if clean_to >= 14 else b"gone too early") is None
+
+
+def test_a_damaged_batch_is_not_given_a_new_checksum(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    append(log, [(b"a", b"1"), (b"b", b"1")])
+    log.roll(NOW_MS)
+    append(log, [(b"a", b"2")])
+    log.roll(NOW_MS)
+    path = log.segments[0].path
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(CorruptRecords, match="checksum of the batch at offset 0"):
+        clean(log, disk)
+    assert path.read_bytes() == data

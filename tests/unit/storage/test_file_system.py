@@ -1,3 +1,4 @@
+import errno
 import os
 import subprocess
 import sys
@@ -5,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.storage.errors import DirectoryInUse, StorageError
+from ottla.storage.errors import DirectoryInUse, DiskFull, StorageError
 from ottla.storage.file_system import OsFileSystem, append_whole
 
 
@@ -119,3 +120,17 @@ def test_a_part_that_the_disk_did_not_take_is_cut_off_again(disk, tmp_path: Path
     with pytest.raises(StorageError, match="part"):
         append_whole(disk, append_whole_target, b"new")
     assert append_whole_target.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_disk_without_space_is_told_apart_from_one_that_fails(file_system: OsFileSystem) -> None:
+    with pytest.raises(DiskFull, match="No space left on device"):
+        file_system.write_file(Path("/dev/full"), b"data", sync=False)
+    with pytest.raises(DiskFull):
+        file_system.open(Path("/dev/full")).append((b"data",))
+
+
+def test_a_sync_without_space_is_a_failure(file_system: OsFileSystem, tmp_path: Path) -> None:
+    error = OSError(errno.ENOSPC, "No space left on device")
+    assert not isinstance(file_system.failure("sync", tmp_path, error), DiskFull)
+    assert isinstance(file_system.failure("write", tmp_path, error), DiskFull)

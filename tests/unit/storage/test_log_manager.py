@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ottla.protocol.uuids import uuid_from_text
-from ottla.storage.errors import DirectoryInUse, LogGone, LogOffline, StorageError
+from ottla.storage.errors import DirectoryInUse, DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -438,3 +438,10 @@ def test_a_compaction_that_ends_after_its_log_was_replaced_says_nothing_of_the_n
     assert directory.read_cleaner_offsets() == {}
     directory.write_cleaner_offset(("t", 0), new, 7)
     assert directory.read_cleaner_offsets() == {("t", 0): 7}
+
+
+def test_a_directory_without_space_stays_online(broker: Broker) -> None:
+    path = broker.manager.directories[0].path
+    assert broker.manager.fail_directory(DiskFull(path, "write", path / "x", "No space left on device")) == []
+    assert len(broker.manager.online_directories) == 2
+    assert broker.failed == []

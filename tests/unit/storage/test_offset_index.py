@@ -26,12 +26,14 @@ def reloaded(index: OffsetIndex) -> OffsetIndex | None:
     ("offset", "position"), [(0, 0), (1000, 0), (1008, 0), (1009, 500), (1018, 500), (1019, 1000), (9999, 1500)]
 )
 def test_a_position_at_or_before_the_batch_is_found(index: OffsetIndex, offset: int, position: int) -> None:
-    assert index.position_before(offset) == position
+    found = index.entry_before(offset)
+    assert (found.position if found else 0) == position
 
 
 @pytest.mark.parametrize(("position", "start"), [(0, 0), (499, 0), (500, 500), (1499, 1000), (99999, 1500)])
 def test_the_last_batch_start_before_a_position_is_found(index: OffsetIndex, position: int, start: int) -> None:
-    assert index.last_batch_start(position) == start
+    found = index.entry_at_or_before(position)
+    assert (found.position if found else 0) == start
 
 
 def test_offsets_must_ascend(index: OffsetIndex) -> None:
@@ -81,7 +83,7 @@ def test_an_empty_index_has_an_empty_file(tmp_path: Path) -> None:
     index = OffsetIndex(OsFileSystem(tmp_path), tmp_path / "e.index", 5)
     index.write()
     assert index.path.read_bytes() == b""
-    assert (index.position_before(5), index.last_offset, index.last_position) == (0, 5, 0)
+    assert (index.entry_before(5), index.last_offset, index.last_position) == (None, 5, 0)
 
 
 def test_a_lookup_in_another_thread_finds_every_entry_whole(tmp_path: Path) -> None:
@@ -90,8 +92,8 @@ def test_a_lookup_in_another_thread_finds_every_entry_whole(tmp_path: Path) -> N
 
     def look_up() -> None:
         while not is_over.is_set():
-            position = index.position_before(2**30)
-            assert position % 100 == 0
+            for found in (index.entry_before(2**30), index.entry_at_or_before(2**30)):
+                assert found is None or found.position == found.offset * 100
 
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -329,3 +329,23 @@ def test_clean_restarts_do_not_pile_up_producer_snapshots(open_log, make_batch) 
         log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
         log.close(NOW_MS)
     assert len(list(log.directory.glob("*.snapshot"))) <= 2
+
+
+def test_a_log_start_behind_the_end_of_a_cleanly_closed_log_is_not_believed(open_log, make_batch) -> None:
+    log = open_log()
+    log.append_as_leader(make_batch(3), leader_epoch=0, now_ms=NOW_MS)
+    log.close(NOW_MS)
+    log = open_log(was_clean=True, log_start_offset=30)
+    assert (log.log_start_offset, log.log_end_offset) == (0, 3)
+
+
+def test_an_end_that_is_not_the_one_of_the_shutdown_has_the_log_scanned(open_log, make_batch, disk) -> None:
+    log = open_log()
+    for _ in range(3):
+        log.append_as_leader(make_batch(2), leader_epoch=0, now_ms=NOW_MS)
+    log.close(NOW_MS)
+    path = disk.root / "t-0" / "00000000000000000000.log"
+    data = bytearray(path.read_bytes())
+    data[2 * len(data) // 3 + 6] ^= 1
+    path.write_bytes(data)
+    assert open_log(was_clean=True, recovery_point=6).log_end_offset == 4

@@ -24,7 +24,8 @@ def test_only_new_largest_timestamps_are_entered(index: TimeIndex) -> None:
     ("timestamp", "offset"), [(0, 100), (5000, 100), (5001, 109), (6000, 109), (6001, 129), (8000, 139)]
 )
 def test_nothing_before_the_found_offset_is_as_late(index: TimeIndex, timestamp: int, offset: int) -> None:
-    assert index.offset_before(timestamp) == offset
+    found = index.entry_before(timestamp)
+    assert (found.offset if found else 100) == offset
 
 
 def test_the_file_has_kafkas_bytes_and_grows(index: TimeIndex) -> None:
@@ -48,7 +49,7 @@ def test_truncation_drops_entries_at_or_after_the_offset(index: TimeIndex) -> No
 
 def test_an_empty_index_knows_no_timestamp(tmp_path: Path) -> None:
     index = TimeIndex(OsFileSystem(tmp_path), tmp_path / "e.timeindex", 100)
-    assert (index.last_timestamp, index.last_offset, index.offset_before(5)) == (-1, 100, 100)
+    assert (index.last_timestamp, index.last_offset, index.entry_before(5)) == (-1, 100, None)
 
 
 def test_preallocated_zeros_are_no_entries(index: TimeIndex) -> None:

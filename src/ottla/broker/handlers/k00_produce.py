@@ -168,7 +168,7 @@ class _Production:
         replicas = self.context.broker.replicas
         try:
             if partition.log.must_flush_now:
-                await replicas.flush(partition)
+                await replicas.flush(partition, deadline)
             if self.acks == ACKS_ALL and not await wait_until_committed(partition, last_offset, deadline):
                 row.error_code = ErrorCode.REQUEST_TIMED_OUT
         except ApiError as error:

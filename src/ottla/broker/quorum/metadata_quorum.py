@@ -6,7 +6,8 @@ Guarantees
 - Concurrent submissions share an append and an fsync.
 
 What survives a crash: the log and its snapshots, and the quorum-state file. A failed write or fsync is final
-(`failed` is set and every submission fails): after it nobody knows what the disk holds, so the node must restart.
+(`failed` is set and every submission fails): after it nobody knows what the disk holds, so the node must restart. A
+disk without space is waited for; meanwhile submissions fail, those under way as after a timeout: they may yet be done.
 
 The loop: drain the Readys, persist them (fsync in a thread), apply what is committed, publish, tell the state machine
 `Persisted`. Until there is a transport between nodes, the quorum has one voter: this node.
@@ -32,12 +33,13 @@ from ottla.metadata.controller.features import finalized_levels, unsupported_lev
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.metadata.log_batches import MetadataBatch, read_metadata_batches
-from ottla.metadata.record_serde import encode_record
+from ottla.metadata.record_serde import UnreadableMetadata, encode_record
 from ottla.metadata.replay import Replay
 from ottla.metadata.snapshot import BOOTSTRAP_FILE, read_snapshot
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from ottla.protocol.messages.no_op_record import NoOpRecord
+from ottla.protocol.records import CorruptRecords
 from ottla.raft import (
     Event,
     Persisted,
@@ -50,7 +52,7 @@ from ottla.raft import (
     VoterSet,
 )
 from ottla.raft.roles import Leader
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 from ottla.storage.file_system import FileSystem
 
 T = TypeVar("T")
@@ -93,6 +95,7 @@ class MetadataQuorum:
         self._last_write_ms = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._is_stopping = False
+        self._full: DiskFull | None = None
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
 
     # --- what handlers use ----------------------------------------------------------------------------------------
@@ -132,6 +135,8 @@ class MetadataQuorum:
         controller = self._controller
         if controller is None or self._is_stopping:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
+        if self._full is not None:
+            raise _no_space(self._full)
         response, end_offset = controller.decide(decide, self._wall_clock_ms())
         await controller.until(end_offset)
         return response
@@ -168,7 +173,7 @@ class MetadataQuorum:
         """Finish what was submitted, then release the log."""
         self._is_stopping = True
         controller = self._controller
-        if controller is not None:
+        if controller is not None and self._full is None:
             finished = controller.until(controller.pending.end_offset)
             await asyncio.wait((finished, self.failed), return_when=asyncio.FIRST_COMPLETED)
             # What fails here was reported to those who submitted it.
@@ -184,7 +189,12 @@ class MetadataQuorum:
             self._controller.abandon(ApiError(ErrorCode.NOT_CONTROLLER, "The controller is shutting down"))
             self._controller = None
         await self._snapshotter.finish()
-        await asyncio.to_thread(self._log.abandon if self.failed.done() else self._log.close)
+        try:
+            await asyncio.to_thread(self._log.abandon if self.failed.done() else self._log.close)
+        except DiskFull as error:
+            # The log is read from its beginning at every start.
+            logger.error("The metadata log is not closed cleanly: %s", error)
+            self._log.abandon()
 
     async def _open(self) -> None:
         opened = await asyncio.to_thread(
@@ -215,6 +225,7 @@ class MetadataQuorum:
             kraft_version=opened.kraft_version,
             voters=opened.voters,
             wall_clock_ms=self._wall_clock_ms,
+            on_full=self._note_space,
         )
         last_snapshot_ms = opened.snapshot_timestamp_ms
         self._snapshotter = Snapshotter(
@@ -245,7 +256,7 @@ class MetadataQuorum:
                 self._activate()
                 if must_persist:
                     self._step(Persisted(end_offset, epoch))
-        except StorageError as error:
+        except (StorageError, DamagedFile) as error:
             self._fail(error)
         except Exception as error:
             logger.exception("The metadata quorum cannot go on")
@@ -280,7 +291,10 @@ class MetadataQuorum:
         """Bring the image up to the high watermark of the Readys that are durable, and publish each step."""
         while self.image.end_offset < self._committed_offset:
             batches = self._proposed_batches() or await self._read_batches()
-            delta = self._replay.apply(batches)
+            try:
+                delta = self._replay.apply(batches)
+            except UnreadableMetadata as error:
+                raise DamagedFile(self._directory, f"the log cannot be replayed: {error}") from None
             image = self._replay.image
             self._snapshotter.applied(batches, image, is_whole=not self._replay.is_in_transaction)
             if not delta.is_empty:
@@ -301,9 +315,16 @@ class MetadataQuorum:
 
     async def _read_batches(self) -> list[MetadataBatch]:
         start, end = self.image.end_offset, self._committed_offset
-        return await asyncio.to_thread(
-            lambda: list(read_metadata_batches(self._log.read(start, end, _REPLAY_READ_BYTES)))
-        )
+
+        def read() -> list[MetadataBatch]:
+            try:
+                return list(read_metadata_batches(self._log.read(start, end, _REPLAY_READ_BYTES)))
+            except (UnreadableMetadata, CorruptRecords) as error:
+                raise DamagedFile(
+                    self._directory, f"the log cannot be replayed from offset {start} on: {error}"
+                ) from None
+
+        return await asyncio.to_thread(read)
 
     def _activate(self) -> None:
         """Once the leader's whole log is committed and applied, it may decide."""
@@ -325,8 +346,12 @@ class MetadataQuorum:
         path = self._directory.parent / BOOTSTRAP_FILE
         data = self._file_system.read_file(path)
         if data is None:
-            raise ValueError(f"{path} is missing: the storage is not formatted")
-        controller.write(read_snapshot(data).records, self._wall_clock_ms())
+            raise DamagedFile(path, "it is missing, and a new cluster begins with it; format the storage anew")
+        try:
+            records = read_snapshot(data).records
+        except UnreadableMetadata as error:
+            raise DamagedFile(path, f"{error}; a new cluster begins with it, format the storage anew") from None
+        controller.write(records, self._wall_clock_ms())
 
     async def _write_no_ops(self) -> None:
         """A record now and then shows followers and operators that the quorum commits."""
@@ -336,9 +361,22 @@ class MetadataQuorum:
             if idle_ms < interval_ms:
                 await asyncio.sleep((interval_ms - idle_ms) / 1000)
                 continue
-            if self._controller is not None and not self._is_stopping:
+            if self._controller is not None and not self._is_stopping and self._full is None:
                 self._controller.write((NoOpRecord(),), self._wall_clock_ms())
             self._last_write_ms = self._monotonic_ms()
+
+    def _note_space(self, full: DiskFull | None) -> None:
+        """The disk has no space for what was decided, or has again. Decisions wait for it, their clients do not."""
+        if full is not None and not self._became_active.is_set():
+            # A start says so and ends, rather than to wait for somebody to notice.
+            self._fail(full)
+        elif full is not None and self._full is None:
+            logger.error("Metadata cannot be written until there is space: %s", full)
+            if self._controller is not None:
+                self._controller.abandon(_no_space(full))
+        elif full is None and self._full is not None:
+            logger.warning("Metadata can be written again")
+        self._full = full
 
     def _fail(self, error: Exception) -> None:
         if not self.failed.done():
@@ -349,3 +387,7 @@ class MetadataQuorum:
 
     def _monotonic_ms(self) -> int:
         return int(asyncio.get_running_loop().time() * 1000)
+
+
+def _no_space(full: DiskFull) -> ApiError:
+    return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The metadata log has no space: {full}")

@@ -13,7 +13,7 @@ from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.metadata.snapshot import SnapshotContents, parse_snapshot_file_name, read_snapshot, snapshot_file_name
 from ottla.protocol.compression import Buffer
 from ottla.raft import OffsetAndEpoch
-from ottla.storage.errors import DamagedFile
+from ottla.storage.errors import DamagedFile, DiskFull
 from ottla.storage.file_system import FileSystem
 
 _PART = ".part"
@@ -50,7 +50,11 @@ class SnapshotFiles:
         """Durable when it returns; may wait for the disk."""
         path = self._path(snapshot)
         part = path.with_name(path.name + _PART)
-        self._file_system.write_file(part, b"".join(batches), sync=True)
+        try:
+            self._file_system.write_file(part, b"".join(batches), sync=True)
+        except DiskFull:
+            self._file_system.remove(part)
+            raise
         self._file_system.rename(part, path)
         self._file_system.sync_directory(self._directory)
 

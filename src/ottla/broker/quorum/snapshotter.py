@@ -18,7 +18,7 @@ from ottla.metadata.image import ClusterImage
 from ottla.metadata.log_batches import MetadataBatch
 from ottla.metadata.snapshot import encode_snapshot
 from ottla.raft import Event, LogStartMoved, OffsetAndEpoch, SnapshotCreated, VoterSet
-from ottla.storage.errors import DamagedFile, StorageError
+from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 
 logger = logging.getLogger("ottla.broker.quorum")
 
@@ -79,6 +79,8 @@ class Snapshotter:
             start_offset = await asyncio.to_thread(self._remove_old)
             if start_offset is not None:
                 self._report(LogStartMoved(start_offset))
+        except DiskFull as error:
+            logger.error("There is no space for the metadata snapshot at offset %d: %s", snapshot.offset, error)
         except (StorageError, DamagedFile):
             # The log itself is sound without this snapshot; a disk that is broken will show on the next append.
             logger.exception("Writing the metadata snapshot at offset %d failed", snapshot.offset)

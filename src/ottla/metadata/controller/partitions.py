@@ -3,6 +3,9 @@
 Rules: a leader is an active broker of the in-sync set, the earliest in the replica list. The last in-sync replica
 stays in the set when it goes, so that nobody else can take over without its records; the partition is then offline
 until it returns, unless the topic allows an unclean election.
+
+A controller of Apache Kafka may have emptied the in-sync set and named eligible leader replicas instead (KIP-966): they
+have every record that was committed, and one of them takes over when it is back.
 """
 
 from __future__ import annotations
@@ -105,6 +108,9 @@ def _change(
         leader = state.leader
     else:
         leader = next((r for r in state.replicas if r in isr and is_acceptable(r)), NO_LEADER)
+        if leader == NO_LEADER:
+            leader = next((r for r in state.eligible_leader_replicas if is_acceptable(r)), NO_LEADER)
+            isr = isr if leader == NO_LEADER else (leader,)
         if leader == NO_LEADER and is_unclean:
             leader = next((r for r in state.replicas if is_acceptable(r)), NO_LEADER)
             if leader != NO_LEADER:
@@ -115,7 +121,13 @@ def _change(
         isr=None if isr == state.isr else isr,
         leader=NO_LEADER_CHANGE if leader == state.leader else leader,
         leader_recovery_state=recovery,
+        eligible_leader_replicas=_without(state.eligible_leader_replicas, leader),
     )
+
+
+def _without(replicas: tuple[int, ...], leader: int) -> tuple[int, ...] | None:
+    """The others, None if nothing changes."""
+    return tuple(replica for replica in replicas if replica != leader) if leader in replicas else None
 
 
 def _only_directory(brokers: BrokersImage, broker_id: int) -> bytes:

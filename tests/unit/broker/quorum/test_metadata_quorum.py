@@ -20,7 +20,7 @@ from ottla.protocol.messages.begin_transaction_record import BeginTransactionRec
 from ottla.protocol.messages.no_op_record import NoOpRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 from ottla.storage.file_system import OsFileSystem
 from unit.broker.quorum.memory_log_store import MemoryLogStore
 
@@ -342,7 +342,7 @@ def test_a_node_that_was_not_formatted_says_so(tmp_path: Path) -> None:
         asyncio.run(scenario())
     node.static_voters = VOTERS
     (tmp_path / "bootstrap.checkpoint").unlink()
-    with pytest.raises(ValueError, match=r"bootstrap.checkpoint is missing"):
+    with pytest.raises(DamagedFile, match=r"bootstrap.checkpoint is damaged: it is missing"):
         asyncio.run(scenario())
 
 
@@ -373,3 +373,26 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
 
 def _raise(image: ClusterImage, now_ms: int) -> Decision[None]:
     raise ValueError("no")
+
+
+def test_a_full_disk_refuses_decisions_until_there_is_space(node: Node) -> None:
+    async def scenario() -> None:
+        async with node.running() as quorum:
+            made = asyncio.Event()
+
+            async def note(delta: ImageDelta, image: ClusterImage) -> None:
+                made.set()
+
+            quorum.subscribe(note)
+            node.log.fail_next_flush = DiskFull(node.root, "write", node.root, "No space left on device")
+            with pytest.raises(ApiError, match="KAFKA_STORAGE_ERROR"):
+                await quorum.submit(create_topic("t"))
+            with pytest.raises(ApiError, match="KAFKA_STORAGE_ERROR"):
+                await quorum.submit(create_topic("u"))
+            node.log.fail_next_flush = None
+            await made.wait()
+            await quorum.submit(create_topic("v"))
+            assert {topic.name for topic in quorum.image.topics} == {"t", "v"}
+            assert not quorum.failed.done()
+
+    asyncio.run(scenario())

@@ -1,6 +1,7 @@
 from ottla.metadata.controller.partitions import changes_when_broker_leaves, changes_when_broker_returns
 from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState
 from ottla.protocol.messages.fence_broker_record import FenceBrokerRecord
+from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
 from ottla.protocol.messages.unfence_broker_record import UnfenceBrokerRecord
 from unit.metadata.clusters import applied, cluster, topic_id, with_topic
 
@@ -52,6 +53,17 @@ def test_an_unclean_election_takes_whoever_is_there_and_marks_the_recovery() -> 
     assert state(with_one_returned).isr == (1,)
     after = state(leave(with_one_returned, 1, is_unclean=True))
     assert (after.leader, after.isr, after.leader_recovery_state) == (2, (2,), 1)
+
+
+def test_an_eligible_replica_takes_over_where_the_in_sync_set_is_empty() -> None:
+    # What a controller of Apache Kafka leaves when the last broker shuts down (KIP-966).
+    emptied = PartitionChangeRecord(
+        topic_id=topic_id(1), partition_id=0, isr=(), leader=NO_LEADER, eligible_leader_replicas=(3, 2)
+    )
+    image = applied(leave(leave(leave(IMAGE, 1), 2), 3), [emptied])
+    assert state(come_back(image, 1)).leader == NO_LEADER
+    after = state(come_back(image, 2))
+    assert (after.leader, after.isr, after.eligible_leader_replicas) == (2, (2,), (3,))
 
 
 def test_partitions_of_others_are_left_alone() -> None:

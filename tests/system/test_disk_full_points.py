@@ -1,0 +1,150 @@
+"""The disk is full, or a sync fails, at every single point: what was acknowledged stays, and nothing else appears.
+
+A log grows over several segments. Each run refuses a few changes in a row, from another point on. Whoever asked hears
+of it and tries again; in the end the log holds every record once. A sync that fails is final: then the directory is
+offline and comes back with a restart.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from harness.simulated_disk import SimulatedDisk
+from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
+from ottla.protocol.uuids import uuid_from_text
+from ottla.storage.errors import DiskFull, StorageError
+from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.log_manager import LogManager
+
+NOW_MS = 1_700_000_000_000
+ROOT = Path("/disk")
+TOPIC_ID = uuid_from_text("KJJipkx4QX6QANvVE5UjEQ")
+CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=100, retention_ms=-1)
+BATCHES = 12
+# What needs space; removing, renaming, cutting and syncing do not.
+GROWING = ("append to", "create", "write", "make")
+SYNCING = ("sync", "sync names in")
+
+
+class Refusal:
+    """Refuses so many changes of some kinds, from the nth on."""
+
+    def __init__(self, first: int, count: int, operations: tuple[str, ...], error: type[StorageError]) -> None:
+        self.seen = 0
+        self.refused = 0
+        self._range = range(first, first + count)
+        self._operations = operations
+        self._error = error
+
+    def __call__(self, operation: str, path: Path) -> None:
+        if operation in self._operations:
+            number, self.seen = self.seen, self.seen + 1
+            if number in self._range:
+                self.refused += 1
+                raise self._error(ROOT, operation, path, "refused")
+
+
+def open_manager(disk: SimulatedDisk) -> LogManager:
+    manager = LogManager([LogDirectory(disk)])
+    manager.load(lambda topic: CONFIG, recovery_threads=1, now_ms=NOW_MS)
+    return manager
+
+
+def insist(attempt: Callable[[], object]) -> None:
+    """Tries until there is space, as a client does."""
+    for _ in range(50):
+        try:
+            attempt()
+        except DiskFull:
+            continue
+        return
+    raise AssertionError("still refused")
+
+
+def grow(manager: LogManager) -> None:
+    insist(lambda: manager.get_or_create("t", 0, TOPIC_ID, CONFIG, NOW_MS, is_new=True))
+    for number in range(BATCHES):
+        builder = BatchBuilder(producer_id=7, producer_epoch=0, base_sequence=number)
+        builder.append(b"k", b"value %d" % number, timestamp_ms=NOW_MS + number)
+        batch = bytes(builder.build())
+        log = manager.get("t", 0)
+        assert log is not None
+        insist(partial(log.append_as_leader, batch, leader_epoch=number // 5, now_ms=NOW_MS))
+        log.update_high_watermark(log.log_end_offset)
+        assert values(log) == expected(number + 1)
+        if number % 4 == 3:
+            insist(partial(log.flush, NOW_MS))
+            manager.checkpoint_pass()
+            manager.high_watermark_pass()
+            manager.retention_pass(NOW_MS)
+
+
+def expected(count: int) -> list[tuple[int, bytes]]:
+    return [(number, b"value %d" % number) for number in range(count)]
+
+
+def values(log: Log) -> list[tuple[int, bytes | None]]:
+    found: list[tuple[int, bytes | None]] = []
+    offset = 0
+    while offset < log.log_end_offset:
+        read = log.read(offset, 200, max_offset_exclusive=log.log_end_offset, min_one_batch=True, allow_blocking=True)
+        for position, header in iterate_headers(read.records):
+            assert crc_is_valid(read.records, header, position)
+            records = batch_records(read.records, header, position)
+            found += [(header.base_offset + record.offset_delta, record.value) for record in records]
+        offset = read.next_offset
+    return found
+
+
+def points(operations: tuple[str, ...]) -> int:
+    """How many changes of these kinds the whole story makes."""
+    disk = SimulatedDisk(ROOT)
+    counting = Refusal(0, 0, operations, StorageError)
+    manager = open_manager(disk)
+    disk.before_change = counting
+    grow(manager)
+    manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
+    return counting.seen
+
+
+@pytest.mark.parametrize("length", [1, 3, 12])
+@pytest.mark.parametrize("end", ["clean", "killed"])
+def test_a_disk_that_is_full_for_a_while_costs_nothing(length: int, end: str) -> None:
+    for first in range(points(GROWING)):
+        disk = SimulatedDisk(ROOT)
+        manager = open_manager(disk)
+        disk.before_change = refusal = Refusal(first, length, GROWING, DiskFull)
+        grow(manager)
+        if end == "clean":
+            manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
+        assert refusal.refused > 0 or end == "killed", f"point {first}"
+        found = disk.clone()
+        log = open_manager(found).get("t", 0)
+        assert log is not None
+        assert values(log) == expected(BATCHES), f"point {first}"
+
+
+def test_a_sync_that_fails_is_final_until_a_restart() -> None:
+    for first in range(points(SYNCING)):
+        disk = SimulatedDisk(ROOT)
+        manager = open_manager(disk)
+        disk.before_change = Refusal(first, 1, SYNCING, StorageError)
+        try:
+            grow(manager)
+        except StorageError as error:
+            # Told to whoever waited for it; in a pass the manager finds out itself.
+            manager.fail_directory(error)
+        except AssertionError:
+            assert manager.get("t", 0) is None, f"point {first}: the log is gone for another reason"
+        else:
+            manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
+        assert manager.online_directories == [], f"point {first}"
+        log = open_manager(disk.clone()).get("t", 0)
+        if log is not None:
+            found = values(log)
+            assert found == expected(len(found)), f"point {first}"
