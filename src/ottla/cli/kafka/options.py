@@ -7,10 +7,14 @@ Apache's tools do, so scripts may rely on it.
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
+from ottla import __version__
 from ottla.cli.cluster_access import ClusterAccess, access, properties_of_file
 from ottla.cli.exits import CommandError, ExitCode
+
+# The release whose flags and output these tools have; scripts ask for it to choose among flags.
+KAFKA_VERSION: Final = "4.3.0"
 
 
 class ToolParser(argparse.ArgumentParser):
@@ -19,7 +23,9 @@ class ToolParser(argparse.ArgumentParser):
     def __init__(self, tool: str, description: str) -> None:
         super().__init__(prog=tool, description=description, add_help=False)
         self.add_argument("--help", action="help", help="print usage information")
-        self.add_argument("--version", action="store_true", help="print the version")
+        version = f"{KAFKA_VERSION} (Ottla {__version__})"
+        self.add_argument("--version", action="version", version=version, help="print the version")
+        self.add_argument("--zookeeper", action=_NoZooKeeper, help=argparse.SUPPRESS)
 
     def error(self, message: str) -> NoReturn:
         print(message, file=sys.stderr)
@@ -30,6 +36,56 @@ class ToolParser(argparse.ArgumentParser):
         """The option that names the cluster, and the one with the client's properties file."""
         self.add_argument("--bootstrap-server", *old_names, dest="bootstrap_server", metavar="HOST:PORT[,...]")
         self.add_argument(*config_names, dest="command_config", metavar="FILE", help="client properties")
+
+    def missing(self, name: str) -> NoReturn:
+        """A required option was not given."""
+        self.error(f'Missing required argument "[{name}]"')
+
+    def conflict(self, used: str, other: str) -> NoReturn:
+        """Two options exclude each other."""
+        self.error(f'Option "[{used}]" can\'t be used with option "[{other}]"')
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a tool with commands of its own, and of each of these: usage and reason on stderr, exit code 1."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        print(f"{self.prog}: error: {message}", file=sys.stderr)
+        sys.exit(ExitCode.FAILED)
+
+    def add_bootstrap(self) -> None:
+        """The options that name the cluster, and the one with the client's properties file."""
+        self.add_argument("--bootstrap-server", metavar="HOST:PORT[,...]", help="brokers to ask first")
+        self.add_argument("--bootstrap-controller", action=_NoControllers, help=argparse.SUPPRESS)
+        self.add_argument("--zookeeper", action=_NoZooKeeper, help=argparse.SUPPRESS)
+        self.add_argument("--command-config", metavar="FILE", help="client properties")
+
+
+class Once(argparse.Action):
+    """An option that may be given once: a second topic to delete is not silently the only one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            name = (option_string or self.dest).lstrip("-")
+            parser.error(f"Found multiple arguments for option {name}, but you asked for only one")
+        setattr(namespace, self.dest, values)
+
+
+class _NoZooKeeper(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        parser.error("zookeeper is not a recognized option: give --bootstrap-server HOST:PORT, the address of a broker")
+
+
+class _NoControllers(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        parser.error("--bootstrap-controller is not supported: give --bootstrap-server, the address of a broker")
 
 
 def tool_access(options: argparse.Namespace, extra: Sequence[str] = ()) -> ClusterAccess:
