@@ -7,24 +7,29 @@ from collections.abc import Awaitable
 from typing import Any
 
 
-async def until_interrupted(work: Awaitable[Any]) -> bool:
-    """Do work until it ends or a signal comes; whether one came. The work sees a cancellation, and may clean up."""
+async def until_interrupted(work: Awaitable[Any]) -> signal.Signals | None:
+    """Do work until it ends or a signal comes; which one did. The work sees a cancellation, and may clean up."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
+    received: list[signal.Signals] = []
+
+    def stop(number: signal.Signals) -> None:
+        received.append(number)
+        task.cancel()
+
     with contextlib.ExitStack() as handlers:
-        for number in signals:
-            loop.add_signal_handler(number, task.cancel)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop, number)
             handlers.callback(loop.remove_signal_handler, number)
         try:
             await task
         except asyncio.CancelledError:
-            if not task.cancelled() or _is_cancelled_itself():
+            if not received:
+                task.cancel()
                 raise
-            return True
-    return False
+    return received[0] if received else None
 
 
-def _is_cancelled_itself() -> bool:
-    current = asyncio.current_task()
-    return current is not None and current.cancelling() > 0
+def exit_code_of_signal(number: signal.Signals | None) -> int:
+    """What a shell sees of a process that ended upon a signal; 0 without one."""
+    return 0 if number is None else 128 + number

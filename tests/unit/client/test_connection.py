@@ -22,7 +22,7 @@ from ottla.client.errors import (
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from ottla.protocol.messages.list_groups_request import ListGroupsRequest
-from ottla.protocol.messages.list_groups_response import ListGroupsResponse
+from ottla.protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from ottla.protocol.messages.metadata_request import MetadataRequest
 from ottla.protocol.messages.metadata_response import MetadataResponse
 from unit.client.scripted_broker import SERVED, Peer, with_broker
@@ -52,6 +52,23 @@ def test_requests_are_sent_without_waiting_and_answered_in_order() -> None:
     async def test(address: Address) -> None:
         connection = await open_to(address)
         assert await asyncio.gather(*(ask(connection) for _ in range(3))) == ["answer 0", "answer 1", "answer 2"]
+        await connection.close()
+
+    run(broker, test)
+
+
+def test_a_large_answer_arrives_in_pieces() -> None:
+    large = "x" * 3_000_000
+
+    async def broker(peer: Peer) -> None:
+        await peer.greet()
+        peer.answer(*await peer.receive(), ListGroupsResponse(groups=[ListedGroup(group_id=large[:30_000])] * 100))
+        await peer.reader.read()
+
+    async def test(address: Address) -> None:
+        connection = await open_to(address)
+        answer = await connection.request(ListGroupsRequest(), ListGroupsResponse)
+        assert "".join(group.group_id for group in answer.groups) == large
         await connection.close()
 
     run(broker, test)

@@ -14,6 +14,8 @@ from ottla.cli.kafka.message_formatters import Formatter, formatter_named
 from ottla.cli.kafka.options import ToolParser
 
 if TYPE_CHECKING:
+    from signal import Signals
+
     from ottla.client import Client, Consumer, GroupSettings, Record
 
 _CLASS: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
@@ -140,20 +142,20 @@ class _Tool:
         self._is_bad = False
 
     def run(self) -> int:
-        from ottla.cli.interruption import until_interrupted
+        from ottla.cli.interruption import exit_code_of_signal, until_interrupted
 
-        async def read(client: "Client") -> bool:
+        async def read(client: "Client") -> "Signals | None":
             return await until_interrupted(self._read(client))
 
         try:
-            is_interrupted = with_client(client_options.cluster(self._options, self._properties), read)
+            received = with_client(client_options.cluster(self._options, self._properties), read)
         finally:
             print(f"Processed a total of {self._count} messages", file=sys.stderr)
         if self._options.enable_systest_events:
             print("shutdown_complete")
         if self._is_bad:
             return ExitCode.FAILED
-        return ExitCode.INTERRUPTED if is_interrupted else ExitCode.DONE
+        return exit_code_of_signal(received)
 
     async def _read(self, client: "Client") -> None:
         from ottla.cli.client_properties import consumer_settings, group_settings
