@@ -22,7 +22,7 @@ from ottla.client.errors import (
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from ottla.protocol.messages.list_groups_request import ListGroupsRequest
-from ottla.protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
+from ottla.protocol.messages.list_groups_response import ListGroupsResponse
 from ottla.protocol.messages.metadata_request import MetadataRequest
 from ottla.protocol.messages.metadata_response import MetadataResponse
 from unit.client.scripted_broker import SERVED, Peer, with_broker
@@ -62,13 +62,12 @@ def test_a_large_answer_arrives_in_pieces() -> None:
 
     async def broker(peer: Peer) -> None:
         await peer.greet()
-        peer.answer(*await peer.receive(), ListGroupsResponse(groups=[ListedGroup(group_id=large[:30_000])] * 100))
+        await peer.answer_metadata(large)
         await peer.reader.read()
 
     async def test(address: Address) -> None:
         connection = await open_to(address)
-        answer = await connection.request(ListGroupsRequest(), ListGroupsResponse)
-        assert "".join(group.group_id for group in answer.groups) == large
+        assert await ask(connection) == large
         await connection.close()
 
     run(broker, test)
