@@ -20,9 +20,3 @@ class Pace:
         if self._started_s is None:
             self._started_s = now_s
         return self._started_s + done / self._rate - now_s
-
-    def due_s(self, done: int) -> float | None:
-        """When the unit after so many was due; None without a rate, or before the first question."""
-        if self._rate is None or self._started_s is None:
-            return None
-        return self._started_s + done / self._rate

@@ -7,6 +7,7 @@ ByteBuffer, Void. Of a ByteArray Java prints no more than an address; here its b
 import math
 import struct
 from collections.abc import Callable
+from ctypes import c_float
 from decimal import Decimal
 from typing import Final
 
@@ -80,7 +81,7 @@ def java_float(number: float) -> str:
     """The shortest digits that are this float and no other one."""
     for digits in range(1, 10):
         text = f"{number:.{digits}g}"
-        if struct.pack(">f", float(text)) == struct.pack(">f", number):
+        if c_float(float(text)).value == number:
             break
     return _in_java(number, text)
 

@@ -88,6 +88,13 @@ class Meter:
 
     def add_all(self, latencies_ms: Sequence[float], size_bytes: int, now_s: float) -> None:
         """Some records are through, each after its own time."""
+        cold = self._warmup_records - self.records if self.steady is None else 0
+        if 0 < cold < len(latencies_ms):
+            # The warm-up ends among these.
+            cold_bytes = size_bytes * cold // len(latencies_ms)
+            self.add_all(latencies_ms[:cold], cold_bytes, now_s)
+            self.add_all(latencies_ms[cold:], size_bytes - cold_bytes, now_s)
+            return
         self._current.latencies.add_all(latencies_ms)
         self._count(len(latencies_ms), size_bytes, now_s)
 
