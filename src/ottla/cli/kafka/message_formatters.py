@@ -135,7 +135,8 @@ class DefaultFormatter:
         )
 
     def _field(self, data: bytes | None, deserializer: Deserializer) -> bytes:
-        return self.null if data is None else deserializer(data)
+        # As Apache's does: what stands for null passes through the deserializer, too.
+        return deserializer(self.null if data is None else data)
 
 
 def _deserializer(name: str | None) -> Deserializer:

@@ -115,13 +115,17 @@ def _run(options: argparse.Namespace) -> int:
         )
 
     async def work(client: "Client") -> tuple[Meter, ProduceRun]:
-        meter = Meter(
-            time.perf_counter(),
-            options.reporting_interval / 1000,
-            _report,
-            warmup_records=options.warmup_records,
-            on_warm=lambda: print("In steady state.", flush=True),
-        )
+        is_warm = False
+
+        def report(window: "Tally") -> None:
+            nonlocal is_warm
+            if meter.steady is not None and not is_warm:
+                is_warm = True
+                print("In steady state.")
+            print(_progress(window), flush=True)
+
+        interval_s = options.reporting_interval / 1000
+        meter = Meter(time.perf_counter(), interval_s, report, warmup_records=options.warmup_records)
         run = ProduceRun(load, meter)
         await run.by_record(client.producer(settings))
         return meter, run
@@ -138,11 +142,10 @@ def _run(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _report(window: "Tally") -> None:
-    print(
+def _progress(window: "Tally") -> str:
+    return (
         f"{window.records} records sent, {window.records_per_s:.1f} records/sec ({window.mebibytes_per_s:.2f} MB/sec), "
-        f"{window.latencies.average_ms:.1f} ms avg latency, {window.latencies.max_ms:.1f} ms max latency.",
-        flush=True,
+        f"{window.latencies.average_ms:.1f} ms avg latency, {window.latencies.max_ms:.1f} ms max latency."
     )
 
 

@@ -68,7 +68,6 @@ class Meter:
         report: Callable[[Tally], None],
         *,
         warmup_records: int = 0,
-        on_warm: Callable[[], None] = lambda: None,
     ) -> None:
         self.records = 0
         self.total = Tally(started_s)
@@ -78,7 +77,6 @@ class Meter:
         self._interval_s = interval_s
         self._report = report
         self._warmup_records = warmup_records
-        self._on_warm = on_warm
 
     def add(self, records: int, size_bytes: int, now_s: float, latency_ms: float | None = None) -> None:
         """Some records are through, all after the same time."""
@@ -115,7 +113,6 @@ class Meter:
         if self._warmup_records and self.steady is None and self.records >= self._warmup_records:
             self.finish()
             self.steady = Tally(now_s)
-            self._on_warm()
         if now_s - self._window.started_s >= self._interval_s:
             self.finish()
             self._report(self._window)
