@@ -100,7 +100,7 @@ FORMATTERS = "org.apache.kafka.tools.consumer"
         ("--partition", "0", "--offset", "4", "--max-messages", "1", "--enable-systest-events"),
         ("--partition", "0", "--from-beginning", "--max-messages", "2"),
         ("--from-beginning", "--max-messages", "3", "--isolation-level", "read_committed"),
-        ("--from-beginning", "--timeout-ms", "1500"),
+        ("--partition", "0", "--offset", "earliest", "--timeout-ms", "3000"),
         ("--from-beginning", "--max-messages=0"),
         (*ONE_PARTITION, "--formatter", f"{FORMATTERS}.NoOpMessageFormatter"),
         (*ONE_PARTITION, "--formatter", f"{FORMATTERS}.LoggingMessageFormatter"),
@@ -145,13 +145,22 @@ def test_topics_are_included_by_an_expression(ours: Ours, reference: ConfluentKa
         assert sorted(done.lines) == sorted(topics)
 
 
+def partition_of_group(group: str) -> int:
+    """Of the fifty of __consumer_offsets: Java's hash of the name, without its sign."""
+    value = 0
+    for letter in group:
+        value = (31 * value + ord(letter)) & 0xFFFFFFFF
+    return (value & 0x7FFFFFFF) % 50
+
+
 @pytest.mark.parametrize("formatter", ["OffsetsMessageFormatter", "GroupMetadataMessageFormatter"])
 def test_groups_are_read_out_of_their_topic(
     ours: Ours, theirs: Theirs, stored: str, fresh_name: NewTopic, formatter: str
 ) -> None:
     group = fresh_name()
     ours(CONSOLE_CONSUMER, "--topic", stored, "--from-beginning", "--max-messages", "1", "--group", group)
-    place = ("--topic", "__consumer_offsets", "--from-beginning", "--timeout-ms", "2000", "--formatter")
+    place = ("--topic", "__consumer_offsets", "--partition", str(partition_of_group(group)), "--offset", "earliest")
+    until = ("--timeout-ms", "3000", "--formatter", f"{FORMATTERS}.{formatter}")
 
     def of_group(text: str) -> list[object]:
         decoder, rows, at = json.JSONDecoder(), [], 0
@@ -160,8 +169,8 @@ def test_groups_are_read_out_of_their_topic(
             rows.append(row)
         return [row for row in rows if row["key"]["data"]["group"] == group]
 
-    found = of_group(ours(CONSOLE_CONSUMER, *place, f"{FORMATTERS}.{formatter}").out.decode())
-    assert found == of_group(theirs(CONSOLE_CONSUMER, *place, f"{FORMATTERS}.{formatter}").out)
+    found = of_group(ours(CONSOLE_CONSUMER, *place, *until).out.decode())
+    assert found == of_group(theirs(CONSOLE_CONSUMER, *place, *until).out)
     assert found
 
 

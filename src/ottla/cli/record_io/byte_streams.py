@@ -48,25 +48,31 @@ def _stdin_reader() -> Callable[[], bytes]:
 async def _chunks(read: Callable[[], bytes]) -> AsyncGenerator[bytes]:
     """In a daemon thread: nothing can end a read of a terminal or a pipe, and neither loop nor process waits for it."""
     loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[bytes | OSError] = asyncio.Queue(_CHUNKS_AHEAD)
-
-    def put(chunk: bytes | OSError) -> None:
-        asyncio.run_coroutine_threadsafe(queue.put(chunk), loop).result()
+    queue: asyncio.Queue[bytes | OSError] = asyncio.Queue()
+    room = threading.Semaphore(_CHUNKS_AHEAD)
+    is_over = threading.Event()
 
     def work() -> None:
-        # The loop may be gone when a read returns.
-        with contextlib.suppress(RuntimeError, asyncio.CancelledError):
-            chunk = b"-"
-            while chunk:
-                try:
-                    chunk = read()
-                except OSError as error:
-                    put(error)
-                    return
-                put(chunk)
+        chunk: bytes | OSError = b"-"
+        while chunk and isinstance(chunk, bytes):
+            room.acquire()
+            try:
+                chunk = read()
+            except OSError as error:
+                chunk = error
+            # The loop may be gone when a read returns.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(queue.put_nowait, chunk)
+            if is_over.is_set():
+                return
 
     threading.Thread(target=work, name="input", daemon=True).start()
-    while chunk := await queue.get():
-        if isinstance(chunk, OSError):
-            raise chunk
-        yield chunk
+    try:
+        while chunk := await queue.get():
+            if isinstance(chunk, OSError):
+                raise chunk
+            room.release()
+            yield chunk
+    finally:
+        is_over.set()
+        room.release()
