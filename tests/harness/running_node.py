@@ -32,13 +32,18 @@ class RunningNode:
             await client.close()
 
 
-def run_node(data: Path, scenario: Scenario, overrides: dict[str, str] | None = None) -> None:
+def run_node(
+    data: Path,
+    scenario: Scenario,
+    overrides: dict[str, str] | None = None,
+    metrics_address: tuple[str, int] | None = None,
+) -> None:
     """Starts a node on a free port, plays a scenario against it, and stops it cleanly."""
 
     async def play() -> None:
         properties = single_node_defaults(data, "127.0.0.1:0")
         properties |= {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "2"}
-        node = Node(BrokerConfig(properties | (overrides or {})))
+        node = Node(BrokerConfig(properties | (overrides or {})), metrics_address)
         await node.start()
         running = RunningNode(node)
         try:

@@ -25,7 +25,17 @@ _INITIAL_DELAY_MS_MAX = 30_000
 class _Pass:
     name: str
     interval_ms: int
-    run: Callable[[], object]
+    run: Callable[[], int]
+
+
+@dataclass(slots=True)
+class PassRecord:
+    """What the rounds of a pass did so far: how often, how long, and how many logs or segments it was about."""
+
+    count: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    done: int = 0
 
 
 class Maintenance:
@@ -40,16 +50,21 @@ class Maintenance:
             _Pass(
                 "retention", config.get_int("log.retention.check.interval.ms"), lambda: logs.retention_pass(now_ms())
             ),
-            _Pass("checkpoints", config.get_int("log.flush.offset.checkpoint.interval.ms"), logs.checkpoint_pass),
+            _Pass(
+                "checkpoints",
+                config.get_int("log.flush.offset.checkpoint.interval.ms"),
+                lambda: _uncounted(logs.checkpoint_pass),
+            ),
             _Pass(
                 "high watermarks",
                 config.get_int("replica.high.watermark.checkpoint.interval.ms"),
-                logs.high_watermark_pass,
+                lambda: _uncounted(logs.high_watermark_pass),
             ),
         ]
         if config.get_bool("log.cleaner.enable"):
             backoff_ms = config.get_int("log.cleaner.backoff.ms")
             self._passes.append(_Pass("compaction", backoff_ms, lambda: _compact_all_due(logs)))
+        self.records = {one.name: PassRecord() for one in self._passes}
         self._threads = ThreadPoolExecutor(max_workers=len(self._passes), thread_name_prefix="maintenance")
 
     def start(self) -> None:
@@ -65,16 +80,28 @@ class Maintenance:
 
     async def _rounds(self, one: _Pass) -> None:
         loop = asyncio.get_running_loop()
+        record = self.records[one.name]
         await asyncio.sleep(min(one.interval_ms, _INITIAL_DELAY_MS_MAX) / 1000)
         while True:
+            began_s = loop.time()
             try:
-                await loop.run_in_executor(self._threads, one.run)
+                record.done += await loop.run_in_executor(self._threads, one.run)
             except Exception:
                 # A pass that fails on one log must not end all later rounds.
                 logger.exception("The %s pass failed", one.name)
+                record.failures += 1
+            record.count += 1
+            record.seconds += loop.time() - began_s
             await asyncio.sleep(one.interval_ms / 1000)
 
 
-def _compact_all_due(logs: LogManager) -> None:
+def _uncounted(run: Callable[[], None]) -> int:
+    run()
+    return 0
+
+
+def _compact_all_due(logs: LogManager) -> int:
+    compacted = 0
     while logs.compaction_pass(now_ms()) is not None:
-        pass
+        compacted += 1
+    return compacted

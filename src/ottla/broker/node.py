@@ -9,6 +9,8 @@ mark every directory as cleanly shut down. A node that is killed instead recover
 A failed metadata log, or the loss of every log directory, ends the process: it could no longer promise anything.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import secrets
@@ -16,6 +18,7 @@ import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinator_log import PartitionCoordinatorLog
@@ -53,6 +56,9 @@ from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from ottla.storage.partition_directories import TopicPartition
 
+if TYPE_CHECKING:
+    from ottla.broker.metrics.node_metrics import NodeMetrics
+
 logger = logging.getLogger("ottla.broker.node")
 
 FETCH_SESSION_EVICTION_MS = 120_000
@@ -80,8 +86,10 @@ class StartupError(Exception):
 class Node:
     """A broker with its own controller."""
 
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, metrics_address: tuple[str, int] | None = None) -> None:
+        """With a metrics address the node counts what it does, and tells it there."""
         self.config = config
+        self.metrics = None if metrics_address is None else _metrics(metrics_address)
         self.cluster_id = ""
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._tasks = Tasks()
@@ -106,7 +114,7 @@ class Node:
 
     async def start(self) -> None:
         """Returns when clients are served; StartupError if that is not to be."""
-        dispatcher = Dispatcher(load_handlers())
+        dispatcher = Dispatcher(load_handlers()) if self.metrics is None else self.metrics.dispatcher
         try:
             unserved.check(self.config.static_values)
             await self._bind(dispatcher)
@@ -125,6 +133,8 @@ class Node:
         self._maintenance.start()
         for listener in self._listeners:
             await listener.serve()
+        if self.metrics is not None:
+            await self.metrics.serve(self.listeners, self._maintenance)
 
     async def _bind(self, dispatcher: Dispatcher) -> None:
         request_bytes_max = self.config.get_int("socket.request.max.bytes")
@@ -132,6 +142,8 @@ class Node:
             listener = Listener(config, dispatcher, request_bytes_max)
             await listener.start()
             self._listeners.append(listener)
+        if self.metrics is not None:
+            await self.metrics.endpoint.start()
 
     async def _start_quorum(self, storage: NodeStorage) -> None:
         config = self.config
@@ -237,6 +249,8 @@ class Node:
         """Lets go of what a start that failed had taken."""
         for listener in self._listeners:
             await listener.stop()
+        if self.metrics is not None:
+            await self.metrics.endpoint.stop()
         if self._storage is not None:
             self._storage.release()
         self._workers.shutdown()
@@ -290,6 +304,8 @@ class Node:
     async def stop(self) -> None:
         """Leaves everything so that the next start needs no recovery."""
         self._groups.close()
+        if self.metrics is not None:
+            await self.metrics.endpoint.stop()
         for listener in self._listeners:
             await listener.stop()
         await self._maintenance.stop()
@@ -321,6 +337,13 @@ class Node:
         logger.info("Stopped")
 
 
+def _metrics(address: tuple[str, int]) -> NodeMetrics:
+    # Only who wants them pays for their import.
+    from ottla.broker.metrics.node_metrics import NodeMetrics
+
+    return NodeMetrics(address, load_handlers())
+
+
 _SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 
@@ -338,18 +361,22 @@ def _group_config(config: BrokerConfig) -> GroupConfig:
     return GroupConfig(**{name: config.get_int(name.replace("_", ".")) for name in GroupConfig.__dataclass_fields__})
 
 
-def run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
+def run(
+    config: BrokerConfig, on_started: Callable[[Node], None], metrics_address: tuple[str, int] | None = None
+) -> None:
     """Runs a node until SIGINT or SIGTERM; StartupError if it cannot start or cannot go on."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_run(config, on_started))
+        runner.run(_run(config, on_started, metrics_address))
 
 
-async def _run(config: BrokerConfig, on_started: Callable[[Node], None]) -> None:
+async def _run(
+    config: BrokerConfig, on_started: Callable[[Node], None], metrics_address: tuple[str, int] | None
+) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    node = Node(config)
+    node = Node(config, metrics_address)
     await node.start()
     on_started(node)
     stopped = loop.create_task(stopping.wait())

@@ -73,9 +73,18 @@ class ReplicaManager:
                 raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
 
+    def find(self, topic: str, index: int) -> Partition | None:
+        """A partition of this broker, None if it is not in service here."""
+        return self._topics.get(topic, {}).get(index)
+
     def is_online(self, topic: str, index: int) -> bool:
         """Whether the partition is in service here."""
         return index in self._topics.get(topic, {})
+
+    @property
+    def offline_count(self) -> int:
+        """Partitions that are out of service because of their disk."""
+        return len(self._offline)
 
     async def flush(self, partition: Partition) -> None:
         """Returns when everything appended so far is on the disk; ApiError if the disk fails."""

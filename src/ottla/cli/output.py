@@ -53,13 +53,18 @@ def _print_table(columns: Sequence[str], rows: Sequence[Row], out: TextIO) -> No
     header = [column.upper().replace("_", "-") for column in columns]
     lines = [header, *([_cell(row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    numeric = [all(isinstance(row[column], int | None) for row in rows) for column in columns]
+    numeric = [_is_numeric([row[column] for row in rows]) for column in columns]
     for line in lines:
         cells = (
             cell.rjust(width) if is_numeric else cell.ljust(width)
             for cell, width, is_numeric in zip(line, widths, numeric, strict=True)
         )
         print("  ".join(cells).rstrip(), file=out)
+
+
+def _is_numeric(values: Sequence[object]) -> bool:
+    numbers = [value for value in values if value is not None]
+    return bool(numbers) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers)
 
 
 def _cell(value: object) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DATA_DIR: Final = "ottla-data"
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
+_PORT_MAX: Final = 65535
 
 logger = logging.getLogger("ottla.cli.server")
 
@@ -42,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="set one configuration, stronger than the file; repeatable",
     )
+    parser.add_argument(
+        "--metrics", metavar="HOST:PORT", help="address of a page for Prometheus, /metrics; nothing is counted without"
+    )
     parser.set_defaults(run=run)
 
 
@@ -51,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from ottla.config.broker_config import BrokerConfig
     from ottla.config.values import ConfigError
 
+    metrics_address = None if options.metrics is None else _metrics_address(options.metrics)
     try:
         given = properties(options)
         unserved.check(given)
@@ -63,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from ottla.broker import node
 
     try:
-        node.run(config, announce)
+        node.run(config, announce, metrics_address)
     except node.StartupError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
@@ -103,6 +108,14 @@ def _controller_listeners(given: dict[str, str]) -> list[str]:
     return [entry for entry in entries if entry.partition(":")[0].upper() in names]
 
 
+def _metrics_address(text: str) -> tuple[str, int]:
+    host, separator, port = text.rpartition(":")
+    is_ipv6 = host.startswith("[") and host.endswith("]")
+    if not separator or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX or (":" in host) != is_ipv6:
+        raise UsageError(f"--metrics {text}: write HOST:PORT, as in --metrics 127.0.0.1:9308.")
+    return host.strip("[]"), int(port)
+
+
 def announce(node: "Node") -> None:
     """Say where everything is, once clients are served."""
     config = node.config
@@ -115,6 +128,8 @@ def announce(node: "Node") -> None:
         # A listener on port 0 has the port that the system chose.
         port = shown.port or listener.port
         print(f"  bootstrap   {replace(shown, port=port).address}  (listener {shown.name})")
+    if node.metrics is not None:
+        print(f"  metrics     {node.metrics.url}")
     print(f"  data        {', '.join(str(directory) for directory in config.log_dirs)}")
     print(f"  cluster id  {node.cluster_id}")
     print(f"  node id     {config.node_id}")

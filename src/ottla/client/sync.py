@@ -54,6 +54,13 @@ class Admin:
     describe_log_dirs = blocking(async_admin.Admin.describe_log_dirs)
     alter_replica_log_dirs = blocking(async_admin.Admin.alter_replica_log_dirs)
     describe_producers = blocking(async_admin.Admin.describe_producers)
+    update_features = blocking(async_admin.Admin.update_features)
+    add_voter = blocking(async_admin.Admin.add_voter)
+    remove_voter = blocking(async_admin.Admin.remove_voter)
+    describe_client_quotas = blocking(async_admin.Admin.describe_client_quotas)
+    alter_client_quotas = blocking(async_admin.Admin.alter_client_quotas)
+    describe_scram_credentials = blocking(async_admin.Admin.describe_scram_credentials)
+    alter_scram_credentials = blocking(async_admin.Admin.alter_scram_credentials)
 
 
 class Client:

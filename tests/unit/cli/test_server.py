@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,10 @@ def test_an_override_needs_a_key_and_a_value(override: str) -> None:
         (["--override", "x"], 2, "write KEY=VALUE"),
         (["--override", "num.partitions=none"], 1, "Invalid value none for configuration num.partitions"),
         (["--listen", "here"], 1, "write HOST:PORT"),
+        (["--metrics", "here"], 2, "--metrics here: write HOST:PORT"),
+        (["--metrics", "127.0.0.1:99999"], 2, "write HOST:PORT"),
+        (["--metrics", "::1:9308"], 2, "write HOST:PORT"),
+        (["--metrics", "127.0.0.1:"], 2, "write HOST:PORT"),
         (["/no/such/server.properties"], 1, "Cannot read /no/such/server.properties"),
     ],
 )
@@ -145,3 +150,23 @@ def test_a_node_says_where_it_is_stops_cleanly_and_finds_its_data_again(tmp_path
     with running(tmp_path, "--listen", "127.0.0.1:0") as second:
         assert second.announced["cluster id"] == first.announced["cluster id"]
         assert second.stop(signal.SIGTERM) == os.EX_OK
+
+
+def test_a_node_says_where_its_metrics_are_and_that_their_port_is_taken(tmp_path: Path) -> None:
+    with running(tmp_path / "a", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0") as node:
+        url = node.announced["metrics"]
+        assert "kafka_brokers 1\n" in urllib.request.urlopen(url, timeout=30).read().decode()
+        address = url.removeprefix("http://").removesuffix("/metrics")
+        arguments = ["--data", str(tmp_path / "b"), "--listen", "127.0.0.1:0", "--metrics", address]
+        busy = subprocess.run(
+            [sys.executable, "-m", "ottla.cli.main", "server", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert busy.returncode == 1
+        assert f"--metrics {address}: the port is in use" in busy.stderr
+        assert "Traceback" not in busy.stderr
+        assert not (tmp_path / "b").exists()
+        assert node.stop(signal.SIGTERM) == os.EX_OK

@@ -272,6 +272,10 @@ class GroupCoordinator:
             if matches_filters(group, wanted_states, wanted_types)
         ]
 
+    def loaded_shards(self) -> list[GroupShard]:
+        """The state of every group that is served now, to be read."""
+        return [active.shard for active in self._active_shards()]
+
     def _active_shards(self) -> list[ActiveShard]:
         return [active for active in self._shards.values() if active is not None]
 

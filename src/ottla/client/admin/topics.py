@@ -136,15 +136,17 @@ class TopicCalls(AdminCalls):
         wanted = (topic for topic in listed if include_internal or not topic.is_internal)
         return tuple(sorted(wanted, key=lambda topic: topic.name))
 
-    async def describe_topics(self, names: Iterable[str] | None = None) -> dict[str, TopicDescription]:
-        """Topics with their partitions; None is all of them."""
+    async def describe_topics(
+        self, names: Iterable[str] | None = None, *, partitions_per_response: int = 2000
+    ) -> dict[str, TopicDescription]:
+        """Topics with their partitions; None is all of them. A long list comes in several responses."""
         if names is None:
             names = [topic.name for topic in await self.list_topics(include_internal=True)]
         wanted = list(dict.fromkeys(names))
 
         async def ask(connection: Connection) -> dict[str, TopicDescription]:
             if connection.versions.serves(DescribeTopicPartitionsRequest):
-                return await _describe_by_pages(connection, wanted)
+                return await _describe_by_pages(connection, wanted, partitions_per_response)
             rows = [MetadataRequestTopic(name=name) for name in wanted]
             request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
             response = await connection.request(request, MetadataResponse)
@@ -276,12 +278,15 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
     )
 
 
-async def _describe_by_pages(connection: Connection, names: list[str]) -> dict[str, TopicDescription]:
+async def _describe_by_pages(
+    connection: Connection, names: list[str], page_partitions: int
+) -> dict[str, TopicDescription]:
     """Answers hold so many partitions at most; a cursor says where the next one goes on."""
     found: dict[str, TopicDescription] = {}
     cursor: Cursor | None = None
     while True:
-        request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name=name) for name in names], cursor=cursor)
+        topics = [TopicRequest(name=name) for name in names]
+        request = DescribeTopicPartitionsRequest(topics=topics, response_partition_limit=page_partitions, cursor=cursor)
         response = await connection.request(request, DescribeTopicPartitionsResponse)
         for row in response.topics:
             name = row.name or ""

@@ -1,0 +1,85 @@
+"""All metrics of a node at one moment, as text.
+
+One gathering at a time: scrapers that come while one is under way get its result, so any number of them costs what one
+costs. A gathering is made in slices and holds no lock; its numbers are each true at some moment of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from ottla.broker.metrics import catalogue as c
+from ottla.broker.metrics.exposition import Exposition
+from ottla.broker.metrics.group_samples import add_groups
+from ottla.broker.metrics.loop_load import LoopLoad
+from ottla.broker.metrics.node_samples import (
+    add_cluster,
+    add_directories,
+    add_maintenance,
+    add_network,
+    add_process,
+)
+from ottla.broker.metrics.partition_samples import add_partitions
+from ottla.broker.metrics.request_samples import add_requests, add_traffic
+from ottla.broker.metrics.slices import Slices
+from ottla.broker.metrics.volumes import Volumes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ottla.broker.listener import Listener
+    from ottla.broker.maintenance import Maintenance
+    from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
+
+_FAMILIES = tuple(metric for section in c.SECTIONS.values() for metric in section)
+
+
+class Collection:
+    """Gathers the metrics of one node."""
+
+    def __init__(self, dispatcher: MeasuredDispatcher, listeners: Sequence[Listener], maintenance: Maintenance) -> None:
+        self._dispatcher = dispatcher
+        self._listeners = listeners
+        self._maintenance = maintenance
+        self._load = LoopLoad()
+        self._volumes = Volumes()
+        self._started_s = time.time()
+        self._last_duration_s = 0.0
+        self._gathering: asyncio.Task[list[bytes]] | None = None
+
+    async def text(self) -> list[bytes]:
+        """The metrics in Prometheus's text format, in pieces."""
+        if self._gathering is None or self._gathering.done():
+            self._gathering = self._dispatcher.services.tasks.start(self._gather())
+        # Whoever goes away must not take the result from the others.
+        return await asyncio.shield(self._gathering)
+
+    async def _gather(self) -> list[bytes]:
+        began_s = time.perf_counter()
+        out = Exposition(_FAMILIES)
+        slices = Slices()
+        dispatcher = self._dispatcher
+        services = dispatcher.services
+        await add_traffic(out, dispatcher, slices)
+        await add_requests(out, dispatcher, slices, time.monotonic())
+        add_network(out, self._listeners, dispatcher)
+        idle = self._load.idle_share()
+        out.add(c.NETWORK_IDLE, idle)
+        out.add(c.HANDLER_IDLE, idle)
+        out.add(c.LOOP_CPU, self._load.cpu_seconds)
+        await slices.breathe()
+        await add_partitions(out, services, slices)
+        await add_groups(out, services, slices)
+        add_cluster(out, services)
+        await add_directories(out, services, self._volumes)
+        add_maintenance(out, self._maintenance)
+        await add_process(out, self._started_s)
+        out.add(c.SCRAPE_SECONDS, self._last_duration_s)
+        self._last_duration_s = time.perf_counter() - began_s
+        pieces: list[bytes] = []
+        for piece in out.families():
+            pieces.append(piece)
+            await slices.breathe()
+        return pieces

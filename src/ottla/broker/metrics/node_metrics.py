@@ -1,0 +1,43 @@
+"""The metrics of a node, from its first request to its last: what counts, what gathers, what serves."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from ottla.broker.metrics.collection import Collection
+from ottla.broker.metrics.endpoint import MetricsEndpoint
+from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ottla.broker.dispatch import HandlerModule
+    from ottla.broker.listener import Listener
+    from ottla.broker.maintenance import Maintenance
+
+logger = logging.getLogger("ottla.broker.metrics")
+
+
+class NodeMetrics:
+    """What `--metrics` adds to a node."""
+
+    def __init__(self, address: tuple[str, int], modules: list[HandlerModule]) -> None:
+        self.dispatcher = MeasuredDispatcher(modules)
+        self.endpoint = MetricsEndpoint(*address, self._text)
+        self._collection: Collection | None = None
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.endpoint.host}]" if ":" in self.endpoint.host else self.endpoint.host or "localhost"
+        return f"http://{host}:{self.endpoint.port}/metrics"
+
+    async def serve(self, listeners: Sequence[Listener], maintenance: Maintenance) -> None:
+        """Takes scrapers from now on, when the node is assembled."""
+        self._collection = Collection(self.dispatcher, listeners, maintenance)
+        await self.endpoint.serve()
+        logger.info("Metrics are at %s", self.url)
+
+    async def _text(self) -> list[bytes]:
+        assert self._collection is not None
+        return await self._collection.text()

@@ -1,0 +1,120 @@
+"""Samples of the node as a whole: connections, directories, maintenance, controller, quorum, the process."""
+
+import asyncio
+import gc
+import platform
+import resource
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from ottla import __version__
+from ottla.broker.listener import Listener
+from ottla.broker.maintenance import Maintenance
+from ottla.broker.metrics import catalogue as c
+from ottla.broker.metrics.exposition import Exposition, label_text
+from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
+from ottla.broker.metrics.volumes import Volumes
+from ottla.broker.services import Services
+
+_RUNNING: Final = 3
+_FDS: Final = Path("/proc/self/fd")
+
+
+def add_network(out: Exposition, listeners: Iterable[Listener], dispatcher: MeasuredDispatcher) -> None:
+    """Connections, and those that were thrown out."""
+    for listener in listeners:
+        out.add(c.CONNECTIONS, len(listener.connections), label_text(listener=listener.config.name))
+    for reason, count in dispatcher.rejected_count.items():
+        out.add(c.REJECTED, count, label_text(reason=reason))
+    out.add(c.UNREAD_BYTES, dispatcher.response_budget.waiting_bytes)
+    sessions = dispatcher.services.fetch_sessions
+    out.add(c.FETCH_SESSIONS, len(sessions))
+    out.add(c.FETCH_SESSION_PARTITIONS, sum(len(session.partitions) for session in sessions))
+    out.add(c.FETCH_SESSION_EVICTIONS, sessions.evicted_count)
+
+
+def add_cluster(out: Exposition, services: Services) -> None:
+    """Brokers, the controller and its quorum."""
+    image = services.image
+    active = len(image.brokers.unfenced())
+    out.add(c.BROKER_STATE, _RUNNING)
+    out.add(c.BROKERS, active)
+    for broker in image.brokers:
+        address = f"{broker.listeners[0].host}:{broker.listeners[0].port}" if broker.listeners else ""
+        out.add(c.BROKER_INFO, broker.id, label_text(id=broker.id, address=address))
+    out.add(c.ACTIVE_BROKERS, active)
+    out.add(c.FENCED_BROKERS, len(image.brokers) - active)
+    out.add(c.ACTIVE_CONTROLLER, int(services.quorum.is_active))
+    out.add(c.LAST_APPLIED, image.end_offset - 1)
+    quorum = services.quorum.describe()
+    out.add(c.RAFT_LEADER, quorum.leader_id)
+    out.add(c.RAFT_EPOCH, quorum.epoch)
+    out.add(c.RAFT_HIGH_WATERMARK, quorum.high_watermark)
+    out.add(c.LAST_COMMITTED, quorum.high_watermark - 1)
+    for voter in quorum.voters:
+        if voter.id == services.config.node_id:
+            out.add(c.RAFT_LOG_END, voter.log_end_offset)
+    out.add(c.RAFT_VOTERS, len(quorum.voters))
+    out.add(c.RAFT_OBSERVERS, len(quorum.observers))
+    state = "leader" if quorum.leader_id == services.config.node_id else "follower"
+    out.add(c.RAFT_STATE, 1, label_text(state=state))
+
+
+async def add_directories(out: Exposition, services: Services, volumes: Volumes) -> None:
+    """Log directories, and the room that is left on their volumes."""
+    logs = services.replicas.logs
+    for path in logs.offline_paths:
+        out.add(c.DIRECTORY_OFFLINE, 1, label_text(logDirectory=path))
+    out.add(c.OFFLINE_DIRECTORIES, len(logs.offline_paths))
+    for path in [directory.path for directory in logs.online_directories]:
+        out.add(c.DIRECTORY_OFFLINE, 0, label_text(logDirectory=path))
+        volume = await volumes.ask(path)
+        if volume is not None:
+            out.add(c.DIRECTORY_TOTAL, volume.f_blocks * volume.f_frsize, label_text(log_directory=path))
+            out.add(c.DIRECTORY_USABLE, volume.f_bavail * volume.f_frsize, label_text(log_directory=path))
+
+
+def add_maintenance(out: Exposition, maintenance: Maintenance) -> None:
+    """What the rounds did."""
+    done_by = {"flush": c.FLUSHES, "retention": c.SEGMENTS_DELETED, "compaction": c.LOGS_COMPACTED}
+    for name, record in maintenance.records.items():
+        labels = label_text(**{"pass": name})
+        out.add(c.PASSES, record.count, labels)
+        out.add(c.PASS_SECONDS, record.seconds, labels)
+        out.add(c.PASS_FAILURES, record.failures, labels)
+        if name in done_by:
+            out.add(done_by[name], record.done)
+
+
+async def add_process(out: Exposition, started_s: float) -> None:
+    """The process, under the names that Prometheus's own libraries use."""
+    out.add(c.BUILD, 1, label_text(version=__version__, python=platform.python_version()))
+    out.add(c.CPU_SECONDS, time.process_time())
+    out.add(c.START_TIME, started_s)
+    out.add(c.FILES_MAX, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    if sys.platform == "linux":
+        _add_memory(out)
+        # Counting ten thousands takes its time.
+        out.add(c.OPEN_FILES, _told_open_files() or await asyncio.to_thread(_count_open_files))
+    for generation, stats in enumerate(gc.get_stats()):
+        labels = label_text(generation=generation)
+        out.add(c.GC_COLLECTIONS, stats["collections"], labels)
+        out.add(c.GC_COLLECTED, stats["collected"], labels)
+
+
+def _add_memory(out: Exposition) -> None:
+    virtual_pages, resident_pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[:2]
+    out.add(c.VIRTUAL_BYTES, int(virtual_pages) * resource.getpagesize())
+    out.add(c.RESIDENT_BYTES, int(resident_pages) * resource.getpagesize())
+
+
+def _told_open_files() -> int:
+    """What Linux says since 6.2; 0 before."""
+    return _FDS.stat().st_size
+
+
+def _count_open_files() -> int:
+    return sum(1 for _ in _FDS.iterdir())

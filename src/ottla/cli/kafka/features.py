@@ -1,0 +1,194 @@
+"""`kafka-features`: describe the cluster's features, and change their levels."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from ottla.cli.cluster_access import with_client
+from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.feature_levels import (
+    LATEST_RELEASE,
+    METADATA_VERSION,
+    level_of,
+    level_text,
+    levels_of,
+    release_of,
+    requirement,
+)
+from ottla.cli.kafka.java_errors import as_java, is_of_cluster, told
+from ottla.cli.kafka.options import CommandParser, tool_access
+
+if TYPE_CHECKING:
+    from ottla.client import Client
+    from ottla.client.admin.quorum import FeatureUpdate
+    from ottla.client.api_versions import BrokerVersions
+    from ottla.client.errors import ClientError
+
+_CHANGES: Final = {
+    "upgrade": "was upgraded to {level}.",
+    "downgrade": "was downgraded to {level}.",
+    "disable": "was disabled.",
+}
+
+
+class _FeaturesParser(CommandParser):
+    def error(self, message: str) -> NoReturn:
+        print(f"Command line error: {message}. Type --help for help.", file=sys.stderr)
+        sys.exit(ExitCode.FAILED)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the tool; the value is the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        if options.command == "version-mapping":
+            return _version_mapping(options.release_version)
+        if options.command == "feature-dependencies":
+            return _dependencies(options.feature)
+        if options.command == "describe":
+            return _describe(options)
+        return _change(options)
+    except CommandError as error:
+        print(as_java(error) if is_of_cluster(error) else error, file=sys.stderr)
+        return ExitCode.FAILED
+
+
+def _parser() -> CommandParser:
+    parser = _FeaturesParser(prog="kafka-features", description="This tool manages feature flags in Kafka.")
+    parser.add_bootstrap()
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    describe = commands.add_parser("describe", help="show features and their levels")
+    describe.add_argument("--node-id", type=int, help="the broker to ask; any if it is not given")
+    for command in ("upgrade", "downgrade", "disable"):
+        change = commands.add_parser(command, help=f"{command} features")
+        if command != "disable":
+            change.add_argument("--metadata", help="level of metadata.version; old form of --release-version")
+            change.add_argument("--release-version", help="set all features as this release does")
+        change.add_argument("--feature", action="append", default=[], metavar="FEATURE=LEVEL", help="repeatable")
+        if command != "upgrade":
+            change.add_argument("--unsafe", action="store_true", help="even if metadata is lost")
+        change.add_argument("--dry-run", action="store_true", help="only say whether it would work")
+    mapping = commands.add_parser("version-mapping", help="the features that a release sets")
+    mapping.add_argument("--release-version", default=LATEST_RELEASE)
+    dependencies = commands.add_parser("feature-dependencies", help="what a level of a feature needs")
+    dependencies.add_argument("--feature", action="append", required=True, metavar="FEATURE=LEVEL")
+    return parser
+
+
+def _describe(options: argparse.Namespace) -> int:
+    async def ask(client: "Client") -> "BrokerVersions | ClientError":
+        answers = {node.node_id: found for node, found in (await client.admin.broker_versions()).items()}
+        chosen = min(answers) if options.node_id is None else options.node_id
+        if chosen not in answers:
+            known = ", ".join(map(str, sorted(answers)))
+            raise CommandError(f"There is no broker {chosen}: give --node-id one of {known}.")
+        return answers[chosen]
+
+    found = with_client(tool_access(options), ask)
+    if isinstance(found, Exception):
+        raise CommandError(as_java(found))
+    epoch = found.finalized_features_epoch if found.finalized_features_epoch >= 0 else "-"
+    for feature in sorted(found.features, key=lambda feature: feature.name):
+        low, high, final = (
+            level_text(feature.name, level)
+            for level in (feature.min_supported, feature.max_supported, feature.finalized)
+        )
+        print(
+            f"Feature: {feature.name:<42}SupportedMinVersion: {low:<17}SupportedMaxVersion: {high:<17}"
+            f"FinalizedVersionLevel: {final:<17}Epoch: {epoch}"
+        )
+    return ExitCode.DONE
+
+
+def _change(options: argparse.Namespace) -> int:
+    updates = _updates(options)
+
+    async def ask(client: "Client") -> "dict[str, ClientError | None]":
+        from ottla.client.errors import ClientError
+
+        try:
+            return {**await client.admin.update_features(updates, validate_only=options.dry_run)}
+        except ClientError as error:
+            return dict.fromkeys(updates, error)
+
+    errors = with_client(tool_access(options), ask)
+    for feature in sorted(errors):
+        _print_outcome(options, feature, updates[feature].level, errors[feature])
+    failed = sum(error is not None for error in errors.values())
+    if failed:
+        raise CommandError(f"{failed} out of {len(errors)} operation(s) failed.")
+    return ExitCode.DONE
+
+
+def _print_outcome(options: argparse.Namespace, feature: str, level: int, error: "ClientError | None") -> None:
+    if error is not None:
+        could = "Can not" if options.dry_run else "Could not"
+        target = "" if options.command == "disable" else f" to {level}"
+        print(f"{could} {options.command} {feature}{target}. {told(error)}")
+        return
+    done = _CHANGES[options.command].format(level=level)
+    print(f"{feature} {done.replace('was', 'can be', 1) if options.dry_run else done}")
+
+
+def _updates(options: argparse.Namespace) -> "dict[str, FeatureUpdate]":
+    """The levels that are asked for, and how far the change may go."""
+    from ottla.client.admin.quorum import FeatureUpdate, UpgradeType
+
+    if options.command == "upgrade":
+        kind = UpgradeType.UPGRADE
+    else:
+        kind = UpgradeType.UNSAFE_DOWNGRADE if options.unsafe else UpgradeType.SAFE_DOWNGRADE
+    return {name: FeatureUpdate(level, kind) for name, level in _levels(options).items()}
+
+
+def _levels(options: argparse.Namespace) -> dict[str, int]:
+    if options.command == "disable":
+        pairs = [(name, 0) for name in options.feature]
+    else:
+        if options.release_version is not None:
+            if options.metadata is not None or options.feature:
+                raise CommandError("Can not specify `release-version` with other feature flags.")
+            level = level_of(options.release_version)
+            return {METADATA_VERSION: level, **levels_of(level)}
+        pairs = [parse_feature(text) for text in options.feature]
+        if options.metadata is not None:
+            print(" `metadata` flag is deprecated and may be removed in a future release.")
+            pairs.append((METADATA_VERSION, level_of(options.metadata)))
+    if not pairs:
+        raise CommandError(f"You must specify at least one feature to {options.command}")
+    levels: dict[str, int] = {}
+    for name, level in pairs:
+        if name in levels:
+            raise CommandError(f"Feature {name} was specified more than once.")
+        levels[name] = level
+    return levels
+
+
+def parse_feature(text: str) -> tuple[str, int]:
+    """The feature and level of `feature=level`."""
+    name, separator, level = text.partition("=")
+    if not separator:
+        raise CommandError(f"Can't parse feature=level string {text}: equals sign not found.")
+    if not level.strip().isdigit():
+        raise CommandError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
+    return name.strip(), int(level)
+
+
+def _version_mapping(release: str) -> int:
+    level = level_of(release)
+    print(f"{METADATA_VERSION}={level} ({release})")
+    for name, its_level in levels_of(level).items():
+        print(f"{name}={its_level}")
+    return ExitCode.DONE
+
+
+def _dependencies(given: Sequence[str]) -> int:
+    for name, level in map(parse_feature, given):
+        needed = requirement(name, level)
+        shown = f"{name}={level}" + (f" ({release_of(level)})" if name == METADATA_VERSION else "")
+        if needed is None:
+            print(f"{shown} has no dependencies.")
+        else:
+            print(f"{shown} requires:\n    {METADATA_VERSION}={needed} ({release_of(needed)})")
+    return ExitCode.DONE

@@ -1,0 +1,30 @@
+"""What became of several things that one command was about: a line for each error, one exit code for all."""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ottla.cli.exits import CommandError, ExitCode, exit_code_of
+
+if TYPE_CHECKING:
+    from ottla.client.errors import ClientError
+
+Errors = Mapping[str, "ClientError | CommandError | None"]
+
+
+def report_errors(command: str, errors: Errors) -> ExitCode:
+    """Tell the errors by name; the code is theirs if they agree on one."""
+    codes = set()
+    for name, error in errors.items():
+        if error is None:
+            continue
+        codes.add(error.code if isinstance(error, CommandError) else exit_code_of(error))
+        print(f"{command}: {name}: {error}", file=sys.stderr)
+    if not codes:
+        return ExitCode.DONE
+    return codes.pop() if len(codes) == 1 else ExitCode.FAILED
+
+
+def error_text(error: "ClientError | CommandError | None") -> str | None:
+    """An error as a value of a row."""
+    return None if error is None else str(error)

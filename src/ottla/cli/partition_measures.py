@@ -1,0 +1,73 @@
+"""How much is in partitions: their first and last offset, and the bytes that the leader's replica takes on disk."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ottla.client import Client, TopicPartition
+    from ottla.client.admin.topics import TopicDescription
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMeasure:
+    """None is what nobody could tell: a partition without leader, a broker that may not be asked for its disks."""
+
+    start_offset: int | None = None
+    end_offset: int | None = None
+    size_bytes: int | None = None
+
+    @property
+    def offsets(self) -> int | None:
+        """How many offsets there are; compaction and transactions leave fewer records than that."""
+        if self.start_offset is None or self.end_offset is None:
+            return None
+        return self.end_offset - self.start_offset
+
+
+async def measure(client: "Client", topics: "Iterable[TopicDescription]") -> "dict[TopicPartition, PartitionMeasure]":
+    """The measures of all partitions of topics."""
+    import asyncio
+
+    from ottla.client import ClientError, OffsetSpec, TopicPartition
+
+    leaders = {
+        TopicPartition(topic.name, partition.partition): partition.leader_id
+        for topic in topics
+        for partition in topic.partitions
+    }
+    if not leaders:
+        return {}
+    led = [partition for partition, leader in leaders.items() if leader >= 0]
+
+    async def offsets(spec: OffsetSpec) -> dict[TopicPartition, int]:
+        listed = await client.admin.list_offsets(dict.fromkeys(led, spec))
+        return {partition: found.offset for partition, found in listed.items() if found.error is None}
+
+    async def sizes() -> dict[TopicPartition, int]:
+        try:
+            dirs = await client.admin.describe_log_dirs({leaders[each] for each in led}, partitions=led)
+        except ClientError:
+            return {}
+        return {
+            partition: replica.size_bytes
+            for broker_id, described in dirs.items()
+            for log_dir in described
+            for partition, replica in log_dir.replicas.items()
+            if leaders[partition] == broker_id and not replica.is_future
+        }
+
+    starts, ends, bytes_on_disk = await asyncio.gather(
+        offsets(OffsetSpec.EARLIEST), offsets(OffsetSpec.LATEST), sizes()
+    )
+    return {each: PartitionMeasure(starts.get(each), ends.get(each), bytes_on_disk.get(each)) for each in leaders}
+
+
+def total(values: Iterable[int | None]) -> int | None:
+    """A sum; of something that is not known, nothing is known."""
+    summed = 0
+    for value in values:
+        if value is None:
+            return None
+        summed += value
+    return summed

@@ -1,0 +1,190 @@
+"""Quotas of users, clients and addresses, and the SCRAM credentials of users.
+
+The messages are imported by the calls: most clients never make one of them.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from ottla.client.admin.base import AdminCalls, raise_if_moved
+from ottla.client.connection import Connection
+from ottla.client.errors import KafkaError, error_of, raise_for
+
+_SALT_BYTES = 24
+
+
+class QuotaMatch(IntEnum):
+    """Which entities of a type a filter means: one by name, the default one, or all."""
+
+    EXACT = 0
+    DEFAULT = 1
+    ANY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaFilter:
+    """A condition on one type of entity: `user`, `client-id` or `ip`."""
+
+    entity_type: str
+    match: QuotaMatch
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientQuota:
+    """The quotas of an entity; its names are by type, and None is the default entity of that type."""
+
+    entity: Mapping[str, str | None]
+    values: Mapping[str, float]
+
+
+class ScramMechanism(IntEnum):
+    """How a password is proven."""
+
+    UNKNOWN = 0
+    SCRAM_SHA_256 = 1
+    SCRAM_SHA_512 = 2
+
+    @classmethod
+    def _missing_(cls, _value: object) -> "ScramMechanism":
+        return cls.UNKNOWN
+
+    @property
+    def hash_name(self) -> str:
+        return "sha512" if self is ScramMechanism.SCRAM_SHA_512 else "sha256"
+
+
+@dataclass(frozen=True, slots=True)
+class ScramCredentials:
+    """The mechanisms that a user has credentials for, with their iterations."""
+
+    iterations: Mapping[ScramMechanism, int] = field(default_factory=dict)
+    error: KafkaError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewScramCredential:
+    """A password for one mechanism; what is sent is only its salted hash."""
+
+    mechanism: ScramMechanism
+    password: str
+    iterations: int = 4096
+
+
+class QuotaCalls(AdminCalls):
+    """The calls about quotas and SCRAM credentials."""
+
+    async def describe_client_quotas(
+        self, filters: Sequence[QuotaFilter], *, strict: bool = True
+    ) -> tuple[ClientQuota, ...]:
+        """The quotas of entities that meet all filters; strictly, those with no other type of entity."""
+        from ottla.protocol.messages.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
+        from ottla.protocol.messages.describe_client_quotas_response import DescribeClientQuotasResponse
+
+        components = [
+            ComponentData(entity_type=row.entity_type, match_type=row.match, match=row.name) for row in filters
+        ]
+
+        async def ask(connection: Connection) -> tuple[ClientQuota, ...]:
+            request = DescribeClientQuotasRequest(components=components, strict=strict)
+            response = await connection.request(request, DescribeClientQuotasResponse)
+            raise_for(response.error_code, response.error_message)
+            return tuple(
+                ClientQuota(
+                    {part.entity_type: part.entity_name for part in row.entity},
+                    {value.key: value.value for value in row.values},
+                )
+                for row in response.entries or ()
+            )
+
+        return await self._at_any("describing client quotas", ask)
+
+    async def alter_client_quotas(
+        self, entity: Mapping[str, str | None], changes: Mapping[str, float | None], *, validate_only: bool = False
+    ) -> None:
+        """Set quotas of one entity; None removes one."""
+        from ottla.protocol.messages.alter_client_quotas_request import (
+            AlterClientQuotasRequest,
+            EntityData,
+            EntryData,
+            OpData,
+        )
+        from ottla.protocol.messages.alter_client_quotas_response import AlterClientQuotasResponse
+
+        parts = [EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()]
+        operations = [OpData(key=key, value=value or 0.0, remove=value is None) for key, value in changes.items()]
+
+        async def ask(connection: Connection) -> None:
+            entries = [EntryData(entity=parts, ops=operations)]
+            request = AlterClientQuotasRequest(entries=entries, validate_only=validate_only)
+            response = await connection.request(request, AlterClientQuotasResponse)
+            for row in response.entries:
+                raise_for(row.error_code, row.error_message)
+
+        await self._at_controller("altering client quotas", ask)
+
+    async def describe_scram_credentials(self, users: Iterable[str] | None = None) -> dict[str, ScramCredentials]:
+        """The SCRAM credentials of users, some or all that have any."""
+        from ottla.protocol.messages.describe_user_scram_credentials_request import (
+            DescribeUserScramCredentialsRequest,
+            UserName,
+        )
+        from ottla.protocol.messages.describe_user_scram_credentials_response import (
+            DescribeUserScramCredentialsResponse,
+        )
+
+        wanted = None if users is None else [UserName(name=user) for user in users]
+
+        async def ask(connection: Connection) -> dict[str, ScramCredentials]:
+            request = DescribeUserScramCredentialsRequest(users=wanted)
+            response = await connection.request(request, DescribeUserScramCredentialsResponse)
+            raise_for(response.error_code, response.error_message)
+            return {
+                row.user: ScramCredentials(
+                    {ScramMechanism(info.mechanism): info.iterations for info in row.credential_infos},
+                    error_of(row.error_code, row.error_message),
+                )
+                for row in response.results
+            }
+
+        return await self._at_any("describing SCRAM credentials", ask)
+
+    async def alter_scram_credentials(
+        self,
+        user: str,
+        *,
+        upsert: Iterable[NewScramCredential] = (),
+        delete: Iterable[ScramMechanism] = (),
+    ) -> None:
+        """Set and delete credentials of one user."""
+        from ottla.protocol.messages.alter_user_scram_credentials_request import (
+            AlterUserScramCredentialsRequest,
+            ScramCredentialDeletion,
+            ScramCredentialUpsertion,
+        )
+        from ottla.protocol.messages.alter_user_scram_credentials_response import AlterUserScramCredentialsResponse
+
+        upsertions = []
+        for new in upsert:
+            salt = secrets.token_bytes(_SALT_BYTES)
+            salted = hashlib.pbkdf2_hmac(new.mechanism.hash_name, new.password.encode(), salt, new.iterations)
+            upsertions.append(
+                ScramCredentialUpsertion(
+                    name=user, mechanism=new.mechanism, iterations=new.iterations, salt=salt, salted_password=salted
+                )
+            )
+        deletions = [ScramCredentialDeletion(name=user, mechanism=mechanism) for mechanism in delete]
+
+        async def ask(connection: Connection) -> None:
+            request = AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
+            response = await connection.request(request, AlterUserScramCredentialsResponse)
+            for row in response.results:
+                error = error_of(row.error_code, row.error_message)
+                raise_if_moved(error)
+                if error is not None:
+                    raise error
+
+        await self._at_controller("altering SCRAM credentials", ask)

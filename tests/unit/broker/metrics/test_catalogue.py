@@ -1,0 +1,50 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from ottla.broker.metrics.catalogue import SECTIONS
+from ottla.broker.metrics.definition import Kind
+
+ROOT = Path(__file__).parents[4]
+METRICS = [metric for section in SECTIONS.values() for metric in section]
+
+
+def test_the_reference_says_what_the_catalogue_says() -> None:
+    command = [sys.executable, "tools/generate_metrics_reference.py", "--check"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+
+
+def test_no_name_stands_for_two_things() -> None:
+    names = [metric.name for metric in METRICS]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_names_are_names_to_prometheus() -> None:
+    assert [m.name for m in METRICS if not re.fullmatch(r"[a-z][a-z0-9_]*", m.name)] == []
+    assert [m.name for m in METRICS if not all(re.fullmatch(r"[a-zA-Z_]+", label) for label in m.labels)] == []
+
+
+def test_names_of_the_jmx_exporter_are_what_apache_kafka_has() -> None:
+    """The file has what the exporter's rules make of the MBeans of Apache Kafka 4.3.0, as JmxTool lists them."""
+    recorded = Path(__file__).parent / "kafka_4_3_metric_names.json"
+    kafka = set(json.loads(recorded.read_text(encoding="utf-8")))
+    exporter = {metric.name for metric in SECTIONS["As kafka_exporter names them"]}
+    ours = {metric.name for metric in METRICS if metric.name.startswith("kafka_")} - exporter
+    # The state is a text in Kafka, for which the rules have a form of their own.
+    assert ours - kafka == {"kafka_server_raft_metrics_current_state_info"}
+
+
+def test_only_counters_end_as_counters_do() -> None:
+    odd = [m.name for m in METRICS if m.name.endswith(("_total", "_count")) and m.kind is not Kind.COUNTER]
+    # A gauge that the JMX exporter names so.
+    assert odd == ["kafka_server_socket_server_metrics_connection_count"]
+
+
+def test_the_how_to_asks_for_metrics_that_exist() -> None:
+    text = (ROOT / "docs" / "how-to" / "watch-a-node.md").read_text(encoding="utf-8")
+    asked = set(re.findall(r"\b(?:kafka|ottla)_[a-z_]+", text)) - {"kafka_exporter"}
+    assert len(asked) >= 10
+    assert asked <= {metric.name for metric in METRICS}

@@ -1,0 +1,32 @@
+import json
+
+import pytest
+
+from ottla.cli.output import OutputFormat, print_object, print_rows
+
+ROWS = [
+    {"topic": "a", "count": 7, "is_internal": False, "ids": [1, 2], "note": None},
+    {"topic": "longer", "count": None, "is_internal": True, "ids": [], "note": None},
+]
+COLUMNS = ("topic", "count", "is_internal", "ids", "note")
+
+
+def test_a_table_has_numbers_to_the_right_and_everything_else_to_the_left(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(OutputFormat.TABLE, COLUMNS, ROWS)
+    assert capsys.readouterr().out.splitlines() == [
+        "TOPIC   COUNT  IS-INTERNAL  IDS  NOTE",
+        "a           7  no           1,2  -",
+        "longer      -  yes          -    -",
+    ]
+
+
+def test_json_keeps_types_and_every_column(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(OutputFormat.JSON, COLUMNS, ROWS)
+    assert json.loads(capsys.readouterr().out) == ROWS
+    print_rows(OutputFormat.JSONL, COLUMNS, ROWS)
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == ROWS
+
+
+def test_an_object_has_a_line_for_each_property(capsys: pytest.CaptureFixture[str]) -> None:
+    print_object(OutputFormat.TABLE, {"id": 1, "configs": {"a": "1", "b": "2"}})
+    assert capsys.readouterr().out == "id       1\nconfigs  a=1,b=2\n"

@@ -1,0 +1,182 @@
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.waiting import eventually
+from ottla.client import ConfigResource, NewTopic, ResourceType
+from ottla.client.sync import Client
+from ottla.testing import ClusterError, EmbeddedCluster
+
+
+@pytest.fixture
+def cluster() -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster() as started:
+        yield started
+
+
+def topics(cluster: EmbeddedCluster) -> set[str]:
+    with Client(cluster.bootstrap_servers) as client:
+        return {topic.name for topic in client.admin.list_topics()}
+
+
+def create_topic(cluster: EmbeddedCluster, name: str) -> None:
+    with Client(cluster.bootstrap_servers) as client:
+        assert client.admin.create_topics([NewTopic(name, 1, 1)])[name].error is None
+
+
+def test_a_cluster_serves_clients_while_it_is_open_and_leaves_nothing(tmp_path: Path) -> None:
+    with EmbeddedCluster() as cluster:
+        assert cluster.get_bootstrap_server() == cluster.bootstrap_servers
+        create_topic(cluster, "orders")
+        assert topics(cluster) == {"orders"}
+        data = cluster.data_directory
+        assert (data / "orders-0").is_dir()
+        host, _, port = cluster.bootstrap_servers.rpartition(":")
+    assert not data.parent.exists()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)))
+
+
+def test_a_crash_and_a_restart_keep_the_address_and_the_data(cluster: EmbeddedCluster) -> None:
+    address = cluster.bootstrap_servers
+    create_topic(cluster, "orders")
+    cluster.kill()
+    assert not cluster.is_running
+    cluster.start()
+    assert cluster.is_running
+    cluster.restart()
+    assert "Shutting down" in cluster.log()
+    assert cluster.bootstrap_servers == address
+    assert topics(cluster) == {"orders"}
+
+
+def test_nobody_gets_the_port_of_a_cluster_that_is_down(cluster: EmbeddedCluster) -> None:
+    host, _, port = cluster.bootstrap_servers.rpartition(":")
+    cluster.kill(signal.SIGTERM)
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((host, int(port)))
+    cluster.restart()
+
+
+def test_a_cluster_that_was_stopped_begins_anew(cluster: EmbeddedCluster) -> None:
+    create_topic(cluster, "orders")
+    cluster.stop()
+    cluster.stop()
+    assert topics(cluster.start()) == set()
+
+
+def test_settings_have_kafkas_names_and_beat_the_ones_for_tests() -> None:
+    config = {"num.partitions": 7, "auto.create.topics.enable": False, "group.initial.rebalance.delay.ms": "5"}
+    with EmbeddedCluster(config=config) as cluster, Client(cluster.bootstrap_servers) as client:
+        broker = ConfigResource(ResourceType.BROKER, "1")
+        configs = client.admin.describe_configs([broker])[broker].entries
+        found = {name: configs[name].value for name in (*config, "offsets.topic.num.partitions")}
+    assert found == {
+        "num.partitions": "7",
+        "auto.create.topics.enable": "false",
+        "group.initial.rebalance.delay.ms": "5",
+        "offsets.topic.num.partitions": "1",
+    }
+
+
+def test_clusters_stand_side_by_side(cluster: EmbeddedCluster) -> None:
+    create_topic(cluster, "here")
+    with EmbeddedCluster() as other:
+        assert topics(other) == set()
+
+
+def test_a_cluster_survives_the_thread_that_started_it() -> None:
+    cluster = EmbeddedCluster()
+    starter = threading.Thread(target=cluster.start)
+    starter.start()
+    starter.join()
+    try:
+        assert topics(cluster) == set()
+    finally:
+        cluster.stop()
+
+
+@pytest.mark.parametrize("brokers", [0, 3])
+def test_more_than_one_broker_is_refused(brokers: int) -> None:
+    with pytest.raises(ValueError, match=f"brokers={brokers}: .*Write brokers=1"):
+        EmbeddedCluster(brokers=brokers)
+
+
+def test_a_node_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    cluster = EmbeddedCluster(config={"num.partitions": "many"})
+    with pytest.raises(ClusterError, match=r"(?s)ended with code 1 .*Invalid value many for configuration num\.part"):
+        cluster.start()
+    assert not cluster.is_running
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_needs_a_running_cluster_says_so(cluster: EmbeddedCluster) -> None:
+    with pytest.raises(ClusterError, match="running already"):
+        cluster.start()
+    cluster.kill()
+    with pytest.raises(ClusterError, match="nothing to kill"):
+        cluster.kill()
+    cluster.stop()
+    for use in (cluster.restart, cluster.log, cluster.get_bootstrap_server, lambda: cluster.data_directory):
+        with pytest.raises(ClusterError, match=r"call start\(\)"):
+            use()
+
+
+def test_optimised_tests_get_a_node_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    with EmbeddedCluster() as cluster:
+        assert cluster.is_running
+
+
+STARTED = """
+import sys
+from ottla.testing import EmbeddedCluster
+cluster = EmbeddedCluster()
+cluster.start()
+print(cluster._process.pid, cluster.data_directory.parent, flush=True)
+sys.stdin.read()
+"""
+# Says so as soon as there is a child, long before that serves anybody.
+STARTING = STARTED.replace(
+    "cluster.start()",
+    """
+spawn = cluster._spawn
+def spawn_and_wait(home):
+    cluster._process = spawn(home)
+    print(cluster._process.pid, home, flush=True)
+    sys.stdin.read()
+cluster._spawn = spawn_and_wait
+cluster.start()
+""",
+)
+
+
+@pytest.mark.parametrize("script", [STARTED, STARTING], ids=["started", "starting"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_the_node_and_its_data_go_with_a_parent_that_is_killed(how: signal.Signals, script: str) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid, home = parent.stdout.readline().split()
+    assert Path(home).is_dir()
+    parent.send_signal(how)
+    parent.communicate()
+    eventually(lambda: not is_alive(int(pid)), timeout_s=30)
+    assert not Path(home).exists()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and that its new parent has not collected yet does not."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] if sys.platform == "linux" else ""
+    except OSError:
+        return False
+    return state != "Z"
