@@ -45,10 +45,16 @@ PRINTED = {
     "docs/tutorial/first-steps.md": "30 orders from 3 partitions\nlag 0\n",
     "docs/how-to/use-the-python-client.md": "orders 0\n31 orders\nTrue\nTrue\norders\n",
     "docs/how-to/change-topics-safely.md": "",
+    "docs/how-to/look-at-and-replay-records.md": "",
     "docs/reference/cli/topics.md": "",
     "docs/reference/cli/configs.md": "",
     "docs/reference/cli/cluster.md": "",
     "docs/reference/cli/kafka-admin.md": "",
+    "docs/reference/cli/consume.md": "",
+    "docs/reference/cli/produce.md": "",
+    "docs/reference/cli/perf.md": "",
+    "docs/reference/cli/verify.md": "",
+    "docs/reference/cli/kafka-data.md": "",
 }
 
 
