@@ -9,6 +9,12 @@ READY   := $(VENV)/.ready
 LISTEN  ?= 127.0.0.1:9092
 DATA    ?= data/ottla
 KILLS   ?= 50
+# Of all fuzz targets together.
+FUZZ_SECONDS ?= 40
+SERVERS ?= kafka,ottla
+WORKERS ?= 2
+ROUNDS  ?= 5
+SCALE   ?= 1
 
 # Two workers, each with servers of its own.
 PYTEST  := $(BIN)/pytest -n 2
@@ -19,9 +25,12 @@ OWN_SLICE    := tests/interop/test_librdkafka.py tests/interop/test_spark.py
 TOOL_TESTS   := $(wildcard tests/interop/test_tool_*.py) tests/interop/test_dump_log.py
 CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop/test_*.py))
 
-SLICES  := lint unit property docs interop tools librdkafka spark kill
+ABUSE_TESTS  := $(wildcard tests/system/test_wire_*.py)
+SYSTEM_TESTS := $(filter-out $(ABUSE_TESTS),$(wildcard tests/system/test_*.py))
 
-.PHONY: help install run test $(SLICES) format system-parts downloads librdkafka-tests kafka-python-tests chaos control
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill abuse
+
+.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -29,8 +38,11 @@ help:
 	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
 	@echo "make test                all slices: $(SLICES)"
 	@echo "make format              let ruff rewrite the sources"
-	@echo "make librdkafka-tests    every broker test of librdkafka's own suite that applies (long)"
-	@echo "make kafka-python-tests  kafka-python's own integration tests"
+	@echo "make conformance         the suites of librdkafka and kafka-python on Apache Kafka and on Ottla, into docs/conformance.md"
+	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
+	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
+	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
+	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make chaos KILLS=n       kill -9 under load, n times"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
@@ -72,6 +84,10 @@ property: $(READY)
 	@echo "== property: generated cases, and clusters under a simulator =="
 	@$(PYTEST) tests/property tests/sim
 
+fuzz: $(READY)
+	@echo "== fuzz: everything that reads bytes which others wrote =="
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) tests/fuzz
+
 docs: $(READY)
 	@echo "== docs: what the documentation shows, run =="
 	@$(PARTS) kcat
@@ -91,7 +107,7 @@ tools: $(READY)
 
 librdkafka: $(READY)
 	@echo "== librdkafka: a slice of its own test suite =="
-	@$(PARTS) npm cc c++ make zlib openssl java mvn
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
 	@$(FETCH) librdkafka kafka >/dev/null
 	@$(PYTEST) tests/interop/test_librdkafka.py
 
@@ -103,16 +119,21 @@ spark: $(READY)
 
 kill: $(READY)
 	@echo "== kill: kill -9 under load =="
-	@$(PYTEST) -n 1 tests/system
+	@$(PYTEST) -n 1 $(SYSTEM_TESTS)
 
-librdkafka-tests: $(READY)
-	@$(PARTS) npm cc c++ make zlib openssl java mvn
-	@$(FETCH) librdkafka kafka >/dev/null
-	@OTTLA_SUITES=1 $(PYTEST) tests/interop/test_librdkafka.py tests/suites/test_librdkafka_long.py
+abuse: $(READY)
+	@echo "== abuse: hostile, broken and greedy clients =="
+	@$(PYTEST) --dist loadfile $(ABUSE_TESTS)
 
-kafka-python-tests: $(READY)
-	@$(FETCH) kafka-python-suite >/dev/null
-	@OTTLA_SUITES=1 $(BIN)/pytest tests/suites/test_kafka_python.py
+conformance: $(READY)
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java javac mvn
+	@$(FETCH) librdkafka kafka-python-suite kafka >/dev/null
+	@PYTHONPATH=tests:tools:$$PYTHONPATH $(BIN)/python -m conformance --servers=$(SERVERS) --only=$(ONLY) --workers=$(WORKERS) $(if $(MISSING),--missing)
+
+bench: $(READY)
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
+	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) $(PYTEST) -n 1 tests/system/test_kill.py
@@ -123,7 +144,7 @@ control: $(READY)
 	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill
 
 system-parts:
-	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl
+	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson
 
 downloads: $(READY)
 	@$(FETCH) kafka kafkajs spark-connector librdkafka >/dev/null

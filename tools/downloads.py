@@ -13,6 +13,7 @@ Packages are named, their hosts never are: mvn, npm and pip know where to look, 
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -119,10 +120,30 @@ def make_librdkafka(target: Path) -> None:
     if code.count(LIBRDKAFKA_TOPICS) != 1:
         raise DownloadFailed(f"librdkafka's {tests.name} creates topics in another way than expected")
     tests.write_text(code.replace(LIBRDKAFKA_TOPICS, LIBRDKAFKA_TOPICS.replace("replication_factor", "1")))
-    run(["./configure", "--disable-gssapi", "--disable-curl"], source)
+    run(["./configure", "--disable-gssapi", "--disable-curl", "--enable-zstd"], source)
+    if "#define WITH_RAPIDJSON 1" not in (source / "config.h").read_text():
+        raise DownloadFailed("librdkafka's tests need RapidJSON: `make system-parts` says how to get it")
     jobs = f"-j{os.cpu_count() or 1}"
     run(["make", jobs, "libs"], source)
     run(["make", jobs, "-C", "tests", "build"], source)
+
+
+# The one package that carries librdkafka's examples, its load generator among them.
+RDKAFKA_PERFORMANCE_PACKAGE_VERSION = "3.6.1"
+RDKAFKA_PERFORMANCE = "package/deps/librdkafka/examples/rdkafka_performance.c"
+
+
+def make_rdkafka_performance(target: Path) -> None:
+    """Builds the load generator on the library that the tests use."""
+    package = f"node-rdkafka@{RDKAFKA_PERFORMANCE_PACKAGE_VERSION}"
+    archive = run(["npm", "pack", "--silent", package], target).split()[-1]
+    run(["tar", "xzf", archive, RDKAFKA_PERFORMANCE], target)
+    source = ensure(RECIPES["librdkafka"]) / "librdkafka"
+    needed = re.findall(r"^LIBS\+=(.*)$", (source / "Makefile.config").read_text(), re.MULTILINE)
+    build = ["cc", "-O2", "-w", f"-I{source / 'src'}", RDKAFKA_PERFORMANCE, "-o", "rdkafka_performance"]
+    run([*build, str(source / "src" / "librdkafka.a"), *" ".join(needed).split()], target)
+    (target / archive).unlink()
+    shutil.rmtree(target / "package")
 
 
 KAFKA_PYTHON_VERSION = "3.0.12"
@@ -148,8 +169,15 @@ RECIPES = {
             "librdkafka",
             LIBRDKAFKA_PACKAGE_VERSION,
             "a C build, about 3 minutes",
-            "gssapi curl off, one replica",
+            "gssapi curl off, zstd rapidjson on, one replica",
             make_librdkafka,
+        ),
+        Recipe(
+            "rdkafka-performance",
+            RDKAFKA_PERFORMANCE_PACKAGE_VERSION,
+            "one npm package, one C file",
+            f"on librdkafka of {LIBRDKAFKA_PACKAGE_VERSION}",
+            make_rdkafka_performance,
         ),
         Recipe("kafka-python-suite", KAFKA_PYTHON_VERSION, "one source archive", "sdist", make_kafka_python_suite),
     )

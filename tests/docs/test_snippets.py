@@ -55,6 +55,13 @@ PRINTED = {
     "docs/reference/cli/perf.md": "",
     "docs/reference/cli/verify.md": "",
     "docs/reference/cli/kafka-data.md": "",
+    "docs/how-to/move-a-consumer-group.md": "",
+    "docs/reference/cli/groups.md": "",
+    "docs/reference/cli/offsets.md": "",
+    "docs/reference/cli/records.md": "",
+    "docs/reference/cli/storage.md": "",
+    "docs/reference/cli/log.md": "",
+    "docs/reference/cli/kafka-groups.md": "",
 }
 
 

@@ -3,12 +3,15 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.downloads import downloaded
-from harness.java import java
+from harness.java import class_path, java
 from harness.servers import Server
 
 # The suite counts a test whose parts were all left out as passed, after no time at all.
@@ -19,61 +22,108 @@ LEFT_OUT_S = 0.003
 class Outcome:
     state: str
     seconds: float
-    output: str
 
     @property
     def passed(self) -> bool:
         return self.state == "PASSED" and self.seconds > LEFT_OUT_S
 
 
+SCRIPTS = {
+    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
+    "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
+}
+
+
 def lay_out_scripts(home: Path) -> Path:
-    """Some tests call a script of Kafka's distribution, which the jars alone do not have."""
-    script = home / "bin" / "kafka-topics.sh"
-    script.parent.mkdir(exist_ok=True)
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(java("org.apache.kafka.tools.TopicCommand"))} "$@"\n')
-    script.chmod(0o755)
+    """Some tests call scripts of Kafka's distribution, which the jars alone do not have."""
+    commands = {name: f'{shlex.join(java(main))} "$@"' for name, main in SCRIPTS.items()}
+    commands["kafka-run-class.sh"] = f'java -cp "$CLASSPATH:{class_path()}" "$@"'
+    (home / "bin").mkdir(exist_ok=True)
+    for name, command in commands.items():
+        script = home / "bin" / name
+        script.write_text(f"#!/bin/sh\nexec {command}\n")
+        script.chmod(0o755)
+    if not (home / "libs").exists():
+        (home / "libs").symlink_to(downloaded("kafka"))
     return home
 
 
-def run_test(name: str, bootstrap: str, home: Path, *options: str, scenario: str = "default") -> Outcome:
-    """Runs what the suite has under one number, in full mode, without its mock brokers and simulated network faults."""
-    tests = downloaded("librdkafka") / "librdkafka" / "tests"
+def suite() -> Path:
+    """The directory of the tests, built."""
+    return downloaded("librdkafka") / "librdkafka" / "tests"
+
+
+def run_bounded(
+    command: Sequence[str], cwd: Path, environment: Mapping[str, str], output: BinaryIO, timeout_s: float | None
+) -> None:
+    """Runs a command; ends it with everything that it started when it takes too long."""
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as process:
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def run_number(
+    number: str,
+    bootstrap: str,
+    home: Path,
+    *options: str,
+    scenario: str = "default",
+    part: str = "",
+    patience: float = 1.0,
+    timeout_s: float | None = None,
+) -> dict[str, Outcome]:
+    """Runs what the suite has under one number, in full mode, without its mock brokers: test name to outcome.
+
+    `part` chooses among the parts of a test by their names.
+
+    Those that left themselves out are not in it, and none is when the suite ended before its report. What it said is in
+    <number>.log. The suite has time limits of its own: `patience` multiplies them, `timeout_s` is for when it hangs.
+    """
+    tests = suite()
     settings = home / "test.conf"
-    settings.write_text(f"bootstrap.servers={bootstrap}\ntest.topic.random=true\n")
-    report = home / f"{name}.json"
+    settings.write_text(f"bootstrap.servers={bootstrap}\ntest.topic.random=true\ntest.timeout.multiplier={patience}\n")
+    report = home / f"{number}.json"
+    report.unlink(missing_ok=True)
     environment = {
         **os.environ,
         "LD_LIBRARY_PATH": f"{tests.parent / 'src'}:{tests.parent / 'src-cpp'}",
         "RDKAFKA_TEST_CONF": str(settings),
         "TEST_REPORT": str(report),
         "TEST_KAFKA_VERSION": "4.3.0",
-        "TESTS": name,
+        "TESTS": number,
+        **({"SUBTESTS": part} if part else {}),
         "KAFKA_PATH": str(lay_out_scripts(home)),
         "BROKERS": bootstrap,
     }
-    # The suite has time limits of its own; the tests find their plug-in relative to where they run.
-    done = subprocess.run(
-        [str(tests / "test-runner"), "-p1", "-E", "-L", "-s", scenario, *options],
-        cwd=tests,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    # The tests find their plug-in relative to where they run.
+    command = [str(tests / "test-runner"), "-p1", "-L", "-s", scenario, *options]
+    said = home / f"{number}.log"
+    with said.open("wb") as output:
+        run_bounded(command, tests, environment, output, timeout_s)
     if not report.exists():
-        return Outcome(f"ended with {done.returncode}", 0.0, done.stdout)
+        return {}
     results = json.loads(report.read_text())["tests"]
-    same_number = [value for key, value in results.items() if key[:4] == name[:4]]
-    ran = [value for value in same_number if value["state"] != "SKIPPED"]
-    failed = [value for value in ran if value["state"] != "PASSED"]
-    state = "FAILED" if failed else "PASSED" if ran else "SKIPPED"
-    return Outcome(state, sum(float(value["duration"]) for value in ran), done.stdout)
+    return {
+        name: Outcome(value["state"], float(value["duration"]))
+        for name, value in results.items()
+        if name[:4] == number and value["state"] != "SKIPPED"
+    }
 
 
-def check(name: str, server: Server, home: Path, *options: str, scenario: str = "default") -> None:
-    outcome = run_test(name, server.bootstrap, home, *options, scenario=scenario)
-    said = "\n".join(outcome.output.splitlines()[-60:])
-    assert outcome.passed, f"{name}: {outcome.state} after {outcome.seconds:.3f} s\n{said}"
+def check(name: str, server: Server, home: Path) -> None:
+    """One test must pass, and whatever else the suite has under its number; without simulated network faults."""
+    outcomes = run_number(name[:4], server.bootstrap, home, "-E")
+    said = "\n".join((home / f"{name[:4]}.log").read_text(errors="replace").splitlines()[-60:])
+    assert name in outcomes, f"{name} did not run\n{said}"
+    for ran, outcome in outcomes.items():
+        assert outcome.passed, f"{ran}: {outcome.state} after {outcome.seconds:.3f} s\n{said}"

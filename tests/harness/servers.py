@@ -59,6 +59,11 @@ class Server(ABC):
     def _command(self) -> list[str]: ...
 
     def start(self) -> None:
+        self.launch()
+        eventually(self._answers, timeout_s=START_TIMEOUT_S)
+
+    def launch(self) -> None:
+        """Starts the process and does not wait for it."""
         assert self._process is None, "the server is running"
         # A test run that is itself killed must not leave servers behind; where this tool is missing, they stay.
         guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
@@ -70,7 +75,6 @@ class Server(ABC):
                 stderr=output,
                 start_new_session=True,
             )
-        eventually(self._answers, timeout_s=START_TIMEOUT_S)
 
     def _answers(self) -> bool:
         assert self._process is not None

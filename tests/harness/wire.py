@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import struct
 from typing import Any, cast
@@ -33,7 +34,9 @@ class WireClient:
 
     async def close(self) -> None:
         self.writer.close()
-        await self.writer.wait_closed()
+        # Where the server hung up first, that is told once more.
+        with contextlib.suppress(ConnectionError):
+            await self.writer.wait_closed()
 
     def send(self, request: Message, version: int, client_id: str = "wire") -> int:
         """Sends a request; its correlation id."""

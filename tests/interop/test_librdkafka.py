@@ -1,4 +1,4 @@
-"""The quick broker tests of librdkafka's own suite, which nobody here wrote; the long ones are in tests/suites."""
+"""The quick broker tests of librdkafka's own suite, which nobody here wrote; `make conformance` runs all of them."""
 
 from pathlib import Path
 

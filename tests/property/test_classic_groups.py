@@ -169,10 +169,10 @@ class GroupLives(RuleBasedStateMachine):
 
     @rule()
     def offsets_expire(self) -> None:
-        records = self.play.shard.expire_offsets(self.play.now_ms)
-        if any(type(record).__name__ == "GroupRecord" for record in records):
-            self.generation = 0
-        self.play.append(records)
+        for records in self.play.shard.expire_offsets(self.play.now_ms):
+            if any(type(record).__name__ == "GroupRecord" for record in records):
+                self.generation = 0
+            self.play.append(records)
 
     @invariant()
     def generations_only_grow(self) -> None:

@@ -4,8 +4,12 @@ Kafka promises a client that its requests take effect in the order it sent them 
 the promise in the plainest way: a connection works on one request; what arrives meanwhile waits as bytes. A request
 whose answer is ready at once is read, handled and written within one callback of the event loop, without a task.
 
-Bounds: a frame has `socket.request.max.bytes`; waiting frames stop the reading above PENDING_BYTES_MAX; a client that
-does not read its answers stops its own requests, since none is begun while the write buffer is full.
+Bounds: a frame has `socket.request.max.bytes`; waiting frames stop the reading above PENDING_BYTES_MAX; large frames
+share `queued.max.request.bytes` with those of all connections; a client that does not read its answers stops its own
+requests, since none is begun while the write buffer is full.
+
+A connection is idle while no request of it completes and none is in progress. Bytes that complete none do not count: a
+client that sends its request a byte at a time is idle as well, and so is one that does not read its answers.
 
 Whoever sends what is not this protocol loses the connection and leaves one counted line, never a traceback.
 """
@@ -20,7 +24,7 @@ from typing import TYPE_CHECKING, cast
 
 from ottla.broker.request_context import CloseConnection
 from ottla.protocol.codec import MalformedMessage
-from ottla.protocol.frame import FrameReader, OversizedFrame
+from ottla.protocol.frame import SHARED_FRAME_BYTES_MAX, FrameReader, OversizedFrame
 from ottla.protocol.response_frame import JOIN_BELOW_BYTES
 
 if TYPE_CHECKING:
@@ -56,12 +60,19 @@ class Connection(asyncio.BufferedProtocol):
         self._on_open = on_open
         self._on_close = on_close
         self._transport: asyncio.Transport
+        self._loop: asyncio.AbstractEventLoop
         self._pending: asyncio.Future[Answer] | None = None
         self._is_read_paused = False
         self._is_write_paused = False
         self._muted_until = 0.0
         self._is_closing = False
-        self._budgeted_bytes = 0
+        # Of large requests: those that are here, and whether the one that is arriving is among them.
+        self._reserved_bytes = 0
+        self._is_arriving_reserved = False
+        self._is_waiting_for_budget = False
+        self._pending_bytes = 0
+        # On the loop's clock.
+        self.last_active = 0.0
 
     # -- events of the transport ----------------------------------------------------------------------------------
 
@@ -72,6 +83,8 @@ class Connection(asyncio.BufferedProtocol):
         # A client whose machine went away must not keep its connection for ever.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.is_open = True
+        self._loop = asyncio.get_running_loop()
+        self.last_active = self._loop.time()
         self._on_open(self)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -80,7 +93,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._pending is not None:
             # In the next turn: a request that has just begun must get to where it can clean up after itself.
             asyncio.get_running_loop().call_soon(self._pending.cancel)
-        self._give_budget_back()
+        self._dispatcher.response_budget.give_back(self._give_up)
+        self._dispatcher.request_budget.release(self, self._reserved_bytes)
+        self._reserved_bytes = 0
         self._on_close(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -93,6 +108,10 @@ class Connection(asyncio.BufferedProtocol):
         except OversizedFrame as error:
             self._reject("oversized_frame", error)
             return
+        if self._frames.arriving_bytes:
+            self._reserve()
+        elif self._is_arriving_reserved:
+            self._is_arriving_reserved = False
         self._work()
 
     def eof_received(self) -> bool:
@@ -105,7 +124,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
-        self._give_budget_back()
+        self.last_active = self._loop.time()
+        self._dispatcher.response_budget.give_back(self._give_up)
         self._work()
 
     # -- the work -------------------------------------------------------------------------------------------------
@@ -118,7 +138,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def abort(self) -> None:
         """Ends the connection now."""
+        self.is_open = False
         self._transport.abort()
+
+    @property
+    def has_request(self) -> bool:
+        """Whether a request is in progress."""
+        return self._pending is not None
 
     def mute(self, seconds: float) -> None:
         """Takes no new request for that long: how a quota slows a client that does not slow itself (KIP-219)."""
@@ -140,7 +166,8 @@ class Connection(asyncio.BufferedProtocol):
         begun = 0
         try:
             while self._pending is None and self._may_begin():
-                if begun == REQUESTS_PER_TURN or any(len(part) >= JOIN_BELOW_BYTES for part in answers):
+                is_turn_over = begun == REQUESTS_PER_TURN or self._dispatcher.response_budget.is_full
+                if is_turn_over or any(len(part) >= JOIN_BELOW_BYTES for part in answers):
                     # Others want to be served as well, and large answers must leave before more are made.
                     asyncio.get_running_loop().call_soon(self._work)
                     break
@@ -151,9 +178,13 @@ class Connection(asyncio.BufferedProtocol):
                 answer = self._dispatcher.dispatch(self, frame)
                 if isinstance(answer, asyncio.Future):
                     self._pending = answer
+                    self._pending_bytes = len(frame)
                     answer.add_done_callback(self._answered)
-                elif answer is not None:
+                    continue
+                if answer is not None:
                     answers += answer
+                if len(frame) > SHARED_FRAME_BYTES_MAX:
+                    self._release(len(frame))
         except MalformedMessage as error:
             self._write(answers)
             self._reject("malformed_request", error)
@@ -162,6 +193,8 @@ class Connection(asyncio.BufferedProtocol):
             self._write(answers)
             self._reject("unanswerable_request", error)
             return
+        if begun:
+            self.last_active = self._loop.time()
         self._write(answers)
         if self._is_closing and self._is_idle():
             self._transport.close()
@@ -178,11 +211,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def _answered(self, future: asyncio.Future[Answer]) -> None:
         self._pending = None
+        self.last_active = self._loop.time()
+        if self._pending_bytes > SHARED_FRAME_BYTES_MAX and self._reserved_bytes:
+            self._release(self._pending_bytes)
         if future.cancelled() or not self.is_open:
             return
         error = future.exception()
         if isinstance(error, CloseConnection):
             self._reject("unanswerable_request", error)
+            return
+        if isinstance(error, MalformedMessage):
+            self._reject("malformed_request", error)
             return
         if error is not None:
             # The dispatcher turns every failure of a handler into an answer; one that is left is ours.
@@ -202,16 +241,37 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._transport.writelines(parts)
             if self._is_write_paused:
-                size = sum(map(len, parts))
-                self._budgeted_bytes += size
-                self._dispatcher.response_budget.take(size)
+                self._dispatcher.response_budget.take(self._give_up, sum(map(len, parts)))
 
-    def _give_budget_back(self) -> None:
-        self._dispatcher.response_budget.give_back(self._budgeted_bytes)
-        self._budgeted_bytes = 0
+    def _give_up(self) -> None:
+        """The client has not read its answer for longer than all others."""
+        self._dispatcher.count_rejected("unread_answers")
+        logger.warning("Closing the connection from %s: it does not read its answers", self.client_host)
+        self.abort()
+
+    def _reserve(self) -> None:
+        """Asks for the memory of the large request that is arriving; without it, reading stops."""
+        if self._is_arriving_reserved or self._is_waiting_for_budget:
+            return
+        size = self._frames.arriving_bytes
+        if self._dispatcher.request_budget.try_reserve(self, size, self._reserved):
+            self._is_arriving_reserved = True
+            self._reserved_bytes += size
+        else:
+            self._is_waiting_for_budget = True
+
+    def _reserved(self) -> None:
+        self._is_waiting_for_budget = False
+        self._is_arriving_reserved = True
+        self._reserved_bytes += self._frames.arriving_bytes
+        self._limit_reading()
+
+    def _release(self, size: int) -> None:
+        self._reserved_bytes -= size
+        self._dispatcher.request_budget.release(None, size)
 
     def _limit_reading(self) -> None:
-        is_full = self._frames.pending_bytes > PENDING_BYTES_MAX
+        is_full = self._frames.pending_bytes > PENDING_BYTES_MAX or self._is_waiting_for_budget
         if is_full and not self._is_read_paused:
             self._is_read_paused = True
             self._transport.pause_reading()

@@ -16,11 +16,14 @@ import inspect
 import logging
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from ottla.broker.request_budget import RequestBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
 from ottla.broker.response_budget import ResponseBudget
+from ottla.broker.slicing import SliceRule, answer_in_slices, rule_for
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -44,6 +47,11 @@ Answer: TypeAlias = "list[Records] | None"
 # socket.request.max.bytes. All others are made of small parts, each of which becomes an object many times its size: the
 # largest honest ones, offsets of a hundred thousand partitions, stay below this.
 OBJECT_REQUEST_BYTES_MAX = 10 * 1024 * 1024
+# The same bound by number, for parts of a few bytes; the requests with unopened bytes have few parts beside them.
+REQUEST_ELEMENTS_MAX = 300_000
+OPAQUE_REQUEST_ELEMENTS_MAX = 50_000
+# Above this a request of small parts takes longer to read than others should wait: it is read beside the loop.
+READ_ASIDE_BYTES = 128 * 1024
 _OPAQUE_REQUESTS = frozenset({ApiKey.PRODUCE, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 
@@ -83,6 +91,14 @@ class Dispatcher:
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejected_count: Counter[str] = Counter()
         self.response_budget = ResponseBudget()
+        self.request_budget = RequestBudget()
+        # One, since more would only take the interpreter from each other and from the loop.
+        self._codec_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="codec")
+        self._slice_turn = asyncio.Lock()
+
+    def close(self) -> None:
+        """Nobody waits any more for what was still to be read or written."""
+        self._codec_thread.shutdown(cancel_futures=True)
 
     def count_rejected(self, reason: str) -> None:
         """Counts a connection that was closed because of what the peer sent."""
@@ -109,32 +125,83 @@ class Dispatcher:
             raise CloseConnection(
                 f"{api.request.__name__} of {len(frame)} bytes; the limit for it is {OBJECT_REQUEST_BYTES_MAX}"
             )
-        request, _ = decode_at(api.request, frame, header.api_version, header.body_position)
-        try:
-            if not self.authorizer.is_allowed(context.principal, api.permission):
-                raise ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, f"{context.principal} may not do this")
-            result = api.handle(context, request)
-        except CloseConnection:
-            raise
-        except Exception as error:  # noqa: BLE001 - one request must not take the connection's others with it
-            return self._encoded(api, header, self._failed(api, context, request, error))
+        if len(frame) > READ_ASIDE_BYTES and header.api_key not in _OPAQUE_REQUESTS:
+            return self.services.tasks.start(self._read_aside(api, header, context, frame))
+        return self._answered(api, header, context, _read(api, header, frame), len(frame))
+
+    async def _read_aside(self, api: Api, header: RequestHeader, context: RequestContext, frame: bytearray) -> Answer:
+        loop = asyncio.get_running_loop()
+        request = await loop.run_in_executor(self._codec_thread, _read, api, header, frame)
+        rule = rule_for(header.api_key, request, len(frame))
+        return await self._answered_aside(api, header, context, request, rule)
+
+    def _answered(
+        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, frame_bytes: int
+    ) -> Answer | asyncio.Future[Answer]:
+        rule = rule_for(header.api_key, request, frame_bytes)
+        if rule is not None:
+            return self.services.tasks.start(self._answered_aside(api, header, context, request, rule))
+        result = self._handled(api, context, request)
         if isinstance(result, Message):
             return self._encoded(api, header, result)
         if result is None:
             return None
         return self._deferred(api, header, context, request, result)
 
+    async def _answered_aside(
+        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, rule: SliceRule | None
+    ) -> Answer:
+        """A large request: handled in slices where its kind can be, its answer written beside the loop."""
+
+        def answer(piece: Message) -> Any:
+            result = self._handled(api, context, piece)
+            is_final = result is None or isinstance(result, Message)
+            return result if is_final else self._finished(api, context, piece, result)
+
+        if rule is not None:
+            response = await answer_in_slices(request, rule, answer, self._slice_turn)
+        else:
+            response = answer(request)
+            if inspect.isawaitable(response):
+                response = await response
+        return None if response is None else await self._encoded_aside(api, header, response)
+
+    async def _encoded_aside(self, api: Api, header: RequestHeader, response: Message) -> Answer:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._codec_thread, self._encoded, api, header, response)
+
+    def _handled(self, api: Api, context: RequestContext, request: Message) -> Any:
+        """What the handler returns; the error response if it fails at once."""
+        try:
+            if not self.authorizer.is_allowed(context.principal, api.permission):
+                raise ApiError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, f"{context.principal} may not do this")
+            return api.handle(context, request)
+        except CloseConnection:
+            raise
+        except Exception as error:  # noqa: BLE001 - one request must not take the connection's others with it
+            return self._failed(api, context, request, error)
+
+    async def _finished(self, api: Api, context: RequestContext, request: Message, result: Any) -> Message | None:
+        try:
+            response: Message | None = await result
+        except CloseConnection:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            return self._failed(api, context, request, error)
+        return response
+
     def _deferred(
         self, api: Api, header: RequestHeader, context: RequestContext, request: Message, result: Any
     ) -> asyncio.Future[Answer]:
         async def finish() -> Answer:
-            try:
-                response = await result
-            except CloseConnection:
-                raise
-            except Exception as error:  # noqa: BLE001 - as above
-                response = self._failed(api, context, request, error)
-            return None if response is None else self._encoded(api, header, response)
+            response = await self._finished(api, context, request, result)
+            if response is None:
+                return None
+            return (
+                await self._encoded_aside(api, header, response)
+                if context.is_large
+                else self._encoded(api, header, response)
+            )
 
         assert inspect.isawaitable(result)
         return self.services.tasks.start(finish())
@@ -164,6 +231,12 @@ class Dispatcher:
         parts: list[Records] = [response_header(header.api_key, header.correlation_id, is_flexible=is_flexible)]
         parts += encode_parts(response, header.api_version)
         return framed(parts)
+
+
+def _read(api: Api, header: RequestHeader, frame: bytearray) -> Message:
+    elements_max = OPAQUE_REQUEST_ELEMENTS_MAX if header.api_key in _OPAQUE_REQUESTS else REQUEST_ELEMENTS_MAX
+    request, _ = decode_at(api.request, frame, header.api_version, header.body_position, elements_max)
+    return request
 
 
 def _api(module: HandlerModule) -> Api:

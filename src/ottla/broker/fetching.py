@@ -1,8 +1,12 @@
 """One Fetch request on its way from the partitions it names to its answer.
 
-Every partition is looked at once. If that is not enough, the request waits, and then looks only at the partitions that
-moved: a session of a thousand partitions costs a wake-up what one partition costs. A partition whose pages are not in
-memory is read in a thread, alone. In a session, a partition about which there is nothing new to say gets no row at all.
+In a session only those partitions are looked at that moved or that the client named (see `fetch_session`); outside of
+one, every partition is. If that is not enough, the request waits, and then looks only at the partitions that moved. The
+watch that tells of them belongs to the session and stays when the request is answered: a thousand partitions that do
+nothing cost nothing. A partition whose pages are not in memory is read in a thread, alone. In a session, a partition
+about which there is nothing new to say gets no row at all.
+
+A request for very many partitions pauses now and then, so that others are served meanwhile.
 """
 
 from __future__ import annotations
@@ -10,10 +14,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
+from typing import cast
 
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.purgatory import Watch
 from ottla.broker.request_context import RequestContext
+from ottla.broker.slicing import TimeSlice
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.fetch_request import FetchRequest
 from ottla.protocol.messages.fetch_response import (
@@ -25,12 +31,15 @@ from ottla.protocol.messages.fetch_response import (
     NodeEndpoint,
     PartitionData,
 )
-from ottla.replication.fetch_session import FetchPartition, FetchScope
+from ottla.replication.fetch_session import FetchPartition, FetchScope, PartitionKey
 from ottla.replication.partition import Partition
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 
 READ_COMMITTED = 1
+# More than this many partitions are looked at in several turns of the loop.
+PARTITIONS_AT_ONCE = 500
+_PARTITIONS_BETWEEN_PAUSES = 50
 
 
 class Fetching:
@@ -44,9 +53,12 @@ class Fetching:
         "_has_error",
         "_hinted_leaders",
         "_is_committed_only",
+        "_partitions",
+        "_places",
         "_request",
         "_rows",
         "_scope",
+        "_watch",
     )
 
     def __init__(self, context: RequestContext, request: FetchRequest, scope: FetchScope) -> None:
@@ -54,13 +66,24 @@ class Fetching:
         self._request = request
         self._scope = scope
         self._is_committed_only = request.isolation_level == READ_COMMITTED
-        # By the partition's place in the scope; None where there is nothing to say.
+        self._partitions = scope.partitions
+        # By the partition's place in the list; None where there is nothing to say.
         self._rows: list[PartitionData | None] = [None] * len(scope.partitions)
         self._cold: list[int] = []
         self._bytes_read = 0
         self._has_error = False
         self._hinted_leaders: set[int] = set()
         self._disk_errors: list[StorageError] = []
+        self._watch: Watch[PartitionKey] | None = None
+        self._places: dict[PartitionKey, int] = {}
+        if scope.session is not None:
+            if scope.session.watch is None:
+                scope.session.watch = Watch[PartitionKey]()
+            self._watch = cast("Watch[PartitionKey]", scope.session.watch)
+
+    @property
+    def is_large(self) -> bool:
+        return len(self._partitions) > PARTITIONS_AT_ONCE
 
     def is_enough(self) -> bool:
         """Whether waiting could not improve the answer, or nobody asked us to wait."""
@@ -69,19 +92,23 @@ class Fetching:
             self._bytes_read >= request.min_bytes
             or self._has_error
             or request.max_wait_ms <= 0
-            or not self._scope.partitions
+            or (not self._partitions and self._scope.session is None)
         )
 
-    def watch(self) -> Watch:
-        """Notes from now on which partitions move; made in the same turn as the first look."""
-        replicas = self._context.broker.replicas
-        watched = []
-        for place, wanted in enumerate(self._scope.partitions):
-            with contextlib.suppress(ApiError):
-                watched.append((place, replicas.partition(self._topic_name(wanted), wanted.index)))
-        return Watch(watched)
+    async def read_large(self) -> FetchResponse:
+        """The answer to a request for very many partitions: each is watched from its own first look on."""
+        if self._watch is None and self._request.max_wait_ms > 0:
+            self._watch = Watch[PartitionKey]()
+        time_slice = TimeSlice(self._context)
+        try:
+            for start in range(0, len(self._partitions), _PARTITIONS_BETWEEN_PAUSES):
+                self._read(range(start, min(start + _PARTITIONS_BETWEEN_PAUSES, len(self._partitions))), False)
+                await time_slice.pause_if_used()
+            return await self.finish()
+        finally:
+            self._close_own_watch()
 
-    async def finish(self, watch: Watch) -> FetchResponse:
+    async def finish(self) -> FetchResponse:
         """Reads what must come from the disk, and waits for data until there is enough or time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._request.max_wait_ms / 1000
@@ -93,18 +120,46 @@ class Fetching:
                 left_ms = int((deadline - loop.time()) * 1000)
                 if self.is_enough() or left_ms <= 0:
                     return self.answer()
-                self._read(await watch.moved(self._request.min_bytes - self._bytes_read, left_ms), False)
+                moved = await self.watch_places().moved(self._request.min_bytes - self._bytes_read, left_ms)
+                self._read([place for key in moved if (place := self._place(key)) is not None], False)
         finally:
-            watch.close()
+            self._close_own_watch()
+
+    def _close_own_watch(self) -> None:
+        if self._watch is not None and self._scope.session is None:
+            self._watch.close()
 
     def read_all(self) -> None:
         """The first look at every partition."""
         self._read(range(len(self._rows)), False)
 
+    def watch_places(self) -> Watch[PartitionKey]:
+        """Notes from now on which partitions move; whoever has to wait calls it in the turn of the first look."""
+        if self._watch is not None:
+            return self._watch
+        self._watch = watch = Watch[PartitionKey]()
+        replicas = self._context.broker.replicas
+        for place, wanted in enumerate(self._partitions):
+            self._places[wanted.key] = place
+            with contextlib.suppress(ApiError):
+                watch.add(wanted.key, replicas.partition(self._topic_name(wanted), wanted.index))
+        return watch
+
+    def _place(self, key: PartitionKey) -> int | None:
+        """Where a partition that moved has its row; in a session it may get one only now."""
+        place = self._places.get(key)
+        session = self._scope.session
+        if place is None and session is not None and (wanted := session.partitions.get(key)) is not None:
+            session.note_moved((key,))
+            place = self._places[key] = len(self._partitions)
+            self._partitions.append(wanted)
+            self._rows.append(None)
+        return place
+
     def refuse_follower(self) -> None:
         """A follower's fetch: nobody follows a node that is alone."""
         error = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "This node has no followers")
-        for place, wanted in enumerate(self._scope.partitions):
+        for place, wanted in enumerate(self._partitions):
             self._rows[place] = self._refused(wanted, error)
 
     def answer(self) -> FetchResponse:
@@ -112,9 +167,12 @@ class Fetching:
         for error in self._disk_errors:
             self._context.broker.replicas.disk_failed(error)
         topics: dict[bytes | str, list[PartitionData]] = {}
-        for wanted, row in zip(self._scope.partitions, self._rows, strict=True):
+        session = self._scope.session
+        for wanted, row in zip(self._partitions, self._rows, strict=True):
             if row is not None and self._is_told(wanted, row):
                 topics.setdefault(wanted.topic, []).append(row)
+            if session is not None:
+                session.told(wanted, has_records=row is not None and bool(row.records))
         endpoints = [
             NodeEndpoint(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
             for broker, listener in leader_endpoints(self._context, self._hinted_leaders)
@@ -126,8 +184,7 @@ class Fetching:
         )
 
     def _is_told(self, wanted: FetchPartition, row: PartitionData) -> bool:
-        session = self._scope.session
-        if session is None:
+        if self._scope.session is None:
             return True
         is_news = bool(
             row.records
@@ -138,8 +195,6 @@ class Fetching:
         )
         wanted.sent_high_watermark = row.high_watermark
         wanted.sent_log_start_offset = row.log_start_offset
-        if row.records:
-            session.move_to_end(wanted.key)
         return is_news or not self._scope.is_incremental
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -151,7 +206,9 @@ class Fetching:
             self._request.max_bytes, broker.config.get_int("fetch.max.bytes"), broker.response_budget.left_bytes
         )
         for place in places:
-            wanted = self._scope.partitions[place]
+            wanted = self._partitions[place]
+            if self._watch is not None:
+                self._places[wanted.key] = place
             old = self._rows[place]
             if old is not None and old.records:
                 self._bytes_read -= len(old.records)
@@ -165,8 +222,12 @@ class Fetching:
 
     def _look(self, wanted: FetchPartition, bytes_left: int, allow_blocking: bool) -> PartitionData | None:
         """A partition's row; None where there is nothing to say, `_COLD` where a disk would have to be waited for."""
+        wanted.is_settled = False
         try:
             partition = self._context.broker.replicas.partition(self._topic_name(wanted), wanted.index)
+            if self._watch is not None and not allow_blocking:
+                # Before it is read, and on the loop: in a thread it is the second look.
+                self._watch.add(wanted.key, partition)
             partition.require_leader()
             partition.check_leader_epoch(wanted.current_leader_epoch)
             return self._read_partition(partition, wanted, bytes_left, allow_blocking)
@@ -190,6 +251,7 @@ class Fetching:
             and wanted.sent_log_start_offset == log.log_start_offset
             and self._scope.is_incremental
         ):
+            wanted.is_settled = True
             return None
         row = _new_row(wanted)
         row.high_watermark = high_watermark
@@ -207,6 +269,7 @@ class Fetching:
         if read.is_cold:
             return _COLD
         row.records = read.records
+        wanted.is_settled = wanted.fetch_offset == limit
         if self._is_committed_only:
             row.aborted_transactions = [
                 AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)

@@ -1,20 +1,33 @@
-"""A socket that takes connections, and the connections it took."""
+"""Sockets that take connections, and the connections they took.
+
+Accepting stops while the quotas say so and while the process has no file descriptors left, and goes on when a
+connection ended or time has passed; until then whoever connects waits in the kernel's queue.
+"""
 
 import asyncio
 import contextlib
 import errno
 import logging
+import socket
+from collections.abc import Callable
 from dataclasses import replace
 
 from ottla.broker.connection import Connection
+from ottla.broker.connection_quotas import ConnectionQuotas
 from ottla.broker.dispatch import Dispatcher
+from ottla.broker.listening_socket import bind, listen
+from ottla.broker.tasks import Tasks
+from ottla.config.broker_config import BrokerConfig
 from ottla.config.listeners import Listener as ListenerConfig
 
 logger = logging.getLogger("ottla.broker.listener")
 
 # How long requests in progress may take to be answered once the node stops; long polls are cut off.
 DRAIN_SECONDS = 1.0
-_BACKLOG = 511
+# A storm of connections takes turns with the requests of those that are here.
+ACCEPTS_PER_TURN = 64
+# After accepting failed, mostly for want of file descriptors: one that is closed elsewhere tells nobody.
+RETRY_SECONDS = 1.0
 
 
 class ListenFailed(Exception):
@@ -24,13 +37,29 @@ class ListenFailed(Exception):
 class Listener:
     """One entry of `listeners`, at work."""
 
-    def __init__(self, config: ListenerConfig, dispatcher: Dispatcher, request_bytes_max: int) -> None:
+    def __init__(
+        self,
+        config: ListenerConfig,
+        settings: BrokerConfig,
+        dispatcher: Dispatcher,
+        quotas: ConnectionQuotas,
+        tasks: Tasks,
+        on_change: Callable[[], None],
+    ) -> None:
+        """`on_change` is called after each connection that was taken or has ended."""
         self.config = config
+        self._settings = settings
         self._dispatcher = dispatcher
-        self._request_bytes_max = request_bytes_max
+        self._quotas = quotas
+        self._tasks = tasks
+        self._on_change = on_change
+        self._request_bytes_max = settings.get_int("socket.request.max.bytes")
         self._connections: set[Connection] = set()
         self._all_closed = asyncio.Event()
-        self._server: asyncio.Server | None = None
+        self._sockets: list[socket.socket] = []
+        self._is_serving = False
+        self._is_accepting = False
+        self._retry: asyncio.TimerHandle | None = None
         self.port = config.port
 
     @property
@@ -39,26 +68,32 @@ class Listener:
         return frozenset(self._connections)
 
     async def start(self) -> None:
-        """Listens; port 0 becomes the port that the system chose."""
-        loop = asyncio.get_running_loop()
+        """Takes the address; port 0 becomes the port that the system chose."""
         try:
-            self._server = await loop.create_server(
-                self._accept, self.config.host or None, self.config.port, backlog=_BACKLOG, start_serving=False
-            )
+            self._sockets = await bind(self.config.host, self.config.port)
         except OSError as error:
             raise ListenFailed(_explained(self.config, error)) from None
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port = self._sockets[0].getsockname()[1]
+        self._quotas.add_listener(self.config.name)
 
-    async def serve(self) -> None:
+    def serve(self) -> None:
         """Takes connections from now on."""
-        assert self._server is not None
-        await self._server.start_serving()
+        try:
+            for bound in self._sockets:
+                listen(bound, self._settings)
+        except OSError as error:
+            raise ListenFailed(_explained(self.config, error)) from None
+        self._is_serving = True
+        self.resume()
         logger.info("Listening on %s", replace(self.config, port=self.port))
 
     async def stop(self) -> None:
         """Takes no more connections, lets requests in progress be answered, and closes."""
-        if self._server is not None:
-            self._server.close()
+        self._is_serving = False
+        self._pause()
+        for bound in self._sockets:
+            bound.close()
+        self._sockets = []
         for connection in tuple(self._connections):
             connection.close_when_idle()
         if self._connections:
@@ -68,19 +103,87 @@ class Listener:
         for connection in tuple(self._connections):
             connection.abort()
 
-    def _closed(self, connection: Connection) -> None:
-        self._connections.discard(connection)
-        if not self._connections:
-            self._all_closed.set()
+    # -- accepting ----------------------------------------------------------------------------------------------------
 
-    def _accept(self) -> Connection:
-        return Connection(
+    def resume(self) -> None:
+        """Accepts again, if it had stopped and may."""
+        if self._is_accepting or not self._is_serving or self._retry is not None:
+            return
+        if not self._quotas.has_slot(self.config.name):
+            return
+        self._is_accepting = True
+        for bound in self._sockets:
+            asyncio.get_running_loop().add_reader(bound, self._accept, bound)
+
+    def _pause(self, seconds: float | None = None) -> None:
+        """Accepts nobody: for some time, or until `resume`."""
+        loop = asyncio.get_running_loop()
+        self._is_accepting = False
+        for bound in self._sockets:
+            loop.remove_reader(bound)
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if seconds is not None:
+            self._retry = loop.call_later(seconds, self._retried)
+
+    def _retried(self) -> None:
+        self._retry = None
+        self.resume()
+
+    def _accept(self, bound: socket.socket) -> None:
+        name = self.config.name
+        for _ in range(ACCEPTS_PER_TURN):
+            if not self._quotas.has_slot(name):
+                self._pause()
+                return
+            if seconds := self._quotas.pause_seconds(name, asyncio.get_running_loop().time()):
+                self._pause(seconds)
+                return
+            try:
+                accepted, peer = bound.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                remedy = "; raise ulimit -n" if error.errno in (errno.EMFILE, errno.ENFILE) else ""
+                logger.error("No connection can be accepted on %s for now: %s%s", name, error.strerror, remedy)
+                self._pause(RETRY_SECONDS)
+                return
+            self._admit(accepted, peer[0])
+
+    def _admit(self, accepted: socket.socket, address: str) -> None:
+        if not self._quotas.try_take(self.config.name, address):
+            accepted.close()
+            self._dispatcher.count_rejected("too_many_connections")
+            logger.warning("Refusing a connection from %s, which has as many as max.connections.per.ip allows", address)
+            return
+        self._tasks.start(self._connect(accepted, address))
+        self._on_change()
+
+    async def _connect(self, accepted: socket.socket, address: str) -> None:
+        """Hands a socket to the event loop, with a connection behind it."""
+        accepted.setblocking(False)
+        connection = Connection(
             self._dispatcher,
             self.config.name,
             self._request_bytes_max,
             on_open=self._connections.add,
             on_close=self._closed,
         )
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
+        except OSError:  # It is gone already.
+            if connection not in self._connections:
+                accepted.close()
+                self._quotas.release(self.config.name, address)
+                self._on_change()
+
+    def _closed(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self._quotas.release(self.config.name, connection.client_host)
+        self._on_change()
+        if not self._connections:
+            self._all_closed.set()
 
 
 def _explained(config: ListenerConfig, error: OSError) -> str:

@@ -12,6 +12,7 @@ A failed metadata log, or the loss of every log directory, ends the process: it 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import secrets
 import signal
@@ -22,19 +23,22 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinator_log import PartitionCoordinatorLog
+from ottla.broker.descriptor_limit import raise_descriptor_limit
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
 from ottla.broker.handlers import load_handlers
 from ottla.broker.listener import Listener, ListenFailed
+from ottla.broker.listeners import Listeners
 from ottla.broker.maintenance import Maintenance
-from ottla.broker.node_storage import NodeStorage, UnusableStorage, lone_voter, open_storage
+from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.services import Services
+from ottla.broker.storage_format import lone_voter
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
 from ottla.config import unserved
@@ -63,6 +67,8 @@ logger = logging.getLogger("ottla.broker.node")
 
 FETCH_SESSION_EVICTION_MS = 120_000
 _INT32_MAX = 2**31 - 1
+THREAD_SWITCH_SECONDS = 0.0005
+FULL_COLLECTION_THRESHOLD = 1_000
 _WORKER_THREADS = 8
 _OPENER_THREADS = 2
 
@@ -96,7 +102,9 @@ class Node:
         self._workers = ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="worker")
         self._openers = ThreadPoolExecutor(max_workers=_OPENER_THREADS, thread_name_prefix="opener")
         self._configs = DynamicConfigs(config)
-        self._listeners: list[Listener] = []
+        self._dispatcher = Dispatcher(load_handlers()) if self.metrics is None else self.metrics.dispatcher
+        self._dispatcher.request_budget.limit_bytes = config.get_int("queued.max.request.bytes")
+        self._listeners = Listeners(config, self._dispatcher, self._tasks)
         self._broker_epoch = -1
         self._storage: NodeStorage | None = None
         self._quorum: MetadataQuorum
@@ -108,16 +116,17 @@ class Node:
     @property
     def listeners(self) -> list[Listener]:
         """The sockets that are served, with the ports they really have."""
-        return self._listeners
+        return list(self._listeners)
 
     # -- start ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Returns when clients are served; StartupError if that is not to be."""
-        dispatcher = Dispatcher(load_handlers()) if self.metrics is None else self.metrics.dispatcher
         try:
             unserved.check(self.config.static_values)
-            await self._bind(dispatcher)
+            await self._listeners.start()
+            if self.metrics is not None:
+                await self.metrics.endpoint.start()
             self._storage = storage = await asyncio.to_thread(open_storage, self.config)
             self.cluster_id = storage.cluster_id
             if storage.was_formatted_now:
@@ -127,23 +136,18 @@ class Node:
         except _START_FAILURES as error:
             await self._abandon()
             raise StartupError(str(error)) from error
-        dispatcher.services = self._assemble(dispatcher)
+        self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
         await self._groups.loaded()
         self._maintenance.start()
-        for listener in self._listeners:
-            await listener.serve()
+        try:
+            self._listeners.serve(self._configs.current(self._quorum.image))
+        except ListenFailed as error:
+            # Somebody else began to listen meanwhile.
+            await self.stop()
+            raise StartupError(str(error)) from error
         if self.metrics is not None:
             await self.metrics.serve(self.listeners, self._maintenance)
-
-    async def _bind(self, dispatcher: Dispatcher) -> None:
-        request_bytes_max = self.config.get_int("socket.request.max.bytes")
-        for config in self.config.broker_listeners:
-            listener = Listener(config, dispatcher, request_bytes_max)
-            await listener.start()
-            self._listeners.append(listener)
-        if self.metrics is not None:
-            await self.metrics.endpoint.start()
 
     async def _start_quorum(self, storage: NodeStorage) -> None:
         config = self.config
@@ -247,14 +251,14 @@ class Node:
 
     async def _abandon(self) -> None:
         """Lets go of what a start that failed had taken."""
-        for listener in self._listeners:
-            await listener.stop()
+        await self._listeners.stop()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
         if self._storage is not None:
             self._storage.release()
         self._workers.shutdown()
         self._openers.shutdown()
+        self._dispatcher.close()
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 
@@ -265,6 +269,7 @@ class Node:
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_groups(image)
+        self._listeners.apply(self._configs.current(image))
 
     def _lead_groups(self, image: ClusterImage) -> None:
         """Serves the groups of every offsets partition that this broker leads, and no others."""
@@ -306,8 +311,7 @@ class Node:
         self._groups.close()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
-        for listener in self._listeners:
-            await listener.stop()
+        await self._listeners.stop()
         await self._maintenance.stop()
         await self._tasks.cancel_all()
         if not self._quorum.failed.done():
@@ -324,6 +328,7 @@ class Node:
         self._workers.shutdown()
         # Nobody waits any more for batches that were still to be opened.
         self._openers.shutdown(cancel_futures=True)
+        self._dispatcher.close()
         self.replicas.close()
 
         def close() -> None:
@@ -372,12 +377,18 @@ def run(
 async def _run(
     config: BrokerConfig, on_started: Callable[[Node], None], metrics_address: tuple[str, int] | None
 ) -> None:
+    raise_descriptor_limit()
+    # Threads open batches and read large requests; the event loop must not wait long for its turn between them.
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
+    # A full collection stops everything for as long as it takes to visit every object. Hardly anything here is a cycle.
+    gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_THRESHOLD)
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     node = Node(config, metrics_address)
     await node.start()
+    gc.freeze()
     on_started(node)
     stopped = loop.create_task(stopping.wait())
     await asyncio.wait((stopped, node.failed), return_when=asyncio.FIRST_COMPLETED)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ottla.broker.clock import now_ms
+from ottla.broker.storage_format import lone_voter, write_plan
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.format import plan_format
 from ottla.protocol.uuids import random_uuid
-from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
-from ottla.storage.checkpoints import write_atomically
 from ottla.storage.errors import DamagedFile, DirectoryInUse, StorageError
 from ottla.storage.file_system import FileSystem, OsFileSystem
 from ottla.storage.log_directory import LogDirectory
@@ -133,17 +132,7 @@ def _format(directory: LogDirectory, config: BrokerConfig) -> MetaProperties:
     directory_id = random_uuid()
     voters = None if config.quorum_voters else lone_voter(config, directory_id)
     plan = plan_format(given_cluster_id=None, random_uuid=random_uuid(), voters=voters, now_ms=now_ms())
-    file_system = directory.file_system
-    for name, contents in plan.files.items():
-        path = directory.path / name
-        file_system.make_directory(path.parent)
-        write_atomically(file_system, path, contents)
+    write_plan(directory, plan)
     properties = MetaProperties(plan.cluster_id, config.node_id, directory_id)
     directory.write_meta_properties(properties)
     return properties
-
-
-def lone_voter(config: BrokerConfig, directory_id: bytes) -> VoterSet:
-    """The quorum of a node that is a cluster by itself."""
-    endpoints = tuple(Endpoint(x.name, x.host or "localhost", x.port) for x in config.controller_listeners)
-    return VoterSet((Voter(ReplicaKey(config.node_id, directory_id), endpoints),))

@@ -6,35 +6,62 @@ event loop, so that a producer's own answer goes out before the consumers' that 
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Hashable
 from functools import partial
+from typing import Generic, TypeVar
 
 from ottla.replication.partition import Partition, Watcher
 
+Place = TypeVar("Place", bound=Hashable)
 
-class Watch:
-    """Notes which of some partitions moved, from its making on until it is closed.
 
-    Noting begins with the making, not with the await: whoever makes a watch and looks at the partitions in the same
-    turn of the loop misses nothing.
+class Watch(Generic[Place]):
+    """Notes which of some partitions moved, until it is closed.
+
+    Noting begins with `add`, not with the await: whoever adds a partition and looks at it in the same turn of the loop
+    misses nothing. While nobody waits, a partition that moved is noted once and then rests, until it is added again or
+    somebody waits: sessions whose clients went away cost an append nothing.
     """
 
-    __slots__ = ("_bytes", "_moved", "_must_look", "_waiting", "_watchers")
+    __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers")
 
-    def __init__(self, partitions: Iterable[tuple[int, Partition]]) -> None:
-        """Each partition comes with the number under which the caller knows it."""
-        self._moved: set[int] = set()
+    def __init__(self) -> None:
+        self._moved: set[Place] = set()
         self._bytes = 0
         self._must_look = False
-        self._waiting: tuple[asyncio.Future[None], int] | None = None
-        self._watchers: list[tuple[Partition, Watcher]] = []
-        for number, partition in partitions:
-            watcher = partial(self._note, number)
-            partition.watch(watcher)
-            self._watchers.append((partition, watcher))
+        self._waiting: dict[asyncio.Future[None], int] = {}
+        self._watchers: dict[Place, tuple[Partition, Watcher]] = {}
+        self._resting: set[Place] = set()
 
-    async def moved(self, bytes_needed: int, timeout_ms: int) -> set[int]:
-        """The partitions that moved since the last call.
+    def add(self, place: Place, partition: Partition) -> None:
+        """Watches a partition, under the name that the caller knows it by."""
+        known = self._watchers.get(place)
+        if known is not None:
+            if known[0] is partition:
+                self._rouse(place)
+                return
+            known[0].unwatch(known[1])
+            self._resting.discard(place)
+        watcher = partial(self._note, place)
+        partition.watch(watcher)
+        self._watchers[place] = partition, watcher
+
+    def remove(self, place: Place) -> None:
+        """Watches this one no more."""
+        known = self._watchers.pop(place, None)
+        if known is not None:
+            known[0].unwatch(known[1])
+            self._resting.discard(place)
+
+    def take(self) -> set[Place]:
+        """Those that moved since the last call."""
+        moved, self._moved = self._moved, set()
+        self._bytes = 0
+        self._must_look = False
+        return moved
+
+    async def moved(self, bytes_needed: int, timeout_ms: int) -> set[Place]:
+        """Those that moved since the last call.
 
         Returns once so many new bytes became readable in all of them, one moved otherwise (leadership went, records
         were deleted), or time is up.
@@ -42,41 +69,56 @@ class Watch:
         if self._bytes < bytes_needed and not self._must_look:
             loop = asyncio.get_running_loop()
             future: asyncio.Future[None] = loop.create_future()
-            self._waiting = (future, bytes_needed)
-            timer = loop.call_later(timeout_ms / 1000, self._wake)
+            self._waiting[future] = bytes_needed
+            for place in tuple(self._resting):
+                self._rouse(place)
+            timer = loop.call_later(timeout_ms / 1000, _wake, future)
             try:
                 await future
             finally:
                 timer.cancel()
-                self._waiting = None
-        moved, self._moved = self._moved, set()
-        self._bytes = 0
-        self._must_look = False
-        return moved
+                del self._waiting[future]
+        return self.take()
 
     def close(self) -> None:
-        """Watches no more."""
-        for partition, watcher in self._watchers:
+        """Watches none any more."""
+        for partition, watcher in self._watchers.values():
             partition.unwatch(watcher)
+        self._watchers.clear()
+        self._resting.clear()
 
-    def _note(self, number: int, readable_bytes: int) -> None:
-        self._moved.add(number)
+    def _rouse(self, place: Place) -> None:
+        if place in self._resting:
+            self._resting.remove(place)
+            partition, watcher = self._watchers[place]
+            partition.watch(watcher)
+
+    def _note(self, place: Place, readable_bytes: int) -> None:
+        self._moved.add(place)
         self._bytes += readable_bytes
         self._must_look |= readable_bytes == 0
-        if self._waiting is not None and (self._must_look or self._bytes >= self._waiting[1]):
-            self._wake()
+        if not self._waiting:
+            partition, watcher = self._watchers[place]
+            partition.unwatch(watcher)
+            self._resting.add(place)
+            return
+        for future, bytes_needed in self._waiting.items():
+            if self._must_look or self._bytes >= bytes_needed:
+                _wake(future)
 
-    def _wake(self) -> None:
-        if self._waiting is not None and not self._waiting[0].done():
-            self._waiting[0].set_result(None)
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 async def wait_until_committed(partition: Partition, last_offset: int, deadline: float) -> bool:
     """Whether the record at this offset was committed before the loop's time reached `deadline`."""
     loop = asyncio.get_running_loop()
     epoch = partition.leader_epoch
-    watch = Watch([(0, partition)])
+    watch: Watch[int] = Watch()
     try:
+        watch.add(0, partition)
         while not partition.is_committed(last_offset):
             if not partition.is_leader or partition.leader_epoch != epoch:
                 raise partition.not_leader()
@@ -84,6 +126,7 @@ async def wait_until_committed(partition: Partition, last_offset: int, deadline:
             if left_ms <= 0:
                 return False
             await watch.moved(1, int(left_ms) + 1)
+            watch.add(0, partition)
     finally:
         watch.close()
     return True

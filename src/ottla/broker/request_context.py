@@ -27,3 +27,5 @@ class RequestContext:
     listener: str
     principal: str
     broker: Services
+    # It took more than a slice of time to answer, so its answer is written beside the loop.
+    is_large: bool = False

@@ -1,27 +1,46 @@
 """How much memory answers may take that clients have not read yet, over all connections.
 
 One Fetch may ask for 55 MB, and a client that asks and does not read keeps them in our memory. Above the budget,
-fetches get what they always get at least, one batch, until slower clients have taken theirs.
+fetches get what they always get at least, one batch, until slower clients have taken theirs. Many clients with one
+large batch each would still be too much: at twice the budget the connections go whose answers have waited longest.
 """
 
+from collections.abc import Callable
+
 RESPONSE_BYTES_MAX = 256 * 1024 * 1024
+_LIMIT_BYTES = 2 * RESPONSE_BYTES_MAX
 
 
 class ResponseBudget:
     """Counts the bytes of answers that wait in connections' write buffers."""
 
-    __slots__ = ("waiting_bytes",)
+    __slots__ = ("_by_owner", "_leaving", "waiting_bytes")
 
     def __init__(self) -> None:
         self.waiting_bytes = 0
+        # Those that have waited longest come first.
+        self._by_owner: dict[Callable[[], None], int] = {}
+        # Told to give up; their bytes are there until they are gone.
+        self._leaving: dict[Callable[[], None], int] = {}
 
     @property
     def left_bytes(self) -> int:
         return max(RESPONSE_BYTES_MAX - self.waiting_bytes, 0)
 
-    def take(self, size: int) -> None:
-        self.waiting_bytes += size
+    @property
+    def is_full(self) -> bool:
+        """Whether no answer should be made before others have left, which those that gave up do in the next turn."""
+        return self.waiting_bytes > _LIMIT_BYTES
 
-    def give_back(self, size: int) -> None:
-        assert size <= self.waiting_bytes, "more was given back than was taken"
-        self.waiting_bytes -= size
+    def take(self, give_up: Callable[[], None], size: int) -> None:
+        """Counts an answer that waits. `give_up` names its owner, and is called if it must wait no longer."""
+        self.waiting_bytes += size
+        self._by_owner[give_up] = self._by_owner.get(give_up, 0) + size
+        while self.waiting_bytes - sum(self._leaving.values()) > _LIMIT_BYTES:
+            oldest = next(iter(self._by_owner))
+            self._leaving[oldest] = self._by_owner.pop(oldest)
+            oldest()
+
+    def give_back(self, give_up: Callable[[], None]) -> None:
+        """The owner's answers have left, or never will."""
+        self.waiting_bytes -= self._by_owner.pop(give_up, 0) + self._leaving.pop(give_up, 0)

@@ -13,6 +13,7 @@ from ottla.cli.exits import CommandError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from ottla.broker.node import Node
+    from ottla.config.broker_config import BrokerConfig
 
 DEFAULT_DATA_DIR: Final = "ottla-data"
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
@@ -52,16 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run a node until it is told to stop; the value is the exit code."""
     from ottla.config import unserved
-    from ottla.config.broker_config import BrokerConfig
-    from ottla.config.values import ConfigError
 
     metrics_address = None if options.metrics is None else _metrics_address(options.metrics)
-    try:
-        given = properties(options)
-        unserved.check(given)
-        config = BrokerConfig(given)
-    except ConfigError as error:
-        raise CommandError(str(error)) from error
+    config = checked_config(options)
     _start_logging()
     for warning in (*config.warnings, *unserved.warnings(config)):
         logger.warning("%s", warning)
@@ -75,6 +69,20 @@ def run(options: argparse.Namespace) -> int:
         # Ctrl-C before the node has taken over signals: nothing is open yet.
         pass
     return ExitCode.DONE
+
+
+def checked_config(options: argparse.Namespace) -> "BrokerConfig":
+    """The configuration of a command line; an error says what is wrong with it."""
+    from ottla.config import unserved
+    from ottla.config.broker_config import BrokerConfig
+    from ottla.config.values import ConfigError
+
+    try:
+        given = properties(options)
+        unserved.check(given)
+        return BrokerConfig(given)
+    except ConfigError as error:
+        raise CommandError(str(error)) from error
 
 
 def properties(options: argparse.Namespace) -> dict[str, str]:

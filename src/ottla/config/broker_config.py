@@ -74,6 +74,11 @@ class BrokerConfig:
         assert isinstance(value, int), f"{name} holds no integer"
         return value
 
+    def get_listener_int(self, listener: str, name: str) -> int:
+        """What a listener has: its own setting, or the general one."""
+        own = f"listener.name.{listener.lower()}.{name}"
+        return self.get_int(own if own in self._values else name)
+
     def get_bool(self, name: str) -> bool:
         value = self._values[name]
         assert isinstance(value, bool), f"{name} holds no boolean"

@@ -13,7 +13,7 @@ from ottla.metadata.controller.features import BOOTSTRAP_LEVELS
 from ottla.metadata.snapshot import BOOTSTRAP_FILE, encode_snapshot, snapshot_file_name
 from ottla.protocol.messages.feature_level_record import FeatureLevelRecord
 from ottla.protocol.schema import Message
-from ottla.protocol.uuids import uuid_from_text, uuid_to_text
+from ottla.protocol.uuids import uuid_to_text
 from ottla.raft.offsets import OffsetAndEpoch
 from ottla.raft.voters import VoterSet
 
@@ -30,11 +30,16 @@ class FormatPlan:
 
 
 def plan_format(
-    *, given_cluster_id: str | None, random_uuid: bytes, voters: VoterSet | None, now_ms: int
+    *,
+    given_cluster_id: str | None,
+    random_uuid: bytes,
+    voters: VoterSet | None,
+    now_ms: int,
+    levels: Mapping[str, int] = BOOTSTRAP_LEVELS,
 ) -> FormatPlan:
     """`voters` for kraft.version 1, None for a static quorum (controller.quorum.voters)."""
     cluster_id = uuid_to_text(random_uuid) if given_cluster_id is None else _checked(given_cluster_id)
-    bootstrap = encode_snapshot(bootstrap_records(), epoch=0, now_ms=now_ms, last_contained_log_timestamp_ms=0)
+    bootstrap = encode_snapshot(bootstrap_records(levels), epoch=0, now_ms=now_ms, last_contained_log_timestamp_ms=0)
     files = {BOOTSTRAP_FILE: b"".join(bootstrap)}
     if voters is not None:
         first = encode_snapshot(
@@ -45,16 +50,12 @@ def plan_format(
     return FormatPlan(cluster_id, files)
 
 
-def bootstrap_records() -> list[Message]:
-    return [FeatureLevelRecord(name=name, feature_level=level) for name, level in BOOTSTRAP_LEVELS.items() if level > 0]
+def bootstrap_records(levels: Mapping[str, int] = BOOTSTRAP_LEVELS) -> list[Message]:
+    return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
 def _checked(cluster_id: str) -> str:
-    """Kafka takes any text as cluster id but wants 16 bytes of base64 from those who choose one."""
-    try:
-        uuid_from_text(cluster_id)
-    except ValueError as error:
-        raise ValueError(
-            f"cluster id {cluster_id!r} must be 22 characters of URL-safe base64, as `random-uuid` prints: {error}"
-        ) from error
-    return cluster_id
+    """Kafka takes any text as cluster id; what `random-uuid` prints is one that nobody else has."""
+    if not cluster_id.strip():
+        raise ValueError("the cluster id is empty: give one that `ottla storage random-uuid` prints")
+    return cluster_id.strip()

@@ -5,7 +5,8 @@ decoder and one encoder per struct and version, with neighbouring fixed-size fie
 compiles it, as dataclasses do. A message that nobody uses costs nothing; one in use costs what hand-written code would.
 
 Decoding is safe on hostile input: every length and count is compared with the bytes that are left before anything is
-allocated, unknown tagged fields are skipped, and whatever is wrong ends in `MalformedMessage`.
+allocated, unknown tagged fields are skipped, and whatever is wrong ends in `MalformedMessage`. So does a message whose
+arrays have more elements in all than the caller wants to hold.
 """
 
 import struct
@@ -20,11 +21,13 @@ from ottla.protocol.schema import Message, Records
 
 M = TypeVar("M", bound=Message)
 
-Decoder: TypeAlias = "Callable[[bytes | bytearray | memoryview, int, int], tuple[Any, int]]"
+Decoder: TypeAlias = "Callable[[bytes | bytearray | memoryview, int, int, list[int]], tuple[Any, int]]"
 Encoder: TypeAlias = "Callable[[Any, Callable[[Records], None]], None]"
 
 # A struct of a client of the far future may carry tags that we do not know; nobody sends hundreds.
 UNKNOWN_TAGS_MAX = 256
+# In all arrays of a message together, unless the caller says otherwise.
+ELEMENTS_MAX = 10_000_000
 
 
 class MalformedMessage(ValueError):
@@ -43,11 +46,13 @@ def decode(cls: type[M], buffer: bytes | bytearray | memoryview, version: int) -
     return message
 
 
-def decode_at(cls: type[M], buffer: bytes | bytearray | memoryview, version: int, start: int) -> tuple[M, int]:
+def decode_at(
+    cls: type[M], buffer: bytes | bytearray | memoryview, version: int, start: int, elements_max: int = ELEMENTS_MAX
+) -> tuple[M, int]:
     """The message that begins at `start`, and the position after it."""
     decoder = _decoders.get((cls, version)) or _compile_decoder(cls, version)
     try:
-        return decoder(buffer, start, len(buffer))
+        return decoder(buffer, start, len(buffer), [elements_max])
     except MalformedMessage:
         raise
     except (struct.error, IndexError, ValueError, OverflowError) as error:

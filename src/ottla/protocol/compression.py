@@ -29,6 +29,8 @@ _INT32 = struct.Struct(">i")
 _ZSTD_MAX_WINDOW_BYTES = 1 << 27
 
 _GZIP_WBITS = 31
+# A member of a gzip stream may take 20 bytes; the input is handed over in pieces, or a megabyte of them takes seconds.
+_GZIP_INPUT_BYTES = 16 * 1024
 
 
 class Codec(IntEnum):
@@ -109,19 +111,23 @@ def _copy_bounded(data: Buffer, max_output_bytes: int) -> bytes:
 
 
 def _decompress_gzip(data: Buffer, max_output_bytes: int) -> bytes:
+    view = memoryview(data)
     parts: list[bytes] = []
     total = 0
-    pending: Buffer = data
-    while pending:
+    position = 0
+    while position < len(view):
         member = zlib.decompressobj(_GZIP_WBITS)
-        part = member.decompress(pending, max_output_bytes - total + 1)
-        total += len(part)
-        if total > max_output_bytes:
-            raise OutputTooLarge(Codec.GZIP, max_output_bytes)
-        if not member.eof:
-            raise CompressionError("damaged gzip data: it ends before its trailer")
-        parts.append(part)
-        pending = member.unused_data
+        while not member.eof:
+            if position == len(view):
+                raise CompressionError("damaged gzip data: it ends before its trailer")
+            piece = view[position : position + _GZIP_INPUT_BYTES]
+            part = member.decompress(piece, max_output_bytes - total + 1)
+            total += len(part)
+            if total > max_output_bytes:
+                raise OutputTooLarge(Codec.GZIP, max_output_bytes)
+            parts.append(part)
+            # What is left over was copied, which is why a member gets a piece of the input and not all of it.
+            position += len(piece) - len(member.unused_data)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -1,8 +1,9 @@
 """Writes the Python source of a decoder for one message in one version.
 
-Each struct becomes a function `decode_<Struct>(b, p, end) -> (value, position)`. Neighbouring fields of fixed size are
-read by one precompiled `struct.Struct`. A slice never checks its bounds in Python, so every length is compared with
-`end` before it is used; `struct` and indexing check theirs themselves.
+Each struct becomes a function `decode_<Struct>(b, p, end, left) -> (value, position)`. Neighbouring fields of fixed
+size are read by one precompiled `struct.Struct`. A slice never checks its bounds in Python: every length is compared to
+`end` before it is used; `struct` and indexing check theirs themselves. `left` holds how many elements the arrays of the
+whole message may still have, whatever their nesting: three bytes of a request can become an object of two hundred.
 """
 
 from collections.abc import Iterator
@@ -64,7 +65,7 @@ class _StructDecoder:
                 self._value(f"o.{field.name}", field.type, field.is_nullable, indent="")
         if self.is_flexible:
             self._tags([field for field in fields if field.tag >= 0])
-        head = [*self.constants, f"def decode_{name}(b, p, end):"]
+        head = [*self.constants, f"def decode_{name}(b, p, end, left):"]
         return [*head, *(f"    {line}" for line in self.body), "    return o, p"]
 
     def _fixed_run(self, run: list[Field]) -> None:
@@ -94,9 +95,9 @@ class _StructDecoder:
             self.body.append(f"{indent}if present > 127:")
             self.body.append(f"{indent}    {target} = None")
             self.body.append(f"{indent}else:")
-            self.body.append(f"{indent}    {target}, p = decode_{kind}(b, p, end)")
+            self.body.append(f"{indent}    {target}, p = decode_{kind}(b, p, end, left)")
         else:
-            self.body.append(f"{indent}{target}, p = decode_{kind}(b, p, end)")
+            self.body.append(f"{indent}{target}, p = decode_{kind}(b, p, end, left)")
 
     def _length(self, width: int, indent: str) -> None:
         """Source that reads a length or count into `n`, -1 for null."""
@@ -144,6 +145,8 @@ class _StructDecoder:
         self.body.append(f"{inner}if n > (end - p) // {least}:")
         excess = f"'{target[2:]} has %d elements but %d bytes are left' % (n, end - p)"
         self.body.append(f"{inner}    raise MalformedMessage({excess})")
+        self.body.append(f"{inner}left[0] -= n")
+        self.body.append(f"{inner}if left[0] < 0: raise MalformedMessage('it has too many elements, %d here' % n)")
         if element == "uuid":
             self.body.append(f"{inner}{target} = [bytes(b[q:q + 16]) for q in range(p, p + 16 * n, 16)]")
         elif element in FIXED_FORMATS:
@@ -184,7 +187,15 @@ class _StructDecoder:
         self.body.append("        last = tag")
         for position, field in enumerate(tagged):
             self.body.append(f"        {'if' if position == 0 else 'elif'} tag == {field.tag}:")
-            self._value(f"o.{field.name}", field.type, field.is_nullable, indent=" " * 12)
+            indent = " " * 12
+            if field.is_struct and field.is_nullable:
+                # In a tag a null struct is 0, and not -1 as it is elsewhere.
+                self.body.append(f"{indent}present = b[p]")
+                self.body.append(f"{indent}p += 1")
+                self.body.append(f"{indent}if not present: o.{field.name} = None")
+                self.body.append(f"{indent}else: o.{field.name}, p = decode_{field.type}(b, p, end, left)")
+            else:
+                self._value(f"o.{field.name}", field.type, field.is_nullable, indent)
             self.body.append(
                 "            if p != stop: raise MalformedMessage('tagged field %d has the wrong size' % tag)"
             )

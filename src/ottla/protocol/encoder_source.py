@@ -122,11 +122,19 @@ class _StructEncoder:
         for field in tagged:
             default = f"_default_{name}.{field.name}"
             writer = _StructEncoder(self.struct, self.version, self.is_flexible, self.numbers)
-            writer._value("o", field.type, field.is_nullable, indent="    ")
+            if field.is_struct and field.is_nullable:
+                # In a tag a null struct is 0, and not -1 as it is elsewhere.
+                writer.body += ["    if o is None: w(b'\\x00')", f"    else: w(b'\\x01'); encode_{field.type}(o, w)"]
+            else:
+                writer._value("o", field.type, field.is_nullable, indent="    ")
             self.constants += [*writer.constants, f"def _tagged_{name}_{field.name}(o, w):", *writer.body]
-            is_present = (
-                f"len(o.{field.name})" if field.is_array and not field.is_nullable else f"o.{field.name} != {default}"
-            )
+            if field.is_struct and field.is_nullable:
+                # Kafka's default is an empty struct: whoever means null has to say so.
+                is_present = "True"
+            elif field.is_array and not field.is_nullable:
+                is_present = f"len(o.{field.name})"
+            else:
+                is_present = f"o.{field.name} != {default}"
             self.body.append(
                 f"if {is_present}: tags.append(({field.tag}, written(_tagged_{name}_{field.name}, o.{field.name})))"
             )

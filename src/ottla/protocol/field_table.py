@@ -51,6 +51,10 @@ class Field:
     def is_fixed(self) -> bool:
         return self.type in FIXED_FORMATS
 
+    @property
+    def is_struct(self) -> bool:
+        return not self.is_array and not self.is_fixed and self.type not in ("string", "bytes", "records")
+
 
 def fields_in(cls: type[Message], version: int) -> list[Field]:
     """The fields that are on the wire in that version, tagged ones by tag after the others."""

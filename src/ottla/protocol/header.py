@@ -57,10 +57,16 @@ def _skip_tags(frame: bytes | bytearray, position: int) -> int:
         count, position = read_uvarint(frame, position)
         if count > UNKNOWN_TAGS_MAX:
             raise MalformedMessage(f"request header has {count} tagged fields")
+        last = -1
         for _ in range(count):
-            _, position = read_uvarint(frame, position)
+            tag, position = read_uvarint(frame, position)
+            if tag <= last:
+                raise MalformedMessage(f"tagged field {tag} of the request header is repeated or out of order")
+            last = tag
             size, position = read_uvarint(frame, position)
             position += size
+    except MalformedMessage:
+        raise
     except (IndexError, ValueError) as error:
         raise MalformedMessage(f"tagged fields of the request header cannot be read: {error}") from None
     if position > len(frame):

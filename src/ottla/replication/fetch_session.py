@@ -12,23 +12,44 @@ and the client starts over with a full request. The cache is bounded; when it is
 nobody used for `eviction_ms`, or one of a session that has lived that long and counts for less (followers before
 consumers, many partitions before few); otherwise it gets the answer without a session, which every client understands.
 
+What a request costs follows what happened since the last one, not the size of the session. A partition is settled once
+the client has been told everything there is: it need not be looked at again before it moves, which the session's watch
+tells, or the client names it. Every FULL_LOOK_MS all are looked at even so, in case a move was told to nobody.
+
 Nothing here survives a restart: clients are told that their session is unknown and begin a new one.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from operator import attrgetter
+from typing import Protocol, TypeAlias
 
 from ottla.protocol.errors import ApiError, ErrorCode
 
 NO_SESSION_ID = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
+FULL_LOOK_MS = 5_000
+# Over all sessions. Slots alone bound nothing: one session may name hundreds of thousands of partitions.
+CACHED_PARTITIONS_MAX = 1_000_000
 _EPOCH_MAX = 2**31 - 1
 
 # Topic id (Fetch 13 and later) or topic name (before), and partition index.
 PartitionKey: TypeAlias = "tuple[bytes | str, int]"
+
+
+class SessionWatch(Protocol):
+    """Notes which partitions of a session moved."""
+
+    def take(self) -> set[PartitionKey]:
+        """Those that moved since the last call."""
+
+    def remove(self, place: PartitionKey) -> None:
+        """Watches this one no more."""
+
+    def close(self) -> None:
+        """Watches none any more."""
 
 
 @dataclass(slots=True)
@@ -43,6 +64,10 @@ class FetchPartition:
     last_fetched_epoch: int
     sent_high_watermark: int = -1
     sent_log_start_offset: int = -1
+    # Its place in the queue of a session: whoever got records goes to the end.
+    turn: int = 0
+    # Whether there was nothing to read and nothing wrong at the last look.
+    is_settled: bool = False
 
     @property
     def key(self) -> PartitionKey:
@@ -58,31 +83,78 @@ class FetchSession:
     uses_topic_ids: bool
     created_ms: int
     last_used_ms: int
-    partitions: OrderedDict[PartitionKey, FetchPartition]
+    partitions: dict[PartitionKey, FetchPartition]
     epoch: int = 1  # of the request that is expected next
     size_when_cached: int = field(init=False)
+    # Who serves the session sets it; without one, all partitions are looked at each time.
+    watch: SessionWatch | None = None
+    unsettled: set[PartitionKey] = field(init=False)
+    _last_full_look_ms: int = field(init=False)
+    _next_turn: int = 0
 
     def __post_init__(self) -> None:
         self.size_when_cached = len(self.partitions)
+        self.unsettled = set(self.partitions)
+        self._last_full_look_ms = self.created_ms
+        for partition in self.partitions.values():
+            self._take_turn(partition)
 
     def update(self, changed: Iterable[FetchPartition], forgotten: Iterable[PartitionKey]) -> None:
         """Takes over what an incremental request says about its partitions."""
         for key in forgotten:
             self.partitions.pop(key, None)
+            self.unsettled.discard(key)
+            if self.watch is not None:
+                self.watch.remove(key)
         for partition in changed:
-            known = self.partitions.get(partition.key)
+            key = partition.key
+            self.unsettled.add(key)
+            known = self.partitions.get(key)
             if known is None:
-                self.partitions[partition.key] = partition
+                self.partitions[key] = partition
+                self._take_turn(partition)
             else:
                 known.fetch_offset = partition.fetch_offset
                 known.partition_max_bytes = partition.partition_max_bytes
                 known.current_leader_epoch = partition.current_leader_epoch
                 known.last_fetched_epoch = partition.last_fetched_epoch
 
-    def move_to_end(self, key: PartitionKey) -> None:
-        """Puts a partition that got its share behind the others, so that none starves under a byte limit."""
-        if key in self.partitions:
-            self.partitions.move_to_end(key)
+    def due(self, now_ms: int) -> list[FetchPartition]:
+        """The partitions that a request has to look at, those that waited longest for records first."""
+        if self.watch is not None:
+            self.note_moved(self.watch.take())
+        if self.watch is None or now_ms - self._last_full_look_ms >= FULL_LOOK_MS:
+            self._last_full_look_ms = now_ms
+            return sorted(self.partitions.values(), key=_TURN)
+        return sorted((self.partitions[key] for key in self.unsettled), key=_TURN)
+
+    def note_moved(self, keys: Iterable[PartitionKey]) -> None:
+        """Partitions to look at, until an answer has told what there is."""
+        self.unsettled.update(key for key in keys if key in self.partitions)
+
+    def told(self, partition: FetchPartition, *, has_records: bool) -> None:
+        """An answer tells the client about this partition."""
+        key = partition.key
+        if key not in self.partitions:
+            return
+        if has_records:
+            self._take_turn(partition)
+        if partition.is_settled:
+            self.unsettled.discard(key)
+        else:
+            self.unsettled.add(key)
+
+    def close(self) -> None:
+        """The session has ended."""
+        if self.watch is not None:
+            self.watch.close()
+
+    def _take_turn(self, partition: FetchPartition) -> None:
+        self._next_turn += 1
+        partition.turn = self._next_turn
+
+
+_TURN = attrgetter("turn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +201,7 @@ class FetchSessionCache:
         """The session and the partitions of a request; raises the error that its whole answer must carry."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION_ID:
-                self._sessions.pop(session_id, None)
+                self._end(session_id)
             session = None
             if epoch == INITIAL_EPOCH and named:
                 session = self._try_open(named, uses_topic_ids, is_privileged, now_ms)
@@ -150,25 +222,30 @@ class FetchSessionCache:
                 f"Fetch session {session_id} was opened {'with' if session.uses_topic_ids else 'without'} topic ids",
             )
         session.update(named, forgotten)
+        if len(session.partitions) > session.size_when_cached and self._is_too_much(len(named)):
+            self._end(session_id)
+            raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"Fetch session {session_id} has grown too large")
         session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
         session.last_used_ms = now_ms
         session.size_when_cached = len(session.partitions)
         self._sessions.move_to_end(session_id)
         if not session.partitions:
             # The client let go of everything: the session ends here, and the answer says so.
-            del self._sessions[session_id]
+            self._end(session_id)
             return FetchScope(None, [], is_incremental=False)
-        return FetchScope(session, list(session.partitions.values()), is_incremental=True)
+        return FetchScope(session, session.due(now_ms), is_incremental=True)
 
     def _try_open(
         self, named: list[FetchPartition], uses_topic_ids: bool, is_privileged: bool, now_ms: int
     ) -> FetchSession | None:
+        if self._is_too_much(len(named)):
+            return None
         if len(self._sessions) >= self.slots and not self._try_evict(is_privileged, len(named), now_ms):
             return None
         session_id = self._random_id()
         while session_id == NO_SESSION_ID or session_id in self._sessions:
             session_id = self._random_id()
-        partitions = OrderedDict((partition.key, partition) for partition in named)
+        partitions = {partition.key: partition for partition in named}
         session = FetchSession(session_id, is_privileged, uses_topic_ids, now_ms, now_ms, partitions)
         self._sessions[session_id] = session
         return session
@@ -192,6 +269,14 @@ class FetchSessionCache:
         return self._evict(least)
 
     def _evict(self, session: FetchSession) -> bool:
-        del self._sessions[session.session_id]
+        self._end(session.session_id)
         self.evicted_count += 1
         return True
+
+    def _end(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+    def _is_too_much(self, added: int) -> bool:
+        return added + sum(session.size_when_cached for session in self._sessions.values()) > CACHED_PARTITIONS_MAX

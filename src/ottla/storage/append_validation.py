@@ -157,7 +157,9 @@ def _require_keys(payload: Buffer, record_count: int) -> None:
                 raise CorruptRecords(f"record {number} claims {length} bytes, {len(payload) - position} are left")
             _, position = read_varlong(payload, position + 1)
             _, position = read_varint(payload, position)
-            key_length, _ = read_varint(payload, position)
+            key_length, position = read_varint(payload, position)
+            if position + max(key_length, 0) > end:
+                raise CorruptRecords(f"the key of record {number} ends behind the record")
             if key_length < 0:
                 errors.append((number, "A compacted topic does not accept a record without a key."))
                 if len(errors) == _RECORD_ERRORS_MAX:
@@ -167,6 +169,8 @@ def _require_keys(payload: Buffer, record_count: int) -> None:
         raise CorruptRecords(f"the records are malformed: {error}") from error
     if errors:
         raise InvalidRecords(errors)
+    if position != len(payload):
+        raise CorruptRecords(f"{len(payload) - position} bytes follow the last of {record_count} records")
 
 
 def _invalid(message: str) -> ApiError:

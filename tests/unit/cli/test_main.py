@@ -42,7 +42,7 @@ def test_python_without_assertions_is_refused() -> None:
     assert "-O" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["server", "topics"])
+@pytest.mark.parametrize("command", ["server", "topics", "groups", "offsets", "records", "storage", "log"])
 def test_help_imports_nothing_that_only_the_work_needs(command: str) -> None:
     code = (
         "import sys\n"

@@ -4,6 +4,10 @@ import pytest
 
 from ottla.protocol.codec import MalformedMessage, decode, decode_at, encode, encode_parts
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
+from ottla.protocol.messages.consumer_group_member_metadata_value import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
+)
 from ottla.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.primitives import write_uvarint
@@ -82,3 +86,14 @@ def test_messages_compare_by_value_and_print_their_fields() -> None:
     assert MetadataRequest(topics=[]) == MetadataRequest(topics=())
     assert MetadataRequest(topics=None) != MetadataRequest(topics=())
     assert "client_software_name='a'" in repr(ApiVersionsRequest(client_software_name="a"))
+
+
+@pytest.mark.parametrize(
+    ("struct", "tagged"),
+    [(None, "01 00 01 00"), (ClassicMemberMetadata(session_timeout_ms=7), "01 00 07 01 00 00 00 07 01 00")],
+)
+def test_a_nullable_struct_in_a_tag_is_as_kafka_writes_it(struct: ClassicMemberMetadata | None, tagged: str) -> None:
+    message = ConsumerGroupMemberMetadataValue(classic_member_metadata=struct)
+    written = bytes.fromhex("01 01 01 01 01 01 ff ff ff ff 01") + bytes.fromhex(tagged)
+    assert encode(message, 0) == written
+    assert decode(ConsumerGroupMemberMetadataValue, written, 0) == message

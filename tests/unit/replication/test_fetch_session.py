@@ -5,7 +5,17 @@ from itertools import count
 import pytest
 
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, FetchPartition, FetchScope, FetchSessionCache
+from ottla.replication import fetch_session
+from ottla.replication.fetch_session import (
+    FINAL_EPOCH,
+    FULL_LOOK_MS,
+    INITIAL_EPOCH,
+    FetchPartition,
+    FetchScope,
+    FetchSession,
+    FetchSessionCache,
+    PartitionKey,
+)
 
 EVICTION_MS = 120_000
 
@@ -140,8 +150,91 @@ def test_a_partition_that_got_its_share_moves_behind_the_others() -> None:
     sessions = cache()
     session = ask(sessions, 0, INITIAL_EPOCH, [partition(0), partition(1)]).session
     assert session is not None
-    session.move_to_end(("t", 0))
+    session.told(session.partitions["t", 0], has_records=True)
     assert [p.index for p in ask(sessions, session.session_id, 1, []).partitions] == [1, 0]
+
+
+class NotedMoves:
+    """A watch that is told what moved."""
+
+    def __init__(self) -> None:
+        self.moved: set[PartitionKey] = set()
+        self.removed: list[PartitionKey] = []
+        self.is_closed = False
+
+    def take(self) -> set[PartitionKey]:
+        moved, self.moved = self.moved, set()
+        return moved
+
+    def remove(self, place: PartitionKey) -> None:
+        self.removed.append(place)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def watched_session(sessions: FetchSessionCache, size: int) -> tuple[FetchSession, NotedMoves]:
+    """A session whose client knows everything there is."""
+    session = ask(sessions, 0, INITIAL_EPOCH, [partition(index) for index in range(size)]).session
+    assert session is not None
+    session.watch = watch = NotedMoves()
+    for row in session.partitions.values():
+        row.is_settled = True
+        session.told(row, has_records=False)
+    return session, watch
+
+
+def test_a_request_looks_at_what_moved_and_what_the_client_names_and_at_nothing_else() -> None:
+    sessions = cache()
+    session, watch = watched_session(sessions, 100)
+    assert ask(sessions, session.session_id, 1, []).partitions == []
+    watch.moved = {("t", 7), ("t", 3), ("gone", 1)}
+    looked_at = ask(sessions, session.session_id, 2, [partition(5, offset=9)]).partitions
+    assert [row.index for row in looked_at] == [3, 5, 7]
+
+
+def test_what_could_not_be_told_is_looked_at_again() -> None:
+    sessions = cache()
+    session, watch = watched_session(sessions, 10)
+    watch.moved = {("t", 7), ("t", 3)}
+    for row in ask(sessions, session.session_id, 1, []).partitions:
+        row.is_settled = row.index == 3
+        session.told(row, has_records=False)
+    assert [row.index for row in ask(sessions, session.session_id, 2, []).partitions] == [7]
+
+
+def test_a_move_is_not_forgotten_by_a_request_that_ends_without_an_answer() -> None:
+    sessions = cache()
+    session, watch = watched_session(sessions, 10)
+    watch.moved = {("t", 7)}
+    ask(sessions, session.session_id, 1, [])
+    assert [row.index for row in ask(sessions, session.session_id, 2, []).partitions] == [7]
+
+
+def test_now_and_then_everything_is_looked_at() -> None:
+    sessions = cache()
+    session, _ = watched_session(sessions, 10)
+    assert ask(sessions, session.session_id, 1, [], now_ms=FULL_LOOK_MS - 1).partitions == []
+    assert len(ask(sessions, session.session_id, 2, [], now_ms=FULL_LOOK_MS).partitions) == 10
+
+
+def test_a_session_that_ends_watches_nothing_any_more() -> None:
+    sessions = cache()
+    session, watch = watched_session(sessions, 2)
+    ask(sessions, session.session_id, 1, [], [0])
+    assert watch.removed == [("t", 0)]
+    ask(sessions, session.session_id, FINAL_EPOCH, [])
+    assert watch.is_closed
+
+
+def test_sessions_are_bounded_by_their_partitions_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_session, "CACHED_PARTITIONS_MAX", 5)
+    sessions = cache(slots=10)
+    first = ask(sessions, 0, INITIAL_EPOCH, [partition(index) for index in range(4)])
+    assert ask(sessions, 0, INITIAL_EPOCH, [partition(0), partition(1)]).session_id == 0
+    with pytest.raises(ApiError) as refused:
+        ask(sessions, first.session_id, 1, [partition(8), partition(9)])
+    assert refused.value.code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_letting_go_of_every_partition_ends_the_session() -> None:

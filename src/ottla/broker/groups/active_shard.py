@@ -9,7 +9,7 @@ A write that fails to commit because leadership is lost needs no undoing: the sh
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from ottla.broker.groups.log import CoordinatorLog, coordinator_error, encode_batch
@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 # A cleaning may delete many offsets; batches of this size stay far below max.message.bytes.
-_CLEANING_BATCH_RECORDS = 500
 
 
 class ActiveShard:
@@ -100,18 +99,20 @@ class ActiveShard:
         self._committed(offset)
         return response
 
-    def clean(self, records: Sequence[GroupCoordinatorRecord]) -> None:
+    async def clean(self, portions: Iterable[Sequence[GroupCoordinatorRecord]]) -> None:
         """Write tombstones that nobody waits for; if the log refuses, the next cleaning tries again."""
-        if self._is_closed:
-            return
-        for start in range(0, len(records), _CLEANING_BATCH_RECORDS):
+        for records in portions:
+            if self._is_closed:
+                return
             try:
-                offset = self.append(records[start : start + _CLEANING_BATCH_RECORDS])
+                offset = self.append(records)
             except ApiError as error:
                 logger.warning("__consumer_offsets-%d could not be cleaned: %s", self._partition, error)
                 return
             if offset is not None:
                 self._watch(offset)
+            # There may be a million of them: the loop serves requests in between.
+            await asyncio.sleep(0)
 
     def close(self) -> None:
         """Leadership is gone: parked requests are sent to the new coordinator."""

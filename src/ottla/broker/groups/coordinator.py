@@ -227,7 +227,9 @@ class GroupCoordinator:
     def topics_deleted(self, topics: Collection[str]) -> None:
         """Forget the offsets of topics that were deleted."""
         for active in self._active_shards():
-            active.clean(active.shard.topics_deleted(topics))
+            # Which offsets they are is found now: a new topic of that name may get some in the next turn.
+            portions = active.shard.topics_deleted(topics)
+            self._tasks.start_background("removal of a topic's offsets", active.clean(portions))
 
     # Groups
 
@@ -283,9 +285,7 @@ class GroupCoordinator:
         while True:
             await asyncio.sleep(self._config.offsets_retention_check_interval_ms / 1000)
             for active in self._active_shards():
-                active.clean(active.shard.expire_offsets(self._clock()))
-                # One shard at a time: the loop serves requests in between.
-                await asyncio.sleep(0)
+                await active.clean(active.shard.expire_offsets(self._clock()))
 
 
 def _require_group_id(group_id: str) -> None:

@@ -49,10 +49,13 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Aw
     if replica_id >= 0:
         fetching.refuse_follower()
         return fetching.answer()
+    if fetching.is_large:
+        return fetching.read_large()
     fetching.read_all()
     if fetching.is_enough():
         return fetching.answer()
-    return fetching.finish(fetching.watch())
+    fetching.watch_places()
+    return fetching.finish()
 
 
 def error_response(context: RequestContext, request: FetchRequest, error: ApiError) -> FetchResponse:

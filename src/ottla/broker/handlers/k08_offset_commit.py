@@ -7,6 +7,9 @@ GROUP_ID_NOT_FOUND (KIP-848); 10 names topics by id alone.
 Each partition gets a row. A topic or partition that does not exist is UNKNOWN_TOPIC_OR_PARTITION, an unknown id
 UNKNOWN_TOPIC_ID; the others are still committed. A refusal by the group is repeated for every other row. Any offset is
 accepted, negative ones too. What is stored carries the topic's id, whichever way the topic was named.
+
+A commit is one batch of the offsets topic, so that all of it survives a crash or nothing. One that cannot fit into
+`message.max.bytes` is refused with UNKNOWN_SERVER_ERROR, as Kafka does, and before anything is made of it.
 """
 
 from collections.abc import Awaitable, Iterator
@@ -27,11 +30,15 @@ API_KEY = ApiKey.OFFSET_COMMIT
 REQUEST = OffsetCommitRequest
 
 _TOPIC_IDS_FROM = 10
+# What a record in the offsets topic takes at least, without the names of group and topic.
+_RECORD_BYTES_MIN = 50
 
 
 def handle(
     context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+    if _bytes_min(request) > context.broker.config.get_int("message.max.bytes"):
+        return error_response(context, request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
     resolved, errors = _resolve(context.broker.image, request, context.api_version)
     if not any(topic.partitions for topic in resolved):
         return _response(request, errors, iter(()))
@@ -96,6 +103,11 @@ def _resolve(
         partitions = [p for p, found in zip(topic.partitions, exists, strict=True) if found]
         resolved.append(OffsetCommitRequestTopic(name=known.name, topic_id=known.id, partitions=partitions))
     return resolved, errors
+
+
+def _bytes_min(request: OffsetCommitRequest) -> int:
+    per_record = _RECORD_BYTES_MIN + len(request.group_id)
+    return sum(len(topic.partitions) * (per_record + len(topic.name)) for topic in request.topics)
 
 
 def _codes(response: OffsetCommitResponse) -> Iterator[int]:

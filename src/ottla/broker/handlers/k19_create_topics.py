@@ -2,12 +2,17 @@
 
 Versions: 4 lets the broker choose counts with -1; 5 is flexible and answers counts and settings (KIP-525); 7 answers
 the topic id. The answer comes when the partitions are there. `validate_only` checks and changes nothing.
+
+The controller decides about all topics at once. A request for more of them than it may create partitions is refused
+before that, as Kafka does.
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.broker.slicing import TimeSlice
 from ottla.config.description import describe_topic
+from ottla.metadata.controller.topics import MAX_PARTITIONS_PER_REQUEST
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.errors import ApiError
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreateTopicsRequest
 from ottla.protocol.messages.create_topics_response import (
     CreatableTopicConfigs,
@@ -21,12 +26,18 @@ REQUEST = CreateTopicsRequest
 
 async def handle(context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """One row per topic, in the order of the request."""
+    if len(request.topics) > MAX_PARTITIONS_PER_REQUEST:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION, f"One request can create at most {MAX_PARTITIONS_PER_REQUEST} partitions"
+        )
     results = await context.broker.topic_creation.create(request.topics, validate_only=request.validate_only)
     if context.api_version >= 5:
         configs = {topic.name: {row.name: row.value or "" for row in topic.configs} for topic in request.topics}
+        time_slice = TimeSlice(context)
         for result in results:
             if not result.error_code:
                 result.configs = _settings(context, configs[result.name])
+                await time_slice.pause_if_used()
     return CreateTopicsResponse(topics=results)
 
 

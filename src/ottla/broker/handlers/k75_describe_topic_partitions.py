@@ -6,6 +6,7 @@ Topics come in order of their names. An empty list of topics means all of them. 
 
 from ottla.broker.partition_view import view
 from ottla.broker.request_context import RequestContext
+from ottla.broker.slicing import TimeSlice
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.metadata.image import PartitionState, TopicImage
 from ottla.protocol.api_keys import ApiKey
@@ -23,8 +24,9 @@ API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
 REQUEST = DescribeTopicPartitionsRequest
 
 
-def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+async def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     """One page."""
+    time_slice = TimeSlice(context)
     topics = context.broker.image.topics
     names = sorted({topic.name for topic in request.topics} or set(topics.names()))
     first_index = 0
@@ -38,6 +40,7 @@ def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> 
     for name in names:
         if left == 0:
             return DescribeTopicPartitionsResponse(topics=rows, next_cursor=Cursor(topic_name=name, partition_index=0))
+        await time_slice.pause_if_used()
         topic = topics.by_name(name)
         if topic is None:
             rows.append(_unknown_row(context, name))

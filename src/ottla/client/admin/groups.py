@@ -66,6 +66,7 @@ class GroupDescription:
     coordinator: Node | None = None
     members: tuple[MemberDescription, ...] = ()
     group_epoch: int = -1
+    target_assignment_epoch: int = -1
     error: KafkaError | None = None
 
 
@@ -139,6 +140,7 @@ class GroupCalls(AdminCalls):
             await self._cluster.coordinator(group_id),
             tuple(map(_modern_member, row.members)),
             row.group_epoch,
+            row.assignment_epoch,
             error,
         )
 

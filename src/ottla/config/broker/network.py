@@ -47,7 +47,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         102_400,
         Importance.HIGH,
-        "Kernel send buffer (SO_SNDBUF) of accepted connections; -1 keeps the system's own choice. Not acted on yet.",
+        "Kernel send buffer (SO_SNDBUF) of accepted connections; -1 keeps the system's own choice. "
+        "Ottla leaves the size to the system, which adapts it to each connection, unless it is set.",
     ),
     ConfigKey(
         "socket.receive.buffer.bytes",
@@ -55,7 +56,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         102_400,
         Importance.HIGH,
         "Kernel receive buffer (SO_RCVBUF) of accepted connections; -1 keeps the system's own choice. "
-        "Not acted on yet.",
+        "Ottla leaves the size to the system, which adapts it to each connection, unless it is set.",
     ),
     ConfigKey(
         "socket.request.max.bytes",
@@ -71,7 +72,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         50,
         Importance.MEDIUM,
         "Length of the queue of connections that the kernel holds before they are accepted. "
-        "The system may cap it. Not acted on yet.",
+        "The system may cap it. Ottla takes 511 unless it is set: "
+        "its one event loop comes by less often than a thread.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -79,8 +81,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         INT_MAX,
         Importance.MEDIUM,
-        "Most connections accepted from one address at a time. Zero is allowed only together with overrides. "
-        "Not acted on yet.",
+        "Most connections accepted from one address at a time; further ones are closed at once. "
+        "Zero is allowed only together with overrides.",
         validator=Range(0),
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
@@ -89,8 +91,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.STRING,
         "",
         Importance.MEDIUM,
-        "Connection limits of single hosts or addresses that replace the general one, as host:count pairs. "
-        "Not acted on yet.",
+        "Connection limits of single hosts or addresses that replace the general one, as host:count pairs.",
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
     ConfigKey(
@@ -99,7 +100,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         INT_MAX,
         Importance.MEDIUM,
         "Most connections accepted by the node at a time; a listener prefix limits that listener alone. "
-        "Not acted on yet.",
+        "At the limit, who connects waits in the kernel's queue. With several listeners the one between brokers is let "
+        "pass, and the connection that was idle longest on another one is closed for it.",
         validator=Range(0),
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
@@ -108,7 +110,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         INT_MAX,
         Importance.MEDIUM,
-        "Most new connections accepted per second; a listener prefix limits that listener alone. Not acted on yet.",
+        "Most new connections accepted per second, averaged over the quota windows; "
+        "a listener prefix limits that listener alone. Above it, accepting pauses.",
         validator=Range(0),
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
@@ -117,7 +120,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         600_000,
         Importance.MEDIUM,
-        "A connection without any request for this long is closed. Not acted on yet.",
+        "A connection that completes no request for this long is closed; a negative value keeps it. "
+        "A request that arrives byte by byte does not count before it is whole.",
     ),
     ConfigKey(
         "connection.failed.authentication.delay.ms",
@@ -133,7 +137,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         500,
         Importance.HIGH,
-        "Requests that may wait for handling before the node stops reading from its sockets. Not acted on yet.",
+        "Requests that may wait for a handler thread in Kafka. "
+        "Ottla handles a request as soon as it is read, so none waits and it has no effect.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -141,7 +146,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         -1,
         Importance.MEDIUM,
-        "Bytes of waiting requests before the node stops reading from its sockets; -1 sets no limit. Not acted on yet.",
+        "Bytes of requests being read or handled before the node stops reading more; -1 sets no limit. "
+        "Requests below 16 KiB pass always.",
     ),
     ConfigKey(
         "num.network.threads",

@@ -11,6 +11,10 @@ When an offset is too old depends on its group:
 
 An offset with an expiry time of its own (OffsetCommit before v5) obeys that instead. A group that is Empty and has no
 offsets left is deleted with them.
+
+Expiry and the end of a topic may concern a million offsets, so both come in portions. Each is decided when it is asked
+for, from the offsets as they are then, and has to be appended before the next one is; requests may come in between. An
+offset that was committed again meanwhile is another one, and stays.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -35,6 +39,8 @@ from ottla.protocol.messages.offset_delete_response import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+
+PORTION_RECORDS = 500
 
 
 class Deletions:
@@ -97,28 +103,45 @@ class Deletions:
             rows.append(DeletableGroupResult(group_id=group_id, error_code=error))
         return CoordinatorResult(records, rows)
 
-    def expire(self, now_ms: int) -> list[GroupCoordinatorRecord]:
+    def expire(self, now_ms: int) -> Iterator[list[GroupCoordinatorRecord]]:
         """Tombstones for every offset that is too old, and for every group that is left with nothing."""
-        records: list[GroupCoordinatorRecord] = []
-        for group in self._groups.values():
-            remaining = False
-            for (topic, partition), offset in self._offsets.latest(group.group_id):
-                if self._is_expired(group, topic, offset, now_ms):
-                    records.append(OffsetRecord(group.group_id, topic, partition, None))
-                else:
-                    remaining = True
-            if not remaining and group.state is GroupState.EMPTY:
-                records.append(GroupRecord(group.group_id, None))
-        return records
+        for group_id in tuple(self._groups):
+            found = list(self._offsets.latest(group_id))
+            expired: dict[tuple[str, int], CommittedOffset] = {}
+            for start in range(0, len(found), PORTION_RECORDS):
+                group = self._groups.get(group_id)
+                if group is None:
+                    break
+                portion = {
+                    (topic, partition): offset
+                    for (topic, partition), offset in found[start : start + PORTION_RECORDS]
+                    if self._offsets.latest_of(group_id, topic, partition) is offset
+                    and self._is_expired(group, topic, offset, now_ms)
+                }
+                expired |= portion
+                yield [OffsetRecord(group_id, topic, partition, None) for topic, partition in portion]
+            group = self._groups.get(group_id)
+            if group is None or group.state is not GroupState.EMPTY:
+                continue
+            if all(expired.get(key) is offset for key, offset in self._offsets.latest(group_id)):
+                yield [GroupRecord(group_id, None)]
 
-    def delete_topics(self, topics: Collection[str]) -> list[GroupCoordinatorRecord]:
-        """Tombstones for the offsets of topics that no longer exist."""
-        return [
-            OffsetRecord(group_id, topic, partition, None)
+    def delete_topics(self, topics: Collection[str]) -> Iterator[list[GroupCoordinatorRecord]]:
+        """Tombstones for the offsets that there are now of topics that no longer exist."""
+        found = [
+            (group_id, topic, partition, offset)
             for group_id in sorted(self._offsets.group_ids())
-            for (topic, partition), _ in self._offsets.latest(group_id)
+            for (topic, partition), offset in self._offsets.latest(group_id)
             if topic in topics
         ]
+        return (
+            [
+                OffsetRecord(group_id, topic, partition, None)
+                for group_id, topic, partition, offset in found[start : start + PORTION_RECORDS]
+                if self._offsets.latest_of(group_id, topic, partition) is offset
+            ]
+            for start in range(0, len(found), PORTION_RECORDS)
+        )
 
     def _group_tombstones(self, group_id: str) -> Iterator[GroupCoordinatorRecord]:
         for (topic, partition), _ in self._offsets.latest(group_id):

@@ -35,6 +35,13 @@ class OffsetStore:
             if group == group_id and value is not None:
                 yield (topic, partition), value
 
+    def latest_of(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
+        """One of them."""
+        in_flight = self._in_flight.get((group_id, topic, partition))
+        if in_flight is not None:
+            return in_flight[1]
+        return self.committed(group_id).get(topic, {}).get(partition)
+
     def group_ids(self) -> set[str]:
         """Every group with an offset, in either view."""
         return {*self._committed, *(group_id for group_id, _, _ in self._in_flight)}

@@ -10,7 +10,7 @@ assignments are told to clients only once they are committed.
 """
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.config import GroupConfig
@@ -89,10 +89,10 @@ class GroupShard:
     ) -> list[OffsetFetchResponseTopics]:
         return fetch_offsets(self.offsets, group_id, topics)
 
-    def expire_offsets(self, now_ms: int) -> list[GroupCoordinatorRecord]:
+    def expire_offsets(self, now_ms: int) -> Iterator[list[GroupCoordinatorRecord]]:
         return self.deletions.expire(now_ms)
 
-    def topics_deleted(self, topics: Collection[str]) -> list[GroupCoordinatorRecord]:
+    def topics_deleted(self, topics: Collection[str]) -> Iterator[list[GroupCoordinatorRecord]]:
         return self.deletions.delete_topics(topics)
 
     # Deadlines

@@ -387,6 +387,8 @@ def test_many_deleted_offsets_are_written_in_batches() -> None:
         topic = OffsetCommitRequestTopic(name="t", partitions=partitions)
         node.groups.commit_offsets(OffsetCommitRequest(group_id="g", topics=[topic]), 9)
         node.groups.topics_deleted({"t"})
+        for _ in range(5):
+            await asyncio.sleep(0)
         assert node.groups.fetch_offsets("g", None) == []
         assert len(node.log.batches[0]) == 1 + 3
         await node.stop()

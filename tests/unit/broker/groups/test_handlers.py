@@ -22,6 +22,7 @@ from ottla.broker.handlers import (
     k47_offset_delete,
 )
 from ottla.broker.request_context import RequestContext
+from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.codec import decode, encode
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.delete_groups_request import DeleteGroupsRequest
@@ -63,7 +64,7 @@ class Client:
 
     async def call(self, module: ModuleType, request: Message, version: int) -> Any:
         services = SimpleNamespace(
-            groups=self.node.groups, image=self.node.image, config=SimpleNamespace(node_id=NODE_ID)
+            groups=self.node.groups, image=self.node.image, config=BrokerConfig({"node.id": str(NODE_ID)})
         )
         context = RequestContext(module.API_KEY, version, None, "10.0.0.1", "L", "User:ANONYMOUS", services)  # type: ignore[arg-type]
         received = decode(module.REQUEST, encode(request, version), version)

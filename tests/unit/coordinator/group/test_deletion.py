@@ -2,6 +2,7 @@
 
 import pytest
 
+from ottla.coordinator.group import deletion
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.offset_delete_request import (
     OffsetDeleteRequest,
@@ -39,7 +40,8 @@ def remaining(play: Playbook, group: str = "g") -> set[tuple[str, int]]:
 
 
 def expire(play: Playbook) -> None:
-    play.append(play.shard.expire_offsets(play.now_ms))
+    for records in play.shard.expire_offsets(play.now_ms):
+        play.append(records)
 
 
 class TestOffsetDelete:
@@ -197,6 +199,18 @@ def test_offsets_go_with_their_topic() -> None:
     play = Playbook()
     play.commit({("t", 0): 1, ("u", 0): 2})
     play.commit({("t", 1): 1}, group="h")
-    play.append(play.shard.topics_deleted({"t"}))
+    for records in play.shard.topics_deleted({"t"}):
+        play.append(records)
     assert remaining(play) == {("u", 0)}
     assert remaining(play, "h") == set()
+
+
+def test_an_offset_that_is_committed_between_two_portions_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion, "PORTION_RECORDS", 1)
+    play = Playbook()
+    play.commit({("t", 0): 1, ("t", 1): 2, ("t", 2): 3})
+    for number, records in enumerate(play.shard.topics_deleted({"t"})):
+        play.append(records)
+        if number == 0:
+            play.commit({("t", 1): 9})
+    assert remaining(play) == {("t", 1)}

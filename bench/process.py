@@ -1,0 +1,37 @@
+"""What a server costs, as the kernel counts it: CPU time and memory of a process and its children."""
+
+import os
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def _family(pid: int) -> list[int]:
+    children = [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [pid, *(member for child in children for member in _family(child))]
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time so far, of children that have ended as well."""
+    ticks = 0
+    for member in _family(pid):
+        fields = Path(f"/proc/{member}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / TICKS_PER_S
+
+
+def _status_megabytes(pid: int, field: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) / 1024
+    raise LookupError(f"/proc/{pid}/status has no {field}")
+
+
+def resident_megabytes(pid: int) -> float:
+    return sum(_status_megabytes(member, "VmRSS") for member in _family(pid))
+
+
+def peak_megabytes(pid: int) -> float:
+    return sum(_status_megabytes(member, "VmHWM") for member in _family(pid))

@@ -1,0 +1,98 @@
+"""A row of the benchmark: a name, what it shows, and how one server is measured once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+
+from bench.servers import Bed, Beds
+
+Metrics = dict[str, float]
+# Counts per bucket of a latency histogram, by what was timed.
+Buckets = dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    metrics: Metrics
+    buckets: Buckets = field(default_factory=dict)
+
+
+Measure = Callable[[], Measured]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """How a number is read: its unit, and whether more of it is better."""
+
+    title: str
+    unit: str
+    more_is_better: bool = False
+
+
+METRICS = {
+    "rate": Metric("rate", "records/s", more_is_better=True),
+    "cpu_us": Metric("broker CPU per record", "µs"),
+    "mean_ms": Metric("mean", "ms"),
+    "p50_ms": Metric("p50", "ms"),
+    "p99_ms": Metric("p99", "ms"),
+    "p999_ms": Metric("p99.9", "ms"),
+    "max_ms": Metric("highest", "ms"),
+    "ping_p99_ms": Metric("p99 of pings", "ms"),
+    "ping_max_ms": Metric("highest of pings", "ms"),
+    "first_s": Metric("until the first accepted produce", "s"),
+    "all_s": Metric("until every partition has accepted one", "s"),
+    "idle_mb": Metric("idle", "MB"),
+    "loaded_mb": Metric("after load", "MB"),
+    "peak_mb": Metric("highest", "MB"),
+}
+
+
+class Row(ABC):
+    """`wanted`: how many times better than Kafka each metric is meant to be."""
+
+    # Measurements that are not counted, before the first that is.
+    warm_ups = 1
+    # Whether only one server may be up at a time.
+    is_alone = False
+
+    def __init__(self, name: str, title: str, command: str, wanted: Mapping[str, float] | None = None) -> None:
+        self.name = name
+        self.title = title
+        self.command = command
+        self.wanted = wanted or {}
+
+    @abstractmethod
+    def open(self, beds: Beds, kind: str, scale: float) -> AbstractContextManager[Measure]:
+        """Prepares one server; the result measures it once per call."""
+
+
+class LoadRow(Row):
+    """A load on a running server."""
+
+    # One is not enough for a JVM to settle.
+    warm_ups = 2
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        command: str,
+        load: Callable[[Bed, float], AbstractContextManager[Callable[[], Metrics]]],
+        wanted: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(name, title, command, wanted)
+        self._load = load
+
+    @contextmanager
+    def open(self, beds: Beds, kind: str, scale: float) -> Iterator[Measure]:
+        with self._load(beds.get(kind, {}), scale) as measure:
+            yield lambda: Measured(measure())
+
+
+def scaled(count: int, scale: float, least: int = 1) -> int:
+    return max(int(count * scale), least)
+
+
+def shares(partitions: int, consumers: int) -> Sequence[Sequence[int]]:
+    return [range(first, partitions, consumers) for first in range(consumers)]

@@ -1,0 +1,148 @@
+"""All listeners of a node, and what they decide together: who may stay.
+
+Connections end here for two reasons. One that was idle for `connections.max.idle.ms` goes. And when more are open than
+`max.connections` allows, because a limit was lowered or the brokers' own listener took its protected share, those that
+were idle longest go until the limit holds.
+"""
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Iterator, Mapping
+
+from ottla.broker.connection import Connection
+from ottla.broker.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
+from ottla.broker.dispatch import Dispatcher
+from ottla.broker.listener import Listener
+from ottla.broker.tasks import Tasks
+from ottla.config.broker_config import BrokerConfig
+
+logger = logging.getLogger("ottla.broker.listeners")
+
+# A connection may stay this part of the idle time longer than it should: looking at all of them has its price.
+_IDLE_TOLERANCE = 0.05
+
+
+class Listeners:
+    """The sockets of a node from start to stop."""
+
+    def __init__(self, config: BrokerConfig, dispatcher: Dispatcher, tasks: Tasks) -> None:
+        self._config = config
+        self._tasks = tasks
+        self._idle_seconds = config.get_int("connections.max.idle.ms") / 1000
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._quotas = ConnectionQuotas(ConnectionLimits.of(config, {}), config.inter_broker_listener_name)
+        self._listeners = [
+            Listener(listener, config, dispatcher, self._quotas, tasks, self._connections_changed)
+            for listener in config.broker_listeners
+        ]
+        self._limits_of: BrokerConfig | None = None
+
+    def __iter__(self) -> Iterator[Listener]:
+        return iter(self._listeners)
+
+    def __getitem__(self, index: int) -> Listener:
+        return self._listeners[index]
+
+    def __len__(self) -> int:
+        return len(self._listeners)
+
+    async def start(self) -> None:
+        """Takes every address, so that one that is busy is found early."""
+        for listener in self._listeners:
+            await listener.start()
+
+    def serve(self, config: BrokerConfig) -> None:
+        """Takes connections from now on, within the limits of `config`."""
+        self.apply(config)
+        for listener in self._listeners:
+            listener.serve()
+        if self._idle_seconds >= 0:
+            self._close_idle()
+
+    async def stop(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        for listener in self._listeners:
+            await listener.stop()
+
+    def apply(self, config: BrokerConfig) -> None:
+        """Keeps to the limits of this configuration from now on."""
+        if config is self._limits_of:
+            return
+        self._limits_of = config
+        by_host = overrides_by_host(config)
+        self._limit(config, {host: count for host, count in by_host.items() if _is_address(host)})
+        names = {host: count for host, count in by_host.items() if not _is_address(host)}
+        if names:
+            self._tasks.start_background("finding hosts", self._limit_names(config, names))
+
+    async def _limit_names(self, config: BrokerConfig, names: dict[str, int]) -> None:
+        """Adds the limits of hosts whose addresses somebody else knows, which may take a while."""
+        counts: dict[str, int] = {}
+        for host, count in names.items():
+            try:
+                found = await asyncio.get_running_loop().getaddrinfo(host, None)
+            except OSError as error:
+                logger.warning("%s in max.connections.per.ip.overrides is no host that can be found: %s", host, error)
+                continue
+            counts |= {str(address[4][0]): count for address in found}
+        if config is self._limits_of:
+            self._limit(config, {**counts, **self._quotas.limits.per_ip_overrides})
+
+    def _limit(self, config: BrokerConfig, overrides: Mapping[str, int]) -> None:
+        self._quotas.limits = ConnectionLimits.of(config, overrides)
+        self._connections_changed()
+
+    # -- who has to go ------------------------------------------------------------------------------------------------
+
+    def _connections_changed(self) -> None:
+        if any(self._quotas.has_excess(listener.config.name) for listener in self._listeners):
+            self._close_excess()
+        for listener in self._listeners:
+            listener.resume()
+
+    def _close_excess(self) -> None:
+        open_connections = [connection for listener in self._listeners for connection in listener.connections]
+        # One that was told to go still counts until it is gone.
+        leaving = sum(1 for connection in open_connections if not connection.is_open)
+        excess = self._quotas.count - self._quotas.limits.connections_max - leaving
+        if excess <= 0:
+            return
+        candidates = [
+            connection
+            for connection in open_connections
+            if connection.is_open and self._quotas.has_excess(connection.listener)
+        ]
+        candidates.sort(key=_last_active)
+        for connection in candidates[:excess]:
+            logger.info("Closing the connection from %s: max.connections is reached", connection.client_host)
+            connection.abort()
+
+    def _close_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        earliest = now
+        for listener in self._listeners:
+            for connection in listener.connections:
+                if connection.has_request or not connection.is_open:
+                    continue
+                if now - connection.last_active >= self._idle_seconds:
+                    logger.debug("Closing the connection from %s: it is idle", connection.client_host)
+                    connection.abort()
+                else:
+                    earliest = min(earliest, connection.last_active)
+        soonest = now + max(self._idle_seconds * _IDLE_TOLERANCE, 0.01)
+        self._idle_timer = loop.call_at(max(earliest + self._idle_seconds, soonest), self._close_idle)
+
+
+def _last_active(connection: Connection) -> float:
+    return connection.last_active
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

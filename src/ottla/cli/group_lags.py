@@ -1,0 +1,69 @@
+"""How far groups are: what each has committed, where its partitions end, and who reads them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ottla.client import Client, TopicPartition
+    from ottla.client.admin.groups import GroupDescription, MemberDescription
+
+REBALANCING_STATES = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLag:
+    """One partition of a group; None is what is not known: nothing committed, no leader, no reader."""
+
+    partition: "TopicPartition"
+    current_offset: int | None
+    leader_epoch: int | None
+    log_end_offset: int | None
+    member: "MemberDescription | None"
+
+    @property
+    def lag(self) -> int | None:
+        if self.current_offset is None or self.log_end_offset is None:
+            return None
+        return self.log_end_offset - self.current_offset
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLag:
+    """A group with all its partitions, those that are assigned and those that it once committed."""
+
+    description: "GroupDescription"
+    partitions: tuple[PartitionLag, ...] = ()
+
+
+async def group_lags(client: "Client", group_ids: "Iterable[str]") -> dict[str, GroupLag]:
+    """The groups by name; one that cannot be described has only its error."""
+    described = await client.admin.describe_groups(group_ids)
+    return {group_id: await _lag_of(client, found) for group_id, found in described.items()}
+
+
+async def _lag_of(client: "Client", described: "GroupDescription") -> GroupLag:
+    from ottla.client import OffsetSpec
+
+    if described.error is not None:
+        return GroupLag(described)
+    committed = await client.admin.list_group_offsets(described.group_id)
+    readers = {partition: member for member in described.members for partition in member.assignment}
+    partitions = sorted({*committed, *readers})
+    ends = await client.admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST)) if partitions else {}
+    rows = []
+    for partition in partitions:
+        found = committed.get(partition)
+        is_committed = found is not None and found.offset >= 0
+        end = ends[partition]
+        rows.append(
+            PartitionLag(
+                partition,
+                found.offset if found is not None and is_committed else None,
+                found.leader_epoch if found is not None and is_committed and found.leader_epoch >= 0 else None,
+                end.offset if end.error is None else None,
+                readers.get(partition),
+            )
+        )
+    return GroupLag(described, tuple(rows))

@@ -1,0 +1,172 @@
+"""Fetch sessions at a node: what moved is told, soon, once and to everybody in turn."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.running_node import RunningNode, batch_of, run_node
+from harness.wire import WireClient
+from ottla.broker import fetching
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+
+LONG_MS = 600_000
+
+
+async def create(client: WireClient, partitions: int, name: str = "orders") -> bytes:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    (created,) = (await client.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000))).topics
+    assert created.error_code == 0
+    topic_id: bytes = created.topic_id
+    return topic_id
+
+
+async def produce(client: WireClient, topic_id: bytes, index: int, value: bytes = b"v") -> None:
+    row = PartitionProduceData(index=index, records=batch_of(value))
+    topic = TopicProduceData(topic_id=topic_id, partition_data=[row])
+    (answer,) = (await client.call(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic]))).responses
+    assert answer.partition_responses[0].error_code == 0
+
+
+class SessionClient:
+    """A client with a fetch session, which goes on where it is told to."""
+
+    def __init__(self, client: WireClient, topic_id: bytes) -> None:
+        self.client = client
+        self.topic_id = topic_id
+        self.session_id = 0
+        self.epoch = 0
+
+    async def fetch(self, offsets: dict[int, int], max_wait_ms: int = 0, max_bytes: int = 1_000_000) -> dict[int, Any]:
+        sent = self.send(offsets, max_wait_ms, max_bytes)
+        return await self.receive(sent)
+
+    def send(self, offsets: dict[int, int], max_wait_ms: int, max_bytes: int = 1_000_000) -> int:
+        rows = [
+            FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes)
+            for index, offset in offsets.items()
+        ]
+        request = FetchRequest(
+            topics=[FetchTopic(topic_id=self.topic_id, partitions=rows)] if rows else [],
+            max_wait_ms=max_wait_ms,
+            min_bytes=1,
+            max_bytes=max_bytes,
+            session_id=self.session_id,
+            session_epoch=self.epoch,
+        )
+        return self.client.send(request, 18)
+
+    async def receive(self, sent: int) -> dict[int, Any]:
+        answer = await self.client.receive(FetchRequest, 18, sent)
+        assert answer.error_code == 0
+        self.session_id = answer.session_id
+        self.epoch += 1
+        return {row.partition_index: row for topic in answer.responses for row in topic.partitions}
+
+
+def test_a_session_hears_of_the_one_partition_of_many_that_moved(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 20)
+        session = SessionClient(consumer, topic_id)
+        assert len(await session.fetch(dict.fromkeys(range(20), 0))) == 20
+        assert await session.fetch({}) == {}
+        await produce(admin, topic_id, 11)
+        assert [index for index, row in (await session.fetch({})).items() if row.records] == [11]
+        # Not read on: it is sent again.
+        assert [index for index, row in (await session.fetch({})).items() if row.records] == [11]
+        assert await session.fetch({11: 1}) == {}
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_session_that_waits_is_woken_by_data_in_any_of_its_partitions(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 20)
+        session = SessionClient(consumer, topic_id)
+        await session.fetch(dict.fromkeys(range(20), 0))
+        named: dict[int, int] = {}
+        for index in (3, 17, 3):
+            sent = session.send(named, LONG_MS)
+            await produce(admin, topic_id, index)
+            rows = await session.receive(sent)
+            assert [place for place, row in rows.items() if row.records] == [index]
+            named = {index: rows[index].high_watermark}
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_session_that_waits_hears_that_its_topic_is_gone(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 2)
+        session = SessionClient(consumer, topic_id)
+        await session.fetch({0: 0, 1: 0})
+        sent = session.send({}, LONG_MS)
+        await admin.call(DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")], timeout_ms=10_000))
+        codes = {row.error_code for row in (await session.receive(sent)).values()}
+        assert codes <= {ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.NOT_LEADER_OR_FOLLOWER}
+        # And again, as long as the client names it: an error is never settled.
+        assert {row.error_code for row in (await session.fetch({})).values()} == {ErrorCode.UNKNOWN_TOPIC_ID}
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_partitions_take_turns_under_a_limit_of_bytes(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 3)
+        for index in range(3):
+            for _ in range(2):
+                await produce(admin, topic_id, index, bytes(500))
+        session = SessionClient(consumer, topic_id)
+        offsets = dict.fromkeys(range(3), 0)
+        named = dict(offsets)
+        served = []
+        for _ in range(6):
+            rows = await session.fetch(named, max_bytes=100)
+            (index,) = [place for place, row in rows.items() if row.records]
+            served.append(index)
+            offsets[index] += 1
+            named = {index: offsets[index]}
+        assert served == [0, 1, 2, 0, 1, 2]
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_session_that_ended_leaves_no_watcher_behind(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 2)
+        session = SessionClient(consumer, topic_id)
+        await session.fetch({0: 0, 1: 0})
+        partition = running.node.replicas.partition("orders", 0)
+        assert partition._watchers
+        session.epoch = -1
+        await session.fetch({})
+        assert not partition._watchers
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_very_many_partitions_are_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "PARTITIONS_AT_ONCE", 10)
+
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 20)
+        rows = [FetchPartition(partition=index, partition_max_bytes=1000) for index in range(20)]
+        topic = FetchTopic(topic_id=topic_id, partitions=rows)
+        sent = consumer.send(
+            FetchRequest(topics=[topic], max_wait_ms=LONG_MS, min_bytes=1, max_bytes=1000, session_epoch=-1), 18
+        )
+        await produce(admin, topic_id, 19)
+        answer = await consumer.receive(FetchRequest, 18, sent)
+        assert [row.partition_index for row in answer.responses[0].partitions if row.records] == [19]
+
+    run_node(tmp_path / "data", scenario)
