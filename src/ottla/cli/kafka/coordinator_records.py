@@ -8,7 +8,7 @@ import importlib
 import json
 from typing import TYPE_CHECKING, Final
 
-from ottla.cli.message_json import message_json
+from ottla.cli.log_files.message_json import message_to_json
 from ottla.protocol.codec import decode
 from ottla.protocol.schema import Message
 
@@ -47,4 +47,4 @@ def _decoded(module: str, data: bytes, version: int) -> object:
     cls: type[Message] = getattr(importlib.import_module(f"{_MESSAGES}.{module}"), class_name)
     if version not in cls.VERSIONS:
         return "unknown"
-    return message_json(decode(cls, data[_VERSION_BYTES:], version), version)
+    return message_to_json(decode(cls, data[_VERSION_BYTES:], version), version)
