@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     parser = _parser(_named_command(arguments))
-    options = parser.parse_args(arguments)
+    options, words = parser.parse_known_args(arguments)
+    _take_more(parser, options, words)
     run: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
     if run is None:
         named = getattr(options, "command", None)
@@ -67,6 +68,15 @@ def _run(arguments: Sequence[str]) -> int:
         return run(options)
     except CommandError as error:
         return report(f"ottla {options.command}", error)
+
+
+def _take_more(parser: argparse.ArgumentParser, options: argparse.Namespace, words: Sequence[str]) -> None:
+    """Words after an option, which argparse leaves over, go to the list that a command names as `takes_more`."""
+    strange = [word for word in words if word.startswith("-") and word != "-"]
+    if words and (strange or not hasattr(options, "takes_more")):
+        parser.error(f"unrecognized arguments: {' '.join(strange or words)}")
+    if words:
+        getattr(options, options.takes_more).extend(words)
 
 
 def _named_command(arguments: Sequence[str]) -> str | None:

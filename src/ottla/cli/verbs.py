@@ -32,14 +32,14 @@ class Verbs:
         return parser
 
 
-def add_output_option(parser: argparse.ArgumentParser) -> None:
-    """`-o`, which may stand before and after the command, so it has no default."""
+def add_output_option(parser: argparse.ArgumentParser, *more: str, default: str = "table") -> None:
+    """`-o`, which may stand before and after the command, so it has no default; `more` are a command's own formats."""
     parser.add_argument(
         "-o",
         "--output",
-        choices=[output.value for output in OutputFormat],
+        choices=[*(output.value for output in OutputFormat), *more],
         default=argparse.SUPPRESS,
-        help="how results are written; default table",
+        help=f"how results are written; default {default}",
     )
 
 

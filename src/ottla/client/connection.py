@@ -47,6 +47,7 @@ R = TypeVar("R", bound=Message)
 # A fetch answer holds what was asked for plus one batch; a peer that announces more speaks something else.
 RESPONSE_BYTES_MAX = 1 << 29
 IN_FLIGHT_MAX = 100
+_NO_BUFFER = memoryview(b"")
 
 _HEADER = struct.Struct(">hhih")
 _CORRELATION_ID = struct.Struct(">i")
@@ -83,7 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         self._turns = asyncio.Semaphore(in_flight_max)
         self._pending: deque[_Pending] = deque()
         self._reader = FrameReader(RESPONSE_BYTES_MAX)
-        self._buffer = memoryview(b"")
+        self._buffer = _NO_BUFFER
         self._correlation_id = 0
         self._is_first_answer = True
         self._transport: asyncio.Transport | None = None
@@ -172,6 +173,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (asyncio's signature)
+        # The reader may want to enlarge what the last one is a view of.
+        self._buffer = _NO_BUFFER
         self._buffer = self._reader.writable()
         return self._buffer
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
+from typing import NamedTuple
 
 from ottla.client.cluster import Cluster
 from ottla.client.errors import ClientClosed, ClientError, KafkaError
@@ -51,6 +52,15 @@ class ConsumerSettings:
     auto_commit: bool = True  # enable.auto.commit
     auto_commit_interval_ms: float = 5_000
     check_crc: bool = True  # check.crcs
+    include_control: bool = False  # return the markers of transactions as well
+
+
+class PartitionBounds(NamedTuple):
+    """The ends of what can be read of a partition."""
+
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
 
 
 class RebalanceListener:
@@ -80,6 +90,7 @@ class Consumer:
             limits=self.settings.limits,
             isolation=self.settings.isolation,
             check_crc=self.settings.check_crc,
+            include_control=self.settings.include_control,
         )
         self._assignment: frozenset[TopicPartition] = frozenset()
         self._pattern: re.Pattern[str] | None = None
@@ -148,6 +159,13 @@ class Consumer:
         """How many offsets are left to the end, as of the last answer of the broker."""
         state = self._fetcher.partitions.get(partition)
         return None if state is None else state.lag(self.settings.isolation)
+
+    def bounds(self, partition: TopicPartition) -> PartitionBounds | None:
+        """Where the partition begins and ends, as of the last answer of the broker; None before the first one."""
+        state = self._fetcher.partitions.get(partition)
+        if state is None or state.high_watermark < 0:
+            return None
+        return PartitionBounds(state.log_start_offset, state.last_stable_offset, state.high_watermark)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these until they are resumed."""

@@ -42,6 +42,11 @@ class Delivery:
         self._timestamp_ms = timestamp_ms
 
     @property
+    def batch(self) -> OpenBatch:
+        """What it travels in: all deliveries of a batch share its outcome."""
+        return self._batch
+
+    @property
     def is_done(self) -> bool:
         return self._batch.outcome.done()
 

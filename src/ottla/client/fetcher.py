@@ -77,12 +77,14 @@ class Fetcher:
         limits: FetchLimits = DEFAULT_LIMITS,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         check_crc: bool = True,
+        include_control: bool = False,
     ) -> None:
         self.isolation = isolation
         self.partitions: dict[TopicPartition, PartitionPosition] = {}
         self._cluster = cluster
         self._limits = limits
         self._check_crc = check_crc
+        self._include_control = include_control
         self._slots: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._news = asyncio.Event()
         self._is_interrupted = False
@@ -250,6 +252,7 @@ class Fetcher:
             from_offset=state.fetch_position,
             aborted=aborted,
             check_crc=self._check_crc,
+            include_control=self._include_control,
         )
         state.fetch_position = max(state.fetch_position, headers[-1].next_offset)
         state.chunks.append(_Chunk(batches, state.fetch_position))

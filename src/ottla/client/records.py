@@ -47,13 +47,24 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
-    leader_epoch: int
+    batch: BatchHeader
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.batch.leader_epoch
 
 
 def visible_batches(
-    batches: Buffer, aborted: Sequence[AbortedTransaction] | None = None, *, check_crc: bool = True
+    batches: Buffer,
+    aborted: Sequence[AbortedTransaction] | None = None,
+    *,
+    check_crc: bool = True,
+    include_control: bool = False,
 ) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch with records for a reader; `aborted` is None for read_uncommitted."""
+    """Position and header of each batch with records for a reader; `aborted` is None for read_uncommitted.
+
+    With `include_control` the markers are shown as well.
+    """
     pending = deque(sorted(aborted or (), key=lambda transaction: transaction.first_offset))
     hidden: set[int] = set()
     for position, header in iterate_headers(batches):
@@ -64,6 +75,8 @@ def visible_batches(
         if header.is_control:
             if header.producer_id in hidden and _is_abort(batches, position, header):
                 hidden.discard(header.producer_id)
+            if include_control:
+                yield position, header
         elif not (header.is_transactional and header.producer_id in hidden):
             yield position, header
 
@@ -90,9 +103,10 @@ def decode_batches(
     from_offset: int = 0,
     aborted: Sequence[AbortedTransaction] | None = None,
     check_crc: bool = True,
+    include_control: bool = False,
 ) -> Iterator[list[Record]]:
-    """The same batch by batch, each opened when it is asked for."""
-    for position, header in visible_batches(batches, aborted, check_crc=check_crc):
+    """The same batch by batch, each opened when it is asked for; with `include_control` also brokers' markers."""
+    for position, header in visible_batches(batches, aborted, check_crc=check_crc, include_control=include_control):
         if header.last_offset >= from_offset:
             yield _records_of(topic, partition, batches, position, header, from_offset)
 
@@ -102,7 +116,7 @@ def _records_of(
 ) -> list[Record]:
     columns = split_records(decompressed_payload(batches, header, position), header.record_count)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
-    kind, epoch = header.timestamp_type, header.leader_epoch
+    kind = header.timestamp_type
     appended_ms = header.max_timestamp if kind is TimestampType.LOG_APPEND_TIME else None
     rows = zip(
         columns.offset_deltas, columns.timestamp_deltas, columns.keys, columns.values, columns.headers, strict=True
@@ -117,7 +131,7 @@ def _records_of(
             key,
             value,
             headers,
-            epoch,
+            header,
         )
         for offset, time, key, value, headers in rows
         if base_offset + offset >= from_offset

@@ -69,6 +69,7 @@ class Consumer:
     seek = on_loop(core.Consumer.seek)
     position = on_loop(core.Consumer.position)
     lag = on_loop(core.Consumer.lag)
+    bounds = on_loop(core.Consumer.bounds)
     pause = on_loop(core.Consumer.pause)
     resume = on_loop(core.Consumer.resume)
     seek_to = blocking(core.Consumer.seek_to)

@@ -57,6 +57,22 @@ def test_requests_are_sent_without_waiting_and_answered_in_order() -> None:
     run(broker, test)
 
 
+def test_a_large_answer_arrives_in_pieces() -> None:
+    large = "x" * 3_000_000
+
+    async def broker(peer: Peer) -> None:
+        await peer.greet()
+        await peer.answer_metadata(large)
+        await peer.reader.read()
+
+    async def test(address: Address) -> None:
+        connection = await open_to(address)
+        assert await ask(connection) == large
+        await connection.close()
+
+    run(broker, test)
+
+
 def test_no_more_requests_are_under_way_than_allowed() -> None:
     most = 0
 

@@ -39,7 +39,8 @@ def test_records_come_back_with_their_place(codec: Codec) -> None:
     set_base_offset(made, 40)
     made[12:16] = (3).to_bytes(4)
     first, second = decode_records("orders", 2, made)
-    assert first == ("orders", 2, 40, 5, TimestampType.CREATE_TIME, b"k", b"a", (("h", b"1"),), 3)
+    assert first[:-1] == ("orders", 2, 40, 5, TimestampType.CREATE_TIME, b"k", b"a", (("h", b"1"),))
+    assert (first.leader_epoch, first.batch.codec) == (3, codec)
     assert (second.offset, second.timestamp_ms, second.key, second.value) == (41, 7, None, None)
 
 
@@ -57,9 +58,11 @@ def test_a_batch_may_begin_before_the_offset_asked_for() -> None:
     assert [len(found) for found in decode_batches("t", 0, stored, from_offset=13)] == [1]
 
 
-def test_markers_are_never_seen() -> None:
+def test_markers_are_seen_only_by_those_who_ask() -> None:
     stored = batch(0, [b"a"], producer_id=1, is_transactional=True) + marker(1, 1, is_commit=True) + batch(2, [b"b"])
     assert values(stored) == [b"a", b"b"]
+    found = [record for records in decode_batches("t", 0, stored, include_control=True) for record in records]
+    assert [(record.offset, record.batch.is_control) for record in found] == [(0, False), (1, True), (2, False)]
 
 
 def test_aborted_records_are_hidden_up_to_their_marker() -> None:

@@ -1,0 +1,116 @@
+"""Bytes as the deserializers that come with Kafka's Java client read them, and Java prints them.
+
+By the class name, with or without its package: String, Integer, Long, Short, Float, Double, Boolean, UUID, Bytes,
+ByteBuffer, Void. Of a ByteArray Java prints no more than an address; here its bytes are written as they are.
+"""
+
+import math
+import struct
+from collections.abc import Callable
+from ctypes import c_float
+from decimal import Decimal
+from typing import Final
+
+_PACKAGE: Final = "org.apache.kafka.common.serialization."
+Deserializer = Callable[[bytes], bytes]
+
+# Doubles and floats from here up to here are written without an exponent.
+_PLAIN_FROM: Final = 1e-3
+_PLAIN_TO: Final = 1e7
+_PRINTABLE: Final = range(0x20, 0x7F)
+
+
+class SerializationError(ValueError):
+    """The bytes are not what the deserializer expects; the message is Apache's."""
+
+
+def deserializer_named(name: str) -> Deserializer | None:
+    """The deserializer of a Java class; None for one that is not there."""
+    return _DESERIALIZERS.get(name.removeprefix(_PACKAGE).removesuffix("Deserializer"))
+
+
+def _text(data: bytes) -> bytes:
+    return data.decode(errors="replace").encode()
+
+
+def _number(name: str, layout: str, size: int, written: Callable[[float], str] = str) -> Deserializer:
+    def read(data: bytes) -> bytes:
+        if len(data) != size:
+            raise SerializationError(f"Size of data received by {name}Deserializer is not {size}")
+        return written(struct.unpack(layout, data)[0]).encode()
+
+    return read
+
+
+def _boolean(data: bytes) -> bytes:
+    if len(data) != 1:
+        raise SerializationError("Size of data received by BooleanDeserializer is not 1")
+    if data[0] > 1:
+        raise SerializationError(f"Unexpected byte received by BooleanDeserializer: {data[0]}")
+    return b"true" if data[0] else b"false"
+
+
+def _uuid(data: bytes) -> bytes:
+    from uuid import UUID
+
+    text = data.decode(errors="replace")
+    try:
+        return str(UUID(text)).encode()
+    except ValueError:
+        raise SerializationError("Error parsing data into UUID") from None
+
+
+def _escaped(data: bytes) -> bytes:
+    return b"".join(b"%c" % byte if byte in _PRINTABLE and byte != 0x5C else b"\\x%02X" % byte for byte in data)
+
+
+def _buffer(data: bytes) -> bytes:
+    return b"java.nio.HeapByteBuffer[pos=0 lim=%d cap=%d]" % (len(data), len(data))
+
+
+def _nothing(_: bytes) -> bytes:
+    raise SerializationError("Data should be null for a VoidDeserializer.")
+
+
+def java_double(number: float) -> str:
+    """As Java writes a double: at least one digit on either side of the point, exponents with E."""
+    return _in_java(number, repr(number))
+
+
+def java_float(number: float) -> str:
+    """The shortest digits that are this float and no other one."""
+    for digits in range(1, 10):
+        text = f"{number:.{digits}g}"
+        if c_float(float(text)).value == number:
+            break
+    return _in_java(number, text)
+
+
+def _in_java(number: float, digits: str) -> str:
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    if number == 0 or _PLAIN_FROM <= abs(number) < _PLAIN_TO:
+        plain = f"{Decimal(digits):f}"
+        return plain if "." in plain else f"{plain}.0"
+    sign, figures, _ = Decimal(digits).normalize().as_tuple()
+    exponent = Decimal(digits).adjusted()
+    rest = "".join(map(str, figures[1:])) or "0"
+    return f"{'-' if sign else ''}{figures[0]}.{rest}E{exponent}"
+
+
+_DESERIALIZERS: Final[dict[str, Deserializer]] = {
+    "String": _text,
+    "Integer": _number("Integer", ">i", 4),
+    "Long": _number("Long", ">q", 8),
+    "Short": _number("Short", ">h", 2),
+    "Float": _number("Float", ">f", 4, java_float),
+    "Double": _number("Double", ">d", 8, java_double),
+    "Boolean": _boolean,
+    "UUID": _uuid,
+    "Bytes": _escaped,
+    "ByteBuffer": _buffer,
+    "ByteArray": bytes,
+    "Void": _nothing,
+}

@@ -1,0 +1,1 @@
+"""Load on a cluster, and how it took it: produced, consumed, and from end to end."""
