@@ -22,6 +22,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinator_log import PartitionCoordinatorLog
 from ottla.broker.descriptor_limit import raise_descriptor_limit
@@ -386,6 +387,7 @@ async def _run(
     config: BrokerConfig, on_started: Callable[[Node], None], metrics_address: tuple[str, int] | None
 ) -> None:
     raise_descriptor_limit()
+    keep_freed_memory()
     # Threads open batches and read large requests; the event loop must not wait long for its turn between them.
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     # A full collection stops everything for as long as it takes to visit every object. Hardly anything here is a cycle.

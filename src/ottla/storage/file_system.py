@@ -13,6 +13,7 @@ descriptor is closed only when the last reference to the File goes. `close` is f
 is left.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -34,6 +35,12 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NOWAIT_UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
+
+# CPython's own call for a bytearray whose bytes are yet to be written: filling a megabyte with zeros costs as much as
+# reading it does.
+_unfilled_bytearray = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t)(
+    ("PyByteArray_FromStringAndSize", ctypes.pythonapi)
+)
 
 
 class File(Protocol):
@@ -254,7 +261,7 @@ class OsFile:
     def read_warm(self, position: int, size: int) -> Buffer | None:
         if not self._file_system.reads_without_waiting:
             return self._read_tail(position, size)
-        data = bytearray(size)
+        data = _unfilled_bytearray(None, size)
         try:
             count = os.preadv(self._descriptor, (data,), position, _RWF_NOWAIT)
         except BlockingIOError:
