@@ -77,6 +77,8 @@ def main() -> int:
     results = Results(DIRECTORY / ("trial.json" if is_trial else "results.json"))
     results.set_machine(describe_machine())
     home = DIRECTORY / "servers"
+    # What a run that was killed left behind.
+    shutil.rmtree(home, ignore_errors=True)
     beds = Beds(home)
     failed = []
     try:
