@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# A cleaning may delete many offsets; batches of this size stay far below max.message.bytes.
-
 
 class ActiveShard:
     """A loaded shard. Not used any more after `close`."""
