@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -46,12 +45,14 @@ class Connection(asyncio.BufferedProtocol):
         self,
         dispatcher: Dispatcher,
         listener: str,
+        client_host: str,
         request_bytes_max: int,
         on_open: Callable[[Connection], None],
         on_close: Callable[[Connection], None],
     ) -> None:
         self.listener = listener
-        self.client_host = ""
+        # As accept() gave it: a socket that was reset meanwhile no longer knows.
+        self.client_host = client_host
         # Who the client is; authentication will change it, and the frame limit with it.
         self.principal = ANONYMOUS
         self.is_open = False
@@ -78,10 +79,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's has the methods but not the base class
-        peer = transport.get_extra_info("peername")
-        self.client_host = peer[0] if peer else ""
-        # A client whose machine went away must not keep its connection for ever.
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.is_open = True
         self._loop = asyncio.get_running_loop()
         self.last_active = self._loop.time()

@@ -162,15 +162,18 @@ class Listener:
 
     async def _connect(self, accepted: socket.socket, address: str) -> None:
         """Hands a socket to the event loop, with a connection behind it."""
-        accepted.setblocking(False)
         connection = Connection(
             self._dispatcher,
             self.config.name,
+            address,
             self._request_bytes_max,
             on_open=self._connections.add,
             on_close=self._closed,
         )
         try:
+            accepted.setblocking(False)
+            # A client whose machine went away must not keep its connection for ever.
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
         except OSError:  # It is gone already.
             if connection not in self._connections:
