@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ottla.broker.request_budget import RequestBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
+from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for
 from ottla.broker.response_budget import ResponseBudget
-from ottla.broker.slicing import SliceRule, answer_in_slices, rule_for
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode

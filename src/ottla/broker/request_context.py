@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ottla.broker.time_slice import TimeSlice
+
 if TYPE_CHECKING:
     from ottla.broker.services import Services
 
@@ -29,3 +31,10 @@ class RequestContext:
     broker: Services
     # It took more than a slice of time to answer, so its answer is written beside the loop.
     is_large: bool = False
+
+    def time_slice(self) -> TimeSlice:
+        """For a handler that may have much to do: it pauses now and then, so that others are served."""
+        return TimeSlice(on_pause=self._took_long)
+
+    def _took_long(self) -> None:
+        self.is_large = True
