@@ -197,7 +197,7 @@ class Node:
         log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, group_config.offsets_commit_timeout_ms)
         offsets_topic = OffsetsTopic(group_config, lambda: self._quorum.image, topic_creation.create_internal)
         self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks)
-        self._maintenance = Maintenance(self._logs, self.config, self._tasks)
+        self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts)
         return Services(
             cluster_id=self.cluster_id,
             config=self.config,
