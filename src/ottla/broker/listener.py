@@ -73,6 +73,8 @@ class Listener:
             self._sockets = await bind(self.config.host, self.config.port)
         except OSError as error:
             raise ListenFailed(_explained(self.config, error)) from None
+        except UnicodeError:
+            raise ListenFailed(f"{self.config.host!r} is no host name. Correct the listeners setting.") from None
         self.port = self._sockets[0].getsockname()[1]
         self._quotas.add_listener(self.config.name)
 

@@ -38,6 +38,7 @@ from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
+from ottla.broker.quorum.opening import UnusableQuorum
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.services import Services
 from ottla.broker.storage_format import lone_voter
@@ -82,8 +83,8 @@ START_FAILURES = (
     ListenFailed,
     StorageError,
     UnsupportedSegment,
+    UnusableQuorum,
     UnusableStorage,
-    ValueError,
 )
 
 
@@ -135,9 +136,11 @@ class Node:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
             await self._start_quorum(storage)
             await self._open_logs(storage)
-        except START_FAILURES as error:
+        except Exception as error:
             await self._abandon()
-            raise StartupError(str(error)) from error
+            if isinstance(error, START_FAILURES):
+                raise StartupError(str(error)) from error
+            raise
         self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
         await self._groups.loaded()

@@ -9,9 +9,11 @@ import crc32c
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
+from ottla.broker import node
 from ottla.broker.handlers import load_handlers
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
+from ottla.config.values import ConfigError
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
@@ -281,6 +283,39 @@ def test_a_directory_of_another_node_is_refused(tmp_path: Path) -> None:
     run_node(tmp_path / "data", nothing)
     with pytest.raises(StartupError, match=r"belongs to node 1, but node.id is 2"):
         run_node(tmp_path / "data", nothing, {"node.id": "2"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"listeners": f"PLAINTEXT://{'x' * 64}:0"}, "is no host name. Correct the listeners setting"),
+        (
+            {
+                "process.roles": "broker,controller",
+                "controller.quorum.voters": "1@localhost:9093,2@localhost:9094",
+            },
+            "voters",
+        ),
+    ],
+)
+def test_what_an_operator_can_mend_is_told_with_a_remedy(tmp_path: Path, settings: dict[str, str], reason: str) -> None:
+    async def nothing(running: RunningNode) -> None:
+        pass
+
+    with pytest.raises((StartupError, ConfigError), match=reason):
+        run_node(tmp_path / "data", nothing, settings)
+
+
+def test_a_bug_at_start_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(running: RunningNode) -> None:
+        pass
+
+    def fail(config: object) -> None:
+        raise ValueError("nobody thought of this")
+
+    monkeypatch.setattr(node, "open_storage", fail)
+    with pytest.raises(ValueError, match="nobody thought of this"):
+        run_node(tmp_path / "data", nothing)
 
 
 def log_directory(running: RunningNode) -> Path:

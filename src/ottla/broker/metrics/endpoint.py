@@ -50,6 +50,10 @@ class MetricsEndpoint:
             )
         except OSError as error:
             raise ListenFailed(_explained(self.host, self.port, error)) from None
+        except UnicodeError:
+            raise ListenFailed(
+                f"--metrics {self.host}:{self.port}: {self.host!r} is no host name. Name an address of this machine."
+            ) from None
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def serve(self) -> None:
