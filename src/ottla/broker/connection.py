@@ -160,11 +160,12 @@ class Connection(asyncio.BufferedProtocol):
         of a write is the largest cost of a request.
         """
         answers: list[Records] = []
+        has_large_answer = False
         begun = 0
         try:
             while self._pending is None and self._may_begin():
                 is_turn_over = begun == REQUESTS_PER_TURN or self._dispatcher.response_budget.is_full
-                if is_turn_over or any(len(part) >= JOIN_BELOW_BYTES for part in answers):
+                if is_turn_over or has_large_answer:
                     # Others want to be served as well, and large answers must leave before more are made.
                     asyncio.get_running_loop().call_soon(self._work)
                     break
@@ -180,6 +181,7 @@ class Connection(asyncio.BufferedProtocol):
                     continue
                 if answer is not None:
                     answers += answer
+                    has_large_answer = any(len(part) >= JOIN_BELOW_BYTES for part in answer)
                 if len(frame) > SHARED_FRAME_BYTES_MAX:
                     self._release(len(frame))
         except MalformedMessage as error:
@@ -189,6 +191,13 @@ class Connection(asyncio.BufferedProtocol):
         except CloseConnection as error:
             self._write(answers)
             self._reject("unanswerable_request", error)
+            return
+        except Exception:
+            # The dispatcher turns every failure of a handler into an answer; one that is left is ours. Nobody can tell
+            # which requests are still to be answered, so the client has to ask anew.
+            logger.exception("A request from %s failed outside its handler", self.client_host)
+            self._write(answers)
+            self._end()
             return
         if begun:
             self.last_active = self._loop.time()
@@ -280,6 +289,10 @@ class Connection(asyncio.BufferedProtocol):
         """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""
         self._dispatcher.count_rejected(reason)
         logger.warning("Closing the connection from %s: %s", self.client_host, error)
+        self._end()
+
+    def _end(self) -> None:
+        """Takes no further request; what was answered still leaves."""
         self.is_open = False
         if self._is_write_paused:
             # It does not read either: nothing would ever leave.
