@@ -11,7 +11,8 @@ requests, since none is begun while the write buffer is full.
 A connection is idle while no request of it completes and none is in progress. Bytes that complete none do not count: a
 client that sends its request a byte at a time is idle as well, and so is one that does not read its answers.
 
-Whoever sends what is not this protocol loses the connection and leaves one counted line, never a traceback.
+Whoever sends what is not this protocol loses the connection and is counted, and leaves a line in the log at most, never
+a traceback.
 """
 
 from __future__ import annotations
@@ -251,8 +252,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _give_up(self) -> None:
         """The client has not read its answer for longer than all others."""
-        self._dispatcher.count_rejected("unread_answers")
-        logger.warning("Closing the connection from %s: it does not read its answers", self.client_host)
+        self._dispatcher.rejections.note("unread_answers", self.client_host, "it does not read its answers")
         self.abort()
 
     def _reserve(self) -> None:
@@ -285,10 +285,9 @@ class Connection(asyncio.BufferedProtocol):
             self._is_read_paused = False
             self._transport.resume_reading()
 
-    def _reject(self, reason: str, error: Exception) -> None:
+    def _reject(self, kind: str, error: Exception) -> None:
         """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""
-        self._dispatcher.count_rejected(reason)
-        logger.warning("Closing the connection from %s: %s", self.client_host, error)
+        self._dispatcher.rejections.note(kind, self.client_host, error)
         self._end()
 
     def _end(self) -> None:

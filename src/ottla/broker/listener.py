@@ -156,8 +156,8 @@ class Listener:
     def _admit(self, accepted: socket.socket, address: str) -> None:
         if not self._quotas.try_take(self.config.name, address):
             accepted.close()
-            self._dispatcher.count_rejected("too_many_connections")
-            logger.warning("Refusing a connection from %s, which has as many as max.connections.per.ip allows", address)
+            reason = "the address has as many as max.connections.per.ip allows"
+            self._dispatcher.rejections.note("too_many_connections", address, reason)
             return
         self._tasks.start(self._connect(accepted, address))
         self._on_change()

@@ -27,7 +27,7 @@ def add_network(out: Exposition, listeners: Iterable[Listener], dispatcher: Meas
     """Connections, and those that were thrown out."""
     for listener in listeners:
         out.add(c.CONNECTIONS, len(listener.connections), label_text(listener=listener.config.name))
-    for reason, count in dispatcher.rejected_count.items():
+    for reason, count in dispatcher.rejections.counts.items():
         out.add(c.REJECTED, count, label_text(reason=reason))
     out.add(c.UNREAD_BYTES, dispatcher.response_budget.waiting_bytes)
     sessions = dispatcher.services.fetch_sessions
