@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ottla.broker.network.rejections import Rejections
-from ottla.broker.request_budget import RequestBudget
+from ottla.broker.network.request_budget import RequestBudget
+from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
 from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for
-from ottla.broker.response_budget import ResponseBudget
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -34,7 +34,7 @@ from ottla.security.authorizer import AllowEverything, Authorizer
 from ottla.security.permissions import PERMISSIONS, Permission
 
 if TYPE_CHECKING:
-    from ottla.broker.connection import Connection
+    from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
 
 logger = logging.getLogger("ottla.broker.dispatch")

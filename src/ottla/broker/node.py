@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinator_log import PartitionCoordinatorLog
-from ottla.broker.descriptor_limit import raise_descriptor_limit
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
 from ottla.broker.handlers import load_handlers
-from ottla.broker.listener import Listener, ListenFailed
-from ottla.broker.listeners import Listeners
 from ottla.broker.maintenance import Maintenance
+from ottla.broker.network.descriptor_limit import raise_descriptor_limit
+from ottla.broker.network.listener import Listener, ListenFailed
+from ottla.broker.network.listeners import Listeners
 from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings

@@ -29,9 +29,9 @@ from ottla.broker.time_slice import TimeSlice
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ottla.broker.listener import Listener
     from ottla.broker.maintenance import Maintenance
     from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
+    from ottla.broker.network.listener import Listener
 
 # About what one batched produce request takes.
 SLICE_SECONDS = 0.001

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from ottla import __version__
-from ottla.broker.listener import Listener
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
 from ottla.broker.metrics.volumes import Volumes
+from ottla.broker.network.listener import Listener
 from ottla.broker.services import Services
 
 _RUNNING: Final = 3

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import Counter
 
-logger = logging.getLogger("ottla.broker.rejections")
+logger = logging.getLogger("ottla.broker.network.rejections")
 
 INTERVAL_SECONDS = 60
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.running_node import RunningNode, run_node
-from ottla.broker.connection import REQUESTS_PER_TURN, Connection
+from ottla.broker.network.connection import REQUESTS_PER_TURN, Connection
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.metadata_request import MetadataRequest

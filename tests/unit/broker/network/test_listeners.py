@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
-from ottla.broker import listener
+from ottla.broker.network import listener
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.incremental_alter_configs_request import (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ottla.broker.dispatch import Answer, Dispatcher
     from ottla.protocol.schema import Records
 
-logger = logging.getLogger("ottla.broker.connection")
+logger = logging.getLogger("ottla.broker.network.connection")
 
 PENDING_BYTES_MAX = 1024 * 1024
 # A client that pipelines many requests waits for its turn after so many of them.

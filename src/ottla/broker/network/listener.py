@@ -12,15 +12,15 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 
-from ottla.broker.connection import Connection
-from ottla.broker.connection_quotas import ConnectionQuotas
 from ottla.broker.dispatch import Dispatcher
-from ottla.broker.listening_socket import bind, listen
+from ottla.broker.network.connection import Connection
+from ottla.broker.network.connection_quotas import ConnectionQuotas
+from ottla.broker.network.listening_socket import bind, listen
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.listeners import Listener as ListenerConfig
 
-logger = logging.getLogger("ottla.broker.listener")
+logger = logging.getLogger("ottla.broker.network.listener")
 
 # How long requests in progress may take to be answered once the node stops; long polls are cut off.
 DRAIN_SECONDS = 1.0
