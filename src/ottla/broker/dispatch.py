@@ -14,16 +14,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from ottla.broker.request_budget import RequestBudget
+from ottla.broker.network.rejections import Rejections
+from ottla.broker.network.request_budget import RequestBudget
+from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
-from ottla.broker.response_budget import ResponseBudget
-from ottla.broker.slicing import SliceRule, answer_in_slices, rule_for
+from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -34,7 +34,7 @@ from ottla.security.authorizer import AllowEverything, Authorizer
 from ottla.security.permissions import PERMISSIONS, Permission
 
 if TYPE_CHECKING:
-    from ottla.broker.connection import Connection
+    from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
 
 logger = logging.getLogger("ottla.broker.dispatch")
@@ -89,7 +89,7 @@ class Dispatcher:
     def __init__(self, modules: list[HandlerModule]) -> None:
         self.apis: dict[int, Api] = {module.API_KEY: _api(module) for module in modules}
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
-        self.rejected_count: Counter[str] = Counter()
+        self.rejections = Rejections()
         self.response_budget = ResponseBudget()
         self.request_budget = RequestBudget()
         # One, since more would only take the interpreter from each other and from the loop.
@@ -99,10 +99,6 @@ class Dispatcher:
     def close(self) -> None:
         """Nobody waits any more for what was still to be read or written."""
         self._codec_thread.shutdown(cancel_futures=True)
-
-    def count_rejected(self, reason: str) -> None:
-        """Counts a connection that was closed because of what the peer sent."""
-        self.rejected_count[reason] += 1
 
     def dispatch(self, connection: Connection, frame: bytearray) -> Answer | asyncio.Future[Answer]:
         """The answer to a request, or its future."""

@@ -19,7 +19,6 @@ from typing import cast
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.purgatory import Watch
 from ottla.broker.request_context import RequestContext
-from ottla.broker.slicing import TimeSlice
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.fetch_request import FetchRequest
 from ottla.protocol.messages.fetch_response import (
@@ -99,7 +98,7 @@ class Fetching:
         """The answer to a request for very many partitions: each is watched from its own first look on."""
         if self._watch is None and self._request.max_wait_ms > 0:
             self._watch = Watch[PartitionKey]()
-        time_slice = TimeSlice(self._context)
+        time_slice = self._context.time_slice()
         try:
             for start in range(0, len(self._partitions), _PARTITIONS_BETWEEN_PAUSES):
                 self._read(range(start, min(start + _PARTITIONS_BETWEEN_PAUSES, len(self._partitions))), False)

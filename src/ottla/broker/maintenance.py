@@ -6,7 +6,7 @@ directory has its own passes: a disk that is slow keeps no other waiting.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -28,6 +28,8 @@ class _Pass:
     name: str
     interval_ms: int
     run: Callable[[], int]
+    # What the loop does after each round, however it went.
+    then: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(slots=True)
@@ -43,10 +45,15 @@ class PassRecord:
 class Maintenance:
     """The passes of one broker, from `start` to `stop`."""
 
-    def __init__(self, logs: LogManager, config: BrokerConfig, tasks: Tasks) -> None:
+    def __init__(
+        self, logs: LogManager, config: BrokerConfig, tasks: Tasks, tell_log_starts: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`tell_log_starts` is called on the event loop when retention may have deleted records."""
         self._tasks = tasks
         self._running: list[asyncio.Task[None]] = []
-        self._passes = [one for directory in logs.directories for one in _passes_of(directory, logs, config)]
+        self._passes = [
+            one for directory in logs.directories for one in _passes_of(directory, logs, config, tell_log_starts)
+        ]
         if config.get_bool("log.cleaner.enable"):
             backoff_ms = config.get_int("log.cleaner.backoff.ms")
             self._passes.append(_Pass("compaction", backoff_ms, lambda: _compact_all_due(logs)))
@@ -77,19 +84,23 @@ class Maintenance:
                 # A pass that fails on one log must not end all later rounds.
                 logger.exception("The %s pass failed", one.name)
                 record.failures += 1
+            if one.then is not None:
+                await one.then()
             record.count += 1
             record.seconds += loop.time() - began_s
             await asyncio.sleep(one.interval_ms / 1000)
 
 
-def _passes_of(directory: LogDirectory, logs: LogManager, config: BrokerConfig) -> list[_Pass]:
+def _passes_of(
+    directory: LogDirectory, logs: LogManager, config: BrokerConfig, tell_log_starts: Callable[[], Awaitable[None]]
+) -> list[_Pass]:
     flush_ms = min(config.get_int("log.flush.scheduler.interval.ms"), _FLUSH_CHECK_MS)
     retention_ms = config.get_int("log.retention.check.interval.ms")
     checkpoints_ms = config.get_int("log.flush.offset.checkpoint.interval.ms")
     high_watermarks_ms = config.get_int("replica.high.watermark.checkpoint.interval.ms")
     return [
         _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory)),
-        _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory)),
+        _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory), tell_log_starts),
         _Pass("checkpoints", checkpoints_ms, lambda: _uncounted(logs.checkpoint_pass, directory)),
         _Pass("high watermarks", high_watermarks_ms, lambda: _uncounted(logs.high_watermark_pass, directory)),
     ]

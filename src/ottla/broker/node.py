@@ -25,19 +25,20 @@ from typing import TYPE_CHECKING
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinator_log import PartitionCoordinatorLog
-from ottla.broker.descriptor_limit import raise_descriptor_limit
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
 from ottla.broker.handlers import load_handlers
-from ottla.broker.listener import Listener, ListenFailed
-from ottla.broker.listeners import Listeners
 from ottla.broker.maintenance import Maintenance
+from ottla.broker.network.descriptor_limit import raise_descriptor_limit
+from ottla.broker.network.listener import Listener, ListenFailed
+from ottla.broker.network.listeners import Listeners
 from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
+from ottla.broker.quorum.opening import UnusableQuorum
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.services import Services
 from ottla.broker.storage_format import lone_voter
@@ -82,8 +83,8 @@ START_FAILURES = (
     ListenFailed,
     StorageError,
     UnsupportedSegment,
+    UnusableQuorum,
     UnusableStorage,
-    ValueError,
 )
 
 
@@ -135,9 +136,11 @@ class Node:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
             await self._start_quorum(storage)
             await self._open_logs(storage)
-        except START_FAILURES as error:
+        except Exception as error:
             await self._abandon()
-            raise StartupError(str(error)) from error
+            if isinstance(error, START_FAILURES):
+                raise StartupError(str(error)) from error
+            raise
         self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
         await self._groups.loaded()
@@ -197,7 +200,7 @@ class Node:
         log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, group_config.offsets_commit_timeout_ms)
         offsets_topic = OffsetsTopic(group_config, lambda: self._quorum.image, topic_creation.create_internal)
         self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks)
-        self._maintenance = Maintenance(self._logs, self.config, self._tasks)
+        self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts)
         return Services(
             cluster_id=self.cluster_id,
             config=self.config,

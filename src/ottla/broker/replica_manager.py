@@ -15,6 +15,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ottla.broker.clock import now_ms
+from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Leadership, Partition
@@ -113,6 +114,12 @@ class ReplicaManager:
         if flushers is None:
             flushers = self._flushers[directory] = ThreadPoolExecutor(_FLUSHERS_PER_DIRECTORY, "flusher")
         return flushers
+
+    async def tell_log_starts(self) -> None:
+        """Tells readers of every partition whose oldest records went since the last call."""
+        partitions = [partition for by_index in self._topics.values() for partition in by_index.values()]
+        async for partition in TimeSlice().over(partitions):
+            partition.tell_log_start()
 
     def disk_failed(self, error: StorageError) -> ApiError:
         """Takes the failed directory offline, and gives the error for whoever was using it."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ottla.broker.time_slice import TimeSlice
 
 if TYPE_CHECKING:
     from ottla.broker.services import Services
@@ -29,3 +32,17 @@ class RequestContext:
     broker: Services
     # It took more than a slice of time to answer, so its answer is written beside the loop.
     is_large: bool = False
+    _deadline: float | None = None
+
+    def deadline(self, timeout_ms: int) -> float:
+        """When the client wants to know, on the loop's clock: once for all the pieces of a request."""
+        if self._deadline is None:
+            self._deadline = asyncio.get_running_loop().time() + max(timeout_ms, 0) / 1000
+        return self._deadline
+
+    def time_slice(self) -> TimeSlice:
+        """For a handler that may have much to do: it pauses now and then, so that others are served."""
+        return TimeSlice(on_pause=self._took_long)
+
+    def _took_long(self) -> None:
+        self.is_large = True

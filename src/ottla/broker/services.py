@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
+from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum
 from ottla.broker.replica_manager import ReplicaManager
-from ottla.broker.response_budget import ResponseBudget
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
 from ottla.config.broker_config import BrokerConfig

@@ -13,8 +13,8 @@ nobody used for `eviction_ms`, or one of a session that has lived that long and 
 consumers, many partitions before few); otherwise it gets the answer without a session, which every client understands.
 
 What a request costs follows what happened since the last one, not the size of the session. A partition is settled once
-the client has been told everything there is: it need not be looked at again before it moves, which the session's watch
-tells, or the client names it. Every FULL_LOOK_MS all are looked at even so, in case a move was told to nobody.
+the client has been told everything there is: it is not looked at again before it moves, which the session's watch
+tells, or the client names it.
 
 Nothing here survives a restart: clients are told that their session is unknown and begin a new one.
 """
@@ -30,7 +30,6 @@ from ottla.protocol.errors import ApiError, ErrorCode
 NO_SESSION_ID = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
-FULL_LOOK_MS = 5_000
 # Over all sessions. Slots alone bound nothing: one session may name hundreds of thousands of partitions.
 CACHED_PARTITIONS_MAX = 1_000_000
 _EPOCH_MAX = 2**31 - 1
@@ -89,13 +88,11 @@ class FetchSession:
     # Who serves the session sets it; without one, all partitions are looked at each time.
     watch: SessionWatch | None = None
     unsettled: set[PartitionKey] = field(init=False)
-    _last_full_look_ms: int = field(init=False)
     _next_turn: int = 0
 
     def __post_init__(self) -> None:
         self.size_when_cached = len(self.partitions)
         self.unsettled = set(self.partitions)
-        self._last_full_look_ms = self.created_ms
         for partition in self.partitions.values():
             self._take_turn(partition)
 
@@ -119,13 +116,11 @@ class FetchSession:
                 known.current_leader_epoch = partition.current_leader_epoch
                 known.last_fetched_epoch = partition.last_fetched_epoch
 
-    def due(self, now_ms: int) -> list[FetchPartition]:
+    def due(self) -> list[FetchPartition]:
         """The partitions that a request has to look at, those that waited longest for records first."""
-        if self.watch is not None:
-            self.note_moved(self.watch.take())
-        if self.watch is None or now_ms - self._last_full_look_ms >= FULL_LOOK_MS:
-            self._last_full_look_ms = now_ms
+        if self.watch is None:
             return sorted(self.partitions.values(), key=_TURN)
+        self.note_moved(self.watch.take())
         return sorted((self.partitions[key] for key in self.unsettled), key=_TURN)
 
     def note_moved(self, keys: Iterable[PartitionKey]) -> None:
@@ -233,7 +228,7 @@ class FetchSessionCache:
             # The client let go of everything: the session ends here, and the answer says so.
             self._end(session_id)
             return FetchScope(None, [], is_incremental=False)
-        return FetchScope(session, session.due(now_ms), is_incremental=True)
+        return FetchScope(session, session.due(), is_incremental=True)
 
     def _try_open(
         self, named: list[FetchPartition], uses_topic_ids: bool, is_privileged: bool, now_ms: int

@@ -25,7 +25,8 @@ from ottla.storage.producer_state import AppendOrigin
 NO_EPOCH = -1
 ACKS_ALL = -1
 
-# Called with the number of bytes that became readable, when the high watermark or the last stable offset moves.
+# Called with the number of bytes that became readable, when the high watermark or the last stable offset moves; with 0
+# when something else did: the leader, its epoch, the first offset.
 Watcher: TypeAlias = "Callable[[int], None]"
 
 
@@ -45,6 +46,7 @@ class Partition:
 
     __slots__ = (
         "_follower_end_offsets",
+        "_told_log_start_offset",
         "_uncommitted_bytes",
         "_watchers",
         "broker_id",
@@ -68,6 +70,7 @@ class Partition:
         self.log = log
         self._watchers: set[Watcher] = set()
         self._uncommitted_bytes = 0
+        self._told_log_start_offset = log.log_start_offset
         self._follower_end_offsets: dict[int, int] = {}
         self.leadership = leadership
         self.leader_epoch = NO_EPOCH
@@ -94,7 +97,7 @@ class Partition:
                 self.log.assign_leader_epoch(leadership.leader_epoch)
         if self.is_leader:
             self._advance_high_watermark()
-        else:
+        if is_new_epoch or not self.is_leader:
             self.wake(0)
 
     def close(self) -> None:
@@ -163,7 +166,7 @@ class Partition:
     # -- waiting ------------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Watcher) -> None:
-        """Calls `watcher` whenever more becomes readable, until `unwatch`."""
+        """Calls `watcher` whenever a reader could be told something new, until `unwatch`."""
         self._watchers.add(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
@@ -173,6 +176,13 @@ class Partition:
         """Tells everybody who waits that they may look again."""
         for watcher in tuple(self._watchers):
             watcher(readable_bytes)
+
+    def tell_log_start(self) -> None:
+        """Tells everybody who waits if records were deleted, which the log does by itself and in any thread."""
+        log_start_offset = self.log.log_start_offset
+        if log_start_offset != self._told_log_start_offset:
+            self._told_log_start_offset = log_start_offset
+            self.wake(0)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

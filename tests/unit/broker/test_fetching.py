@@ -1,5 +1,6 @@
 """Fetch sessions at a node: what moved is told, soon, once and to everybody in turn."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,21 @@ def test_very_many_partitions_are_watched_as_well(tmp_path: Path, monkeypatch: p
         assert [row.partition_index for row in answer.responses[0].partitions if row.records] == [19]
 
     run_node(tmp_path / "data", scenario)
+
+
+def test_a_session_is_told_that_retention_deleted_what_it_had_read(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, 1)
+        session = SessionClient(client, topic_id)
+        # It is years old, and goes as soon as retention looks.
+        await produce(client, topic_id, 0)
+        await session.fetch({0: 1})
+        rows = await session.fetch({})
+        deadline = asyncio.get_running_loop().time() + 20
+        while not rows or rows[0].log_start_offset == 0:
+            assert asyncio.get_running_loop().time() < deadline, "nobody told the session"
+            rows = await session.fetch({}, max_wait_ms=50)
+        assert rows[0].log_start_offset == 1
+
+    run_node(tmp_path / "data", scenario, {"log.retention.check.interval.ms": "1000"})

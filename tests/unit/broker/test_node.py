@@ -9,6 +9,7 @@ import crc32c
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
+from ottla.broker import node
 from ottla.broker.handlers import load_handlers
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -281,6 +282,26 @@ def test_a_directory_of_another_node_is_refused(tmp_path: Path) -> None:
     run_node(tmp_path / "data", nothing)
     with pytest.raises(StartupError, match=r"belongs to node 1, but node.id is 2"):
         run_node(tmp_path / "data", nothing, {"node.id": "2"})
+
+
+def test_a_listener_whose_host_can_be_none_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    async def nothing(running: RunningNode) -> None:
+        pass
+
+    with pytest.raises(StartupError, match=r"is no host name. Correct the listeners setting"):
+        run_node(tmp_path / "data", nothing, {"listeners": f"PLAINTEXT://{'x' * 64}:0"})
+
+
+def test_a_bug_at_start_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(running: RunningNode) -> None:
+        pass
+
+    def fail(config: object) -> None:
+        raise ValueError("nobody thought of this")
+
+    monkeypatch.setattr(node, "open_storage", fail)
+    with pytest.raises(ValueError, match="nobody thought of this"):
+        run_node(tmp_path / "data", nothing)
 
 
 def log_directory(running: RunningNode) -> Path:

@@ -114,3 +114,24 @@ def test_watchers_hear_of_committed_bytes_and_of_lost_leadership(tmp_path: Path)
     partition.apply(replace(ALONE, leader_id=2, leader_epoch=1, partition_epoch=1))
     assert heard[1:] == [0]
     partition.unwatch(heard.append)
+
+
+def test_readers_are_told_of_a_new_epoch_of_the_same_leader(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE)
+    told: list[int] = []
+    partition.watch(told.append)
+    partition.apply(replace(ALONE, leader_epoch=1, partition_epoch=1))
+    assert told == [0]
+
+
+def test_readers_are_told_once_that_the_oldest_records_went(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE)
+    append(partition)
+    told: list[int] = []
+    partition.watch(told.append)
+    partition.tell_log_start()
+    assert told == []
+    partition.log.increment_log_start_offset(1)
+    partition.tell_log_start()
+    partition.tell_log_start()
+    assert told == [0]

@@ -8,7 +8,7 @@ answer directly where they can; only what must wait, for other members or for a 
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from ottla.broker.groups.active_shard import ActiveShard
@@ -17,6 +17,7 @@ from ottla.broker.groups.log import CoordinatorLog
 from ottla.broker.groups.offsets_topic import OffsetsTopic
 from ottla.broker.groups.steady_clock import steady_clock
 from ottla.broker.tasks import Tasks
+from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.description import describe_group, describe_missing_group, list_group, matches_filters
 from ottla.coordinator.group.join import JoinContext
@@ -35,7 +36,7 @@ from ottla.protocol.messages.offset_commit_response import OffsetCommitResponse
 from ottla.protocol.messages.offset_delete_request import OffsetDeleteRequest
 from ottla.protocol.messages.offset_delete_response import OffsetDeleteResponse
 from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
-from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponseTopics
+from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
 
@@ -211,10 +212,14 @@ class GroupCoordinator:
         return result.response if offset is None else active.respond_when_committed(offset, result.response)
 
     def fetch_offsets(
-        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics] | None
+        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
     ) -> list[OffsetFetchResponseTopics]:
-        """A row for each partition asked for; None asks for all that have an offset."""
+        """A row for each partition asked for."""
         return self._active(group_id).shard.fetch_offsets(group_id, topics)
+
+    def all_offsets(self, group_id: str) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
+        """The topic and the row of each partition that has an offset; they may be taken over some time."""
+        return self._active(group_id).shard.all_offsets(group_id)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
         """A row for each partition."""
@@ -261,7 +266,9 @@ class GroupCoordinator:
             return describe_missing_group(group_id, is_error=api_version >= _MISSING_GROUP_IS_ERROR_FROM)
         return describe_group(group)
 
-    def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
+    async def list_groups(
+        self, states: Sequence[str], types: Sequence[str], time_slice: TimeSlice
+    ) -> list[ListedGroup]:
         """The groups that this node coordinates; ApiError while some of them are still being loaded."""
         if None in self._shards.values():
             raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -270,7 +277,7 @@ class GroupCoordinator:
         return [
             list_group(group)
             for active in self._active_shards()
-            for group in active.shard.groups.values()
+            async for group in time_slice.over(tuple(active.shard.groups.values()))
             if matches_filters(group, wanted_states, wanted_types)
         ]
 

@@ -6,7 +6,7 @@ ApiVersions says 0 as the lowest all the same, because librdkafka decides by it 
 (KAFKA-18659); a request in versions 0-2 ends the connection.
 
 acks=0 gets no answer at all; if something went wrong the connection is closed, which is the only way to tell the
-client. acks=all waits for the high watermark, at most `timeout_ms`.
+client. acks=all waits for the high watermark, at most `timeout_ms` for all partitions together.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class _Production:
 
     async def _wait(self, partition: Partition, last_offset: int, row: PartitionProduceResponse) -> None:
         """Until the batch is as safe as topic and client ask for: synced (flush.messages), replicated (acks=all)."""
-        deadline = asyncio.get_running_loop().time() + max(self.request.timeout_ms, 0) / 1000
+        deadline = self.context.deadline(self.request.timeout_ms)
         replicas = self.context.broker.replicas
         try:
             if partition.log.must_flush_now:
@@ -191,6 +191,7 @@ class _Production:
 
     async def finish(self) -> ProduceResponse | None:
         """Waits for what was not done at once. The parts run one after the other, in the order of the request."""
+        self.context.deadline(self.request.timeout_ms)
         for part in self.waiting:
             await part()
         return self.answer()

@@ -10,12 +10,12 @@ out, so that no client needs a second try.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.partition_view import view
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.controller.topic_names import is_internal
-from ottla.metadata.image import TopicImage
+from ottla.metadata.image import TopicImage, TopicsImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -29,16 +29,32 @@ from ottla.protocol.uuids import ZERO_UUID
 from ottla.security.operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS, as_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterator
 
 API_KEY = ApiKey.METADATA
 REQUEST = MetadataRequest
+# Of more topics or partitions than this the answer is made in several turns of the loop.
+ROWS_AT_ONCE = 500
+
+# The topics to tell of, and the answer itself where a name stands for none.
+Chosen: TypeAlias = "TopicsImage | list[TopicImage | MetadataResponseTopic]"
 
 
 def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Awaitable[MetadataResponse]:
-    """Answers from the image; only the creation of topics has to wait."""
+    """Answers from the image; what has to wait is the creation of topics, and an answer that is large."""
     missing = _topics_to_create(context, request)
-    return _create_and_answer(context, request, missing) if missing else _answer(context, request, {})
+    if missing:
+        return _create_and_answer(context, request, missing)
+    chosen = _chosen(context, request, {})
+    if _is_large(chosen):
+        return _answer_in_slices(context, request, chosen)
+    rows = []
+    for topic in chosen:
+        if isinstance(topic, TopicImage):
+            rows.append(_row(request, topic, list(_partition_rows(context, topic))))
+        else:
+            rows.append(topic)
+    return _response(context, request, rows)
 
 
 def error_response(context: RequestContext, request: MetadataRequest, error: ApiError) -> MetadataResponse:
@@ -65,17 +81,35 @@ def _topics_to_create(context: RequestContext, request: MetadataRequest) -> list
 
 async def _create_and_answer(context: RequestContext, request: MetadataRequest, missing: list[str]) -> MetadataResponse:
     refused = await context.broker.topic_creation.create_on_demand(missing)
-    return _answer(context, request, refused)
+    return await _answer_in_slices(context, request, _chosen(context, request, refused))
 
 
-def _answer(context: RequestContext, request: MetadataRequest, refused: dict[str, ErrorCode]) -> MetadataResponse:
+async def _answer_in_slices(context: RequestContext, request: MetadataRequest, chosen: Chosen) -> MetadataResponse:
+    time_slice = context.time_slice()
+    rows: list[MetadataResponseTopic] = []
+    async for topic in time_slice.over(chosen):
+        if isinstance(topic, TopicImage):
+            partitions = [row async for row in time_slice.over(_partition_rows(context, topic))]
+            rows.append(_row(request, topic, partitions))
+        else:
+            rows.append(topic)
+    return _response(context, request, rows)
+
+
+def _chosen(context: RequestContext, request: MetadataRequest, refused: dict[str, ErrorCode]) -> Chosen:
+    if request.topics is None or (context.api_version == 0 and not request.topics):
+        return context.broker.image.topics
+    return [_found(context, topic, refused) for topic in request.topics]
+
+
+def _is_large(chosen: Chosen) -> bool:
+    return len(chosen) > ROWS_AT_ONCE or sum(len(topic.partitions) for topic in chosen) > ROWS_AT_ONCE
+
+
+def _response(
+    context: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
+) -> MetadataResponse:
     image = context.broker.image
-    wants_all = request.topics is None or (context.api_version == 0 and not request.topics)
-    if wants_all:
-        topics = [_topic_row(context, request, topic) for topic in image.topics]
-    else:
-        assert request.topics is not None
-        topics = [_requested_row(context, request, topic, refused) for topic in request.topics]
     brokers = [
         MetadataResponseBroker(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
         for broker in image.brokers.unfenced()
@@ -94,39 +128,41 @@ def _answer(context: RequestContext, request: MetadataRequest, refused: dict[str
     )
 
 
-def _requested_row(
-    context: RequestContext, request: MetadataRequest, wanted: MetadataRequestTopic, refused: dict[str, ErrorCode]
-) -> MetadataResponseTopic:
+def _found(
+    context: RequestContext, wanted: MetadataRequestTopic, refused: dict[str, ErrorCode]
+) -> TopicImage | MetadataResponseTopic:
     topics = context.broker.image.topics
     if wanted.topic_id != ZERO_UUID:
         topic = topics.by_id(wanted.topic_id)
         if topic is None:
             name = None if context.api_version >= 12 else ""
             return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, topic_id=wanted.topic_id, name=name)
-        return _topic_row(context, request, topic)
+        return topic
     name = wanted.name or ""
     topic = topics.by_name(name)
     if topic is None:
         code = refused.get(name, context.broker.topic_creation.missing_topic_error(name))
         return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name))
-    return _topic_row(context, request, topic)
+    return topic
 
 
-def _topic_row(context: RequestContext, request: MetadataRequest, topic: TopicImage) -> MetadataResponseTopic:
-    partitions = []
+def _partition_rows(context: RequestContext, topic: TopicImage) -> Iterator[MetadataResponsePartition]:
     for index, state in sorted(topic.partitions.items()):
         seen = view(context, state)
-        partitions.append(
-            MetadataResponsePartition(
-                error_code=seen.error_code,
-                partition_index=index,
-                leader_id=seen.leader_id,
-                leader_epoch=state.leader_epoch,
-                replica_nodes=state.replicas,
-                isr_nodes=state.isr,
-                offline_replicas=seen.offline_replicas,
-            )
+        yield MetadataResponsePartition(
+            error_code=seen.error_code,
+            partition_index=index,
+            leader_id=seen.leader_id,
+            leader_epoch=state.leader_epoch,
+            replica_nodes=state.replicas,
+            isr_nodes=state.isr,
+            offline_replicas=seen.offline_replicas,
         )
+
+
+def _row(
+    request: MetadataRequest, topic: TopicImage, partitions: list[MetadataResponsePartition]
+) -> MetadataResponseTopic:
     operations = as_bits(TOPIC_OPERATIONS) if request.include_topic_authorized_operations else NOT_REQUESTED
     return MetadataResponseTopic(
         name=topic.name,

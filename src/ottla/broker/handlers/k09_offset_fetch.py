@@ -9,9 +9,10 @@ UNKNOWN_TOPIC_ID. Nobody can commit inside a transaction yet, so every offset is
 everything leaves out topics that no longer exist, as they have no id to be called by.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from ottla.broker.request_context import RequestContext
+from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -38,10 +39,33 @@ _TOPIC_IDS_FROM = 10
 _NO_OFFSET = -1
 
 
-def handle(context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
+def handle(
+    context: RequestContext, request: OffsetFetchRequest
+) -> OffsetFetchResponse | Awaitable[OffsetFetchResponse]:
+    """Answers at once where partitions are named; everything that a group has may be much."""
+    groups = request.groups if context.api_version >= _GROUPS_FROM else [_single_group(request)]
+    if any(group.topics is None for group in groups):
+        return _answer_in_slices(context, request, groups)
+    return _response(context, request, [_group(context, group) for group in groups])
+
+
+async def _answer_in_slices(
+    context: RequestContext, request: OffsetFetchRequest, groups: Sequence[OffsetFetchRequestGroup]
+) -> OffsetFetchResponse:
+    time_slice = context.time_slice()
+    rows = [
+        await _whole_group(context, group.group_id, time_slice) if group.topics is None else _group(context, group)
+        async for group in time_slice.over(groups)
+    ]
+    return _response(context, request, rows)
+
+
+def _response(
+    context: RequestContext, request: OffsetFetchRequest, groups: list[OffsetFetchResponseGroup]
+) -> OffsetFetchResponse:
     if context.api_version >= _GROUPS_FROM:
-        return OffsetFetchResponse(groups=[_group(context, group) for group in request.groups])
-    return _single_group_response(_group(context, _single_group(request)), request, context.api_version)
+        return OffsetFetchResponse(groups=groups)
+    return _single_group_response(groups[0], request, context.api_version)
 
 
 def error_response(context: RequestContext, request: OffsetFetchRequest, error: ApiError) -> OffsetFetchResponse:
@@ -54,17 +78,26 @@ def error_response(context: RequestContext, request: OffsetFetchRequest, error: 
 
 
 def _group(context: RequestContext, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    by_id = context.api_version >= _TOPIC_IDS_FROM
-    image = context.broker.image
     try:
-        if asked.topics is None:
-            topics = context.broker.groups.fetch_offsets(asked.group_id, None)
-            rows = _with_ids(image, topics) if by_id else topics
-        else:
-            rows = _asked_topics(context, asked.group_id, asked.topics)
+        rows = _asked_topics(context, asked.group_id, asked.topics or ())
     except ApiError as error:
         return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error.code)
     return OffsetFetchResponseGroup(group_id=asked.group_id, topics=rows)
+
+
+async def _whole_group(context: RequestContext, group_id: str, time_slice: TimeSlice) -> OffsetFetchResponseGroup:
+    """Everything that the group has committed."""
+    try:
+        offsets = context.broker.groups.all_offsets(group_id)
+    except ApiError as error:
+        return OffsetFetchResponseGroup(group_id=group_id, error_code=error.code)
+    by_topic: dict[str, list[OffsetFetchResponsePartitions]] = {}
+    async for name, row in time_slice.over(offsets):
+        by_topic.setdefault(name, []).append(row)
+    topics = [OffsetFetchResponseTopics(name=name, partitions=rows) for name, rows in by_topic.items()]
+    if context.api_version >= _TOPIC_IDS_FROM:
+        topics = _with_ids(context.broker.image, topics)
+    return OffsetFetchResponseGroup(group_id=group_id, topics=topics)
 
 
 def _asked_topics(

@@ -14,8 +14,11 @@ API_KEY = ApiKey.LIST_GROUPS
 REQUEST = ListGroupsRequest
 
 
-def handle(context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
-    return ListGroupsResponse(groups=context.broker.groups.list_groups(request.states_filter, request.types_filter))
+async def handle(context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    groups = context.broker.groups
+    return ListGroupsResponse(
+        groups=await groups.list_groups(request.states_filter, request.types_filter, context.time_slice())
+    )
 
 
 def error_response(_context: RequestContext, _request: ListGroupsRequest, error: ApiError) -> ListGroupsResponse:

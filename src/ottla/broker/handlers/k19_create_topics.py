@@ -8,7 +8,6 @@ before that, as Kafka does.
 """
 
 from ottla.broker.request_context import RequestContext
-from ottla.broker.slicing import TimeSlice
 from ottla.config.description import describe_topic
 from ottla.metadata.controller.topics import MAX_PARTITIONS_PER_REQUEST
 from ottla.protocol.api_keys import ApiKey
@@ -33,7 +32,7 @@ async def handle(context: RequestContext, request: CreateTopicsRequest) -> Creat
     results = await context.broker.topic_creation.create(request.topics, validate_only=request.validate_only)
     if context.api_version >= 5:
         configs = {topic.name: {row.name: row.value or "" for row in topic.configs} for topic in request.topics}
-        time_slice = TimeSlice(context)
+        time_slice = context.time_slice()
         for result in results:
             if not result.error_code:
                 result.configs = _settings(context, configs[result.name])

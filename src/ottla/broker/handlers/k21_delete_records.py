@@ -72,5 +72,5 @@ def _delete(context: RequestContext, topic: str, wanted: DeleteRecordsPartition)
             f"Offset {target} is not within 0 and the high watermark {log.high_watermark}",
         )
     log.increment_log_start_offset(target)
-    partition.wake(0)
+    partition.tell_log_start()
     return log.log_start_offset

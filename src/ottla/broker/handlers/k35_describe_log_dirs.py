@@ -37,7 +37,7 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
         results.append(
             DescribeLogDirsResult(
                 log_dir=str(directory.path),
-                topics=_topics(context, directory, request.topics),
+                topics=await _topics(context, directory, request.topics),
                 total_bytes=total_bytes,
                 usable_bytes=usable_bytes,
             )
@@ -66,12 +66,12 @@ def _room(directory: LogDirectory) -> tuple[int, int]:
     return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
 
 
-def _topics(
+async def _topics(
     context: RequestContext, directory: LogDirectory, wanted: Sequence[DescribableLogDirTopic] | None
 ) -> list[DescribeLogDirsTopic]:
     chosen = None if wanted is None else {(row.topic, index) for row in wanted for index in row.partitions}
     rows: defaultdict[str, list[DescribeLogDirsPartition]] = defaultdict(list)
-    for (topic, index), log in sorted(directory.logs.items()):
+    async for (topic, index), log in context.time_slice().over(tuple(directory.logs.items())):
         if chosen is None or (topic, index) in chosen:
             lag = max(log.high_watermark - log.log_end_offset, 0)
             rows[topic].append(

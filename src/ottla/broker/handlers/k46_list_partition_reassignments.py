@@ -4,8 +4,10 @@ What is being moved is in the image, so the answer is true without knowing how m
 it is empty.
 """
 
+from collections.abc import Collection, Iterator
+
 from ottla.broker.request_context import RequestContext
-from ottla.metadata.image import TopicImage
+from ottla.metadata.image import TopicImage, TopicsImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
@@ -19,16 +21,24 @@ API_KEY = ApiKey.LIST_PARTITION_REASSIGNMENTS
 REQUEST = ListPartitionReassignmentsRequest
 
 
-def handle(context: RequestContext, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
+async def handle(
+    context: RequestContext, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse:
     """Of all partitions, or of the named ones."""
-    topics = context.broker.image.topics
+    rows = []
+    async for topic, indexes in context.time_slice().over(_wanted(context.broker.image.topics, request)):
+        if moving := _moving(topic, indexes):
+            rows.append(OngoingTopicReassignment(name=topic.name, partitions=moving))
+    return ListPartitionReassignmentsResponse(topics=rows)
+
+
+def _wanted(
+    topics: TopicsImage, request: ListPartitionReassignmentsRequest
+) -> Iterator[tuple[TopicImage, Collection[int]]]:
     if request.topics is None:
-        wanted = [(topic, set(topic.partitions)) for topic in topics]
-    else:
-        named = ((topics.by_name(row.name), row.partition_indexes) for row in request.topics)
-        wanted = [(topic, set(indexes)) for topic, indexes in named if topic is not None]
-    rows = [OngoingTopicReassignment(name=topic.name, partitions=_moving(topic, indexes)) for topic, indexes in wanted]
-    return ListPartitionReassignmentsResponse(topics=[row for row in rows if row.partitions])
+        return ((topic, topic.partitions) for topic in topics)
+    named = ((topics.by_name(row.name), row.partition_indexes) for row in request.topics)
+    return ((topic, frozenset(indexes)) for topic, indexes in named if topic is not None)
 
 
 def error_response(
@@ -39,7 +49,7 @@ def error_response(
     return ListPartitionReassignmentsResponse(error_code=error.code, error_message=error.message)
 
 
-def _moving(topic: TopicImage, indexes: set[int]) -> list[OngoingPartitionReassignment]:
+def _moving(topic: TopicImage, indexes: Collection[int]) -> list[OngoingPartitionReassignment]:
     return [
         OngoingPartitionReassignment(
             partition_index=index,

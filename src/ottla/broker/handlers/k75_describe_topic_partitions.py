@@ -6,7 +6,6 @@ Topics come in order of their names. An empty list of topics means all of them. 
 
 from ottla.broker.partition_view import view
 from ottla.broker.request_context import RequestContext
-from ottla.broker.slicing import TimeSlice
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.metadata.image import PartitionState, TopicImage
 from ottla.protocol.api_keys import ApiKey
@@ -26,7 +25,7 @@ REQUEST = DescribeTopicPartitionsRequest
 
 async def handle(context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     """One page."""
-    time_slice = TimeSlice(context)
+    time_slice = context.time_slice()
     topics = context.broker.image.topics
     names = sorted({topic.name for topic in request.topics} or set(topics.names()))
     first_index = 0

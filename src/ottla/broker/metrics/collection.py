@@ -23,16 +23,18 @@ from ottla.broker.metrics.node_samples import (
 )
 from ottla.broker.metrics.partition_samples import add_partitions
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
-from ottla.broker.metrics.slices import Slices
 from ottla.broker.metrics.volumes import Volumes
+from ottla.broker.time_slice import TimeSlice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ottla.broker.listener import Listener
     from ottla.broker.maintenance import Maintenance
     from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
+    from ottla.broker.network.listener import Listener
 
+# About what one batched produce request takes.
+SLICE_SECONDS = 0.001
 _FAMILIES = tuple(metric for section in c.SECTIONS.values() for metric in section)
 
 
@@ -59,19 +61,19 @@ class Collection:
     async def _gather(self) -> list[bytes]:
         began_s = time.perf_counter()
         out = Exposition(_FAMILIES)
-        slices = Slices()
+        time_slice = TimeSlice(SLICE_SECONDS)
         dispatcher = self._dispatcher
         services = dispatcher.services
-        await add_traffic(out, dispatcher, slices)
-        await add_requests(out, dispatcher, slices, time.monotonic())
+        await add_traffic(out, dispatcher, time_slice)
+        await add_requests(out, dispatcher, time_slice, time.monotonic())
         add_network(out, self._listeners, dispatcher)
         idle = self._load.idle_share()
         out.add(c.NETWORK_IDLE, idle)
         out.add(c.HANDLER_IDLE, idle)
         out.add(c.LOOP_CPU, self._load.cpu_seconds)
-        await slices.breathe()
-        await add_partitions(out, services, slices)
-        await add_groups(out, services, slices)
+        await time_slice.pause_if_used()
+        await add_partitions(out, services, time_slice)
+        await add_groups(out, services, time_slice)
         add_cluster(out, services)
         await add_directories(out, services, self._volumes)
         add_maintenance(out, self._maintenance)
@@ -81,5 +83,5 @@ class Collection:
         pieces: list[bytes] = []
         for piece in out.families():
             pieces.append(piece)
-            await slices.breathe()
+            await time_slice.pause_if_used()
         return pieces

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import h11
 
-from ottla.broker.listener import ListenFailed
 from ottla.broker.metrics.exposition import CONTENT_TYPE
+from ottla.broker.network.listener import ListenFailed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -50,6 +50,10 @@ class MetricsEndpoint:
             )
         except OSError as error:
             raise ListenFailed(_explained(self.host, self.port, error)) from None
+        except UnicodeError:
+            raise ListenFailed(
+                f"--metrics {self.host}:{self.port}: {self.host!r} is no host name. Name an address of this machine."
+            ) from None
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def serve(self) -> None:

@@ -5,9 +5,9 @@ from typing import Final
 
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
-from ottla.broker.metrics.slices import Slices
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.services import Services
+from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.records import CommittedOffset
 from ottla.coordinator.group.shard import GroupShard
 
@@ -15,7 +15,7 @@ from ottla.coordinator.group.shard import GroupShard
 OFFSETS_MAX: Final = 50_000
 
 
-async def add_groups(out: Exposition, services: Services, slices: Slices) -> None:
+async def add_groups(out: Exposition, services: Services, time_slice: TimeSlice) -> None:
     """Every group that this node coordinates, also those without members."""
     states: Counter[str] = Counter()
     offsets = 0
@@ -23,8 +23,8 @@ async def add_groups(out: Exposition, services: Services, slices: Slices) -> Non
         for group_id, group in list(shard.groups.items()):
             states[group.state] += 1
             out.add(c.MEMBERS, len(group.members), label_text(consumergroup=group_id))
-            offsets += await _add_offsets(out, services, shard, group_id, slices, shown_max=OFFSETS_MAX - offsets)
-            await slices.breathe()
+            offsets += await _add_offsets(out, services, shard, group_id, time_slice, shown_max=OFFSETS_MAX - offsets)
+            await time_slice.pause_if_used()
     out.add(c.GROUPS, states.total())
     for state, metric in c.GROUPS_IN_STATE.items():
         out.add(metric, states[state])
@@ -33,7 +33,7 @@ async def add_groups(out: Exposition, services: Services, slices: Slices) -> Non
 
 
 async def _add_offsets(
-    out: Exposition, services: Services, shard: GroupShard, group_id: str, slices: Slices, *, shown_max: int
+    out: Exposition, services: Services, shard: GroupShard, group_id: str, time_slice: TimeSlice, *, shown_max: int
 ) -> int:
     """The offsets of one group; how many it has. One that changes while others run may be in both its states."""
     count = 0
@@ -49,7 +49,7 @@ async def _add_offsets(
                 out.add(c.GROUP_OFFSET, committed.offset, labels)
                 if lag is not None:
                     out.add(c.GROUP_LAG, lag, labels)
-            await slices.breathe()
+            await time_slice.pause_if_used()
         labels = label_text(consumergroup=group_id, topic=topic)
         out.add(c.GROUP_OFFSET_SUM, offset_sum, labels)
         out.add(c.GROUP_LAG_SUM, lag_sum, labels)

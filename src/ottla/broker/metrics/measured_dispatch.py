@@ -23,7 +23,7 @@ from ottla.protocol.schema import Message
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ottla.broker.connection import Connection
+    from ottla.broker.network.connection import Connection
     from ottla.broker.request_context import RequestContext
 
 

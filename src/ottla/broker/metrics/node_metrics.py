@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ottla.broker.dispatch import HandlerModule
-    from ottla.broker.listener import Listener
     from ottla.broker.maintenance import Maintenance
+    from ottla.broker.network.listener import Listener
 
 logger = logging.getLogger("ottla.broker.metrics")
 

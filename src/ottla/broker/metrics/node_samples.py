@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from ottla import __version__
-from ottla.broker.listener import Listener
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
 from ottla.broker.metrics.volumes import Volumes
+from ottla.broker.network.listener import Listener
 from ottla.broker.services import Services
 
 _RUNNING: Final = 3
@@ -27,7 +27,7 @@ def add_network(out: Exposition, listeners: Iterable[Listener], dispatcher: Meas
     """Connections, and those that were thrown out."""
     for listener in listeners:
         out.add(c.CONNECTIONS, len(listener.connections), label_text(listener=listener.config.name))
-    for reason, count in dispatcher.rejected_count.items():
+    for reason, count in dispatcher.rejections.counts.items():
         out.add(c.REJECTED, count, label_text(reason=reason))
     out.add(c.UNREAD_BYTES, dispatcher.response_budget.waiting_bytes)
     sessions = dispatcher.services.fetch_sessions

@@ -5,8 +5,8 @@ from typing import Final
 
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
-from ottla.broker.metrics.slices import Slices
 from ottla.broker.services import Services
+from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import PartitionState, TopicImage
 from ottla.replication.partition import Partition
 
@@ -31,14 +31,14 @@ class _Sums:
     reassigning: int = 0
 
 
-async def add_partitions(out: Exposition, services: Services, slices: Slices) -> None:
+async def add_partitions(out: Exposition, services: Services, time_slice: TimeSlice) -> None:
     """Everything about partitions."""
     sums = _Sums()
     image = services.image
     for topic in image.topics:
         out.add(c.TOPIC_PARTITIONS, len(topic.partitions), label_text(topic=topic.name))
-        await _add_topic(out, services, topic, sums, slices)
-        await slices.breathe()
+        await _add_topic(out, services, topic, sums, time_slice)
+        await time_slice.pause_if_used()
     out.add(c.GLOBAL_TOPICS, len(image.topics))
     out.add(c.GLOBAL_PARTITIONS, sums.partitions)
     out.add(c.OFFLINE_PARTITIONS, sums.offline)
@@ -55,7 +55,9 @@ async def add_partitions(out: Exposition, services: Services, slices: Slices) ->
     out.add(c.LEFT_OUT, sums.partitions - sums.shown, label_text(what="partitions"))
 
 
-async def _add_topic(out: Exposition, services: Services, topic: TopicImage, sums: _Sums, slices: Slices) -> None:
+async def _add_topic(
+    out: Exposition, services: Services, topic: TopicImage, sums: _Sums, time_slice: TimeSlice
+) -> None:
     replicas = services.replicas
     for index, state in topic.partitions.items():
         partition = replicas.find(topic.name, index)
@@ -67,7 +69,7 @@ async def _add_topic(out: Exposition, services: Services, topic: TopicImage, sum
         if sums.shown < PARTITIONS_MAX:
             sums.shown += 1
             _add_partition(out, label_text(topic=topic.name, partition=index), state, partition)
-        await slices.breathe()
+        await time_slice.pause_if_used()
 
 
 def _count(partition: Partition, state: PartitionState, sums: _Sums) -> None:

@@ -4,8 +4,8 @@ from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.latency import cumulative, merged, quantile_us
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher, RequestTimes
-from ottla.broker.metrics.slices import Slices
 from ottla.broker.metrics.topic_traffic import TopicCounts
+from ottla.broker.time_slice import TimeSlice
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ErrorCode
 
@@ -16,7 +16,7 @@ _NAMES = {ApiKey.FETCH: ("Fetch", "FetchConsumer")}
 _PURGATORIES = {ApiKey.PRODUCE: "Produce", ApiKey.FETCH: "Fetch"}
 
 
-async def add_requests(out: Exposition, dispatcher: MeasuredDispatcher, slices: Slices, now_s: float) -> None:
+async def add_requests(out: Exposition, dispatcher: MeasuredDispatcher, time_slice: TimeSlice, now_s: float) -> None:
     """Requests by API, version and error, and their times."""
     for key, times in dispatcher.times.items():
         count = sum(times.versions.values())
@@ -26,7 +26,7 @@ async def add_requests(out: Exposition, dispatcher: MeasuredDispatcher, slices: 
                     out.add(c.REQUESTS, number, label_text(request=name, version=version))
             _add_times(out, name, times, now_s)
             out.add(c.REQUESTS_WAITING, times.waiting, label_text(request=name))
-            await slices.breathe()
+            await time_slice.pause_if_used()
         if key in _PURGATORIES:
             labels = label_text(delayedOperation=_PURGATORIES[ApiKey(key)])
             out.add(c.PURGATORY, times.waiting, labels)
@@ -67,13 +67,13 @@ def _add_times(out: Exposition, name: str, times: RequestTimes, now_s: float) ->
     out.add_part(c.REQUEST_DURATION, "_count", count, labels)
 
 
-async def add_traffic(out: Exposition, dispatcher: MeasuredDispatcher, slices: Slices) -> None:
+async def add_traffic(out: Exposition, dispatcher: MeasuredDispatcher, time_slice: TimeSlice) -> None:
     """Records and bytes, of all topics (without a label) and of each."""
     dispatcher.traffic.forget_all_but(frozenset(dispatcher.services.image.topics.names()))
     _add_counts(out, dispatcher.traffic.total(), "")
     for name, counts in list(dispatcher.traffic.topics.items()):
         _add_counts(out, counts, label_text(topic=name))
-        await slices.breathe()
+        await time_slice.pause_if_used()
 
 
 def _add_counts(out: Exposition, counts: TopicCounts, labels: str) -> None:

@@ -10,10 +10,17 @@ from ottla.broker.quorum.log_store import MetadataLogStore
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile
 from ottla.broker.quorum.snapshot_files import SnapshotFiles
 from ottla.metadata.image import ClusterImage
-from ottla.raft import LogView, ReplicaKey, VoterSet
+from ottla.metadata.record_serde import UnreadableMetadata
+from ottla.metadata.snapshot import SnapshotContents, snapshot_file_name
+from ottla.raft import LogView, OffsetAndEpoch, ReplicaKey, VoterSet
 from ottla.raft.election_state import ElectionState
 from ottla.raft.epochs import EpochHistory
+from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
+
+
+class UnusableQuorum(Exception):
+    """The metadata directory is not for this node to run; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ def open_quorum(
     file_system: FileSystem,
     open_log: Callable[[int], MetadataLogStore],
 ) -> OpenedQuorum:
-    """Waits for the disk. ValueError with a remedy when the directory is not for this node to run."""
+    """Waits for the disk. UnusableQuorum when the directory is not for this node to run."""
     file_system.make_directory(directory)
     files = SnapshotFiles(file_system, directory)
     files.remove_leftovers()
@@ -47,14 +54,14 @@ def open_quorum(
     contents = files.read(newest) if newest else None
     voters = contents.voters if contents and contents.voters else static_voters
     if voters is None:
-        raise ValueError(f"{directory} names no voters: format the storage, or set controller.quorum.voters")
+        raise UnusableQuorum(f"{directory} names no voters: format the storage, or set controller.quorum.voters")
     if voters.ids == (local.id,) and not voters.contains(local):
-        raise ValueError(
+        raise UnusableQuorum(
             f"{directory} belongs to another disk of node {local.id}: the directory.id in meta.properties is not that "
             "of its voter. Restore the meta.properties that belongs to it"
         )
     if not voters.is_only(local):
-        raise ValueError(
+        raise UnusableQuorum(
             f"the quorum's voters are {', '.join(map(str, voters.ids))}; this release runs with one voter, "
             f"this node ({local.id})"
         )
@@ -66,7 +73,7 @@ def open_quorum(
     return OpenedQuorum(
         voters=voters,
         kraft_version=contents.kraft_version if contents else 0,
-        image=contents.image(newest) if contents and newest else ClusterImage(),
+        image=_image(contents, directory, newest) if contents and newest else ClusterImage(),
         snapshot_timestamp_ms=contents.last_contained_log_timestamp_ms if contents else None,
         log=log,
         log_view=LogView(log.start_offset, log.end_offset, EpochHistory(log.epoch_starts()), newest),
@@ -74,3 +81,10 @@ def open_quorum(
         state_file=state_file,
         snapshots=files,
     )
+
+
+def _image(contents: SnapshotContents, directory: Path, snapshot: OffsetAndEpoch) -> ClusterImage:
+    try:
+        return contents.image(snapshot)
+    except UnreadableMetadata as error:
+        raise DamagedFile(directory / snapshot_file_name(snapshot), str(error)) from error

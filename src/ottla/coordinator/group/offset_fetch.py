@@ -5,7 +5,7 @@ partition that is not known has offset -1, without an error. An offset that was 
 same name is not returned when the topic is asked for by id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ottla.coordinator.group.offsets import OffsetStore
 from ottla.coordinator.group.records import CommittedOffset
@@ -18,17 +18,10 @@ _NO_EPOCH = -1
 
 
 def fetch_offsets(
-    offsets: OffsetStore, group_id: str, topics: Sequence[OffsetFetchRequestTopics] | None
+    offsets: OffsetStore, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
 ) -> list[OffsetFetchResponseTopics]:
-    """A row for each partition asked for, or for each that has an offset when `topics` is None."""
+    """A row for each partition asked for."""
     committed = offsets.committed(group_id)
-    if topics is None:
-        return [
-            OffsetFetchResponseTopics(
-                name=name, partitions=[_row(partition, offset) for partition, offset in partitions.items()]
-            )
-            for name, partitions in committed.items()
-        ]
     return [
         OffsetFetchResponseTopics(
             name=topic.name,
@@ -40,6 +33,17 @@ def fetch_offsets(
         )
         for topic in topics
     ]
+
+
+def all_offsets(offsets: OffsetStore, group_id: str) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
+    """The topic and the row of each partition that has an offset.
+
+    There may be very many. Whoever takes them over some time gets each row as it is when its topic has its turn, and
+    none of a topic that came later.
+    """
+    for name, partitions in tuple(offsets.committed(group_id).items()):
+        for partition, offset in tuple(partitions.items()):
+            yield name, _row(partition, offset)
 
 
 def _of_topic(topic_id: bytes, offset: CommittedOffset | None) -> CommittedOffset | None:

@@ -26,7 +26,7 @@ from ottla.coordinator.group.join import Join, JoinContext, Joins
 from ottla.coordinator.group.leave import Leaves
 from ottla.coordinator.group.loading import group_from_record
 from ottla.coordinator.group.offset_commit import OffsetCommits
-from ottla.coordinator.group.offset_fetch import fetch_offsets
+from ottla.coordinator.group.offset_fetch import all_offsets, fetch_offsets
 from ottla.coordinator.group.offsets import OffsetStore
 from ottla.coordinator.group.rebalance import JOIN_PHASE, SESSION, Rebalances, TimerKey
 from ottla.coordinator.group.records import GroupCoordinatorRecord, GroupRecord, OffsetRecord
@@ -41,7 +41,7 @@ from ottla.protocol.messages.leave_group_response import MemberResponse
 from ottla.protocol.messages.offset_commit_request import OffsetCommitRequest
 from ottla.protocol.messages.offset_commit_response import OffsetCommitResponse
 from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
-from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponseTopics
+from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest
 
 
@@ -85,9 +85,12 @@ class GroupShard:
         return self._offset_commits.handle(request, api_version, now_ms)
 
     def fetch_offsets(
-        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics] | None
+        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
     ) -> list[OffsetFetchResponseTopics]:
         return fetch_offsets(self.offsets, group_id, topics)
+
+    def all_offsets(self, group_id: str) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
+        return all_offsets(self.offsets, group_id)
 
     def expire_offsets(self, now_ms: int) -> Iterator[list[GroupCoordinatorRecord]]:
         return self.deletions.expire(now_ms)

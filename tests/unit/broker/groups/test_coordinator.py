@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from ottla.broker.time_slice import TimeSlice
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
@@ -89,7 +90,7 @@ def test_a_member_joins_syncs_beats_commits_and_leaves() -> None:
         assert node.groups.describe_groups(["g"], 6)[0].group_state == "Stable"
         rows: Any = node.groups.leave("g", [MemberIdentity(member_id=member_id)])
         assert [row.error_code for row in rows] == [ErrorCode.NONE]
-        assert node.groups.list_groups(["EMPTY"], ["Classic"])[0].group_id == "g"
+        assert (await node.groups.list_groups(["EMPTY"], ["Classic"], TimeSlice()))[0].group_id == "g"
         await node.stop()
 
     run(scenario)
@@ -135,17 +136,17 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
         builder.append(b"\x00\x63", b"", timestamp_ms=0)
         node.log.append(0, builder.build())
         with pytest.raises(ApiError) as raised:
-            node.groups.fetch_offsets("g", None)
+            node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.NOT_COORDINATOR
         node.groups.become_leader(0)
         with pytest.raises(ApiError) as raised:
-            node.groups.fetch_offsets("g", None)
+            node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert heartbeat(node, "m") is ErrorCode.NONE
         with pytest.raises(ApiError):
-            node.groups.list_groups([], [])
+            await node.groups.list_groups([], [], TimeSlice())
         await node.groups.loaded()
-        assert node.groups.fetch_offsets("g", None) == []
+        assert list(node.groups.all_offsets("g")) == []
         assert heartbeat(node, "m") is ErrorCode.UNKNOWN_MEMBER_ID
         await node.stop()
 
@@ -156,7 +157,7 @@ def test_an_empty_partition_is_served_at_once() -> None:
     async def scenario() -> None:
         node = Node()
         node.groups.become_leader(0)
-        assert node.groups.fetch_offsets("g", None) == []
+        assert list(node.groups.all_offsets("g")) == []
         await node.stop()
 
     run(scenario)
@@ -168,7 +169,7 @@ def test_a_partition_whose_log_cannot_be_read_is_not_served() -> None:
         node.log.error = ErrorCode.KAFKA_STORAGE_ERROR
         await node.serve()
         with pytest.raises(ApiError) as raised:
-            node.groups.fetch_offsets("g", None)
+            node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.NOT_COORDINATOR
         await node.stop()
 
@@ -195,7 +196,7 @@ def test_leadership_that_goes_and_comes_during_a_load_ends_in_one_loaded_shard()
         node.groups.resign(0)
         node.groups.become_leader(0)
         await node.groups.loaded()
-        assert node.groups.list_groups([], []) == []
+        assert (await node.groups.list_groups([], [], TimeSlice())) == []
         await node.stop()
 
     run(scenario)
@@ -373,7 +374,7 @@ def test_expired_offsets_are_cleaned_periodically() -> None:
         node.groups.start()
         await node.log.has_appended.wait()
         await asyncio.sleep(0)
-        assert node.groups.list_groups([], []) == []
+        assert (await node.groups.list_groups([], [], TimeSlice())) == []
         assert committed(node) == -1
         await node.stop()
 
@@ -389,7 +390,7 @@ def test_many_deleted_offsets_are_written_in_batches() -> None:
         node.groups.topics_deleted({"t"})
         for _ in range(5):
             await asyncio.sleep(0)
-        assert node.groups.fetch_offsets("g", None) == []
+        assert list(node.groups.all_offsets("g")) == []
         assert len(node.log.batches[0]) == 1 + 3
         await node.stop()
 
@@ -408,7 +409,7 @@ def test_groups_are_deleted_across_partitions_in_the_order_asked() -> None:
             ("none", ErrorCode.GROUP_ID_NOT_FOUND),
             ("g1", ErrorCode.NONE),
         ]
-        assert [group.group_id for group in node.groups.list_groups([], [])] == ["grüße-😀"]
+        assert [group.group_id for group in (await node.groups.list_groups([], [], TimeSlice()))] == ["grüße-😀"]
         await node.stop()
 
     run(scenario)
@@ -421,7 +422,7 @@ def test_a_log_with_transactional_batches_loads_without_them(caplog: pytest.LogC
         builder.append(b"\0\1", b"", timestamp_ms=1)
         log.append(0, builder.build())
         node = await Node(log).serve()
-        assert node.groups.list_groups([], []) == []
+        assert (await node.groups.list_groups([], [], TimeSlice())) == []
         await node.stop()
 
     run(scenario)

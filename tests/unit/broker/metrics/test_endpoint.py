@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.listener import ListenFailed
 from ottla.broker.metrics import endpoint as module
 from ottla.broker.metrics.endpoint import CONNECTIONS_MAX, HEAD_BYTES_MAX, MetricsEndpoint
+from ottla.broker.network.listener import ListenFailed
 
 PAGE = [b"first 1\n", b"second 2\n"]
 

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness.running_node import RunningNode, batch_of, run_node
-from ottla.broker.metrics import group_samples, partition_samples, slices
+from ottla.broker.metrics import collection, group_samples, partition_samples
 from ottla.broker.metrics.catalogue import SECTIONS
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -266,7 +266,7 @@ def test_scrapers_that_come_together_share_one_gathering(tmp_path: Path) -> None
 
 
 def test_a_scrape_lets_others_run_after_each_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "SLICE_S", 0.0)
+    monkeypatch.setattr(collection, "SLICE_SECONDS", 0.0)
 
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
+from ottla.broker.quorum.opening import UnusableQuorum
 from ottla.metadata.decision import Decision
 from ottla.metadata.format import plan_format
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.metadata.log_batches import encode_values
 from ottla.metadata.record_serde import encode_record
-from ottla.metadata.snapshot import parse_snapshot_file_name
+from ottla.metadata.snapshot import encode_snapshot, parse_snapshot_file_name
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.begin_transaction_record import BeginTransactionRecord
 from ottla.protocol.messages.no_op_record import NoOpRecord
+from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
 from ottla.storage.errors import DamagedFile, DiskFull, StorageError
@@ -338,7 +340,7 @@ def test_a_node_that_was_not_formatted_says_so(tmp_path: Path) -> None:
     async def scenario() -> None:
         await node.create().start()
 
-    with pytest.raises(ValueError, match=r"names no voters: format the storage"):
+    with pytest.raises(UnusableQuorum, match=r"names no voters: format the storage"):
         asyncio.run(scenario())
     node.static_voters = VOTERS
     (tmp_path / "bootstrap.checkpoint").unlink()
@@ -352,7 +354,27 @@ def test_a_quorum_of_several_voters_is_refused_with_a_reason(tmp_path: Path) -> 
     async def scenario() -> None:
         await node.create().start()
 
-    with pytest.raises(ValueError, match="voters are 1, 2; this release runs with one voter"):
+    with pytest.raises(UnusableQuorum, match="voters are 1, 2; this release runs with one voter"):
+        asyncio.run(scenario())
+
+
+def test_a_snapshot_that_contradicts_itself_is_named(tmp_path: Path) -> None:
+    node = Node(tmp_path, voters=VOTERS)
+    node.directory.mkdir(parents=True, exist_ok=True)
+    batches = encode_snapshot(
+        [PartitionRecord(partition_id=0, topic_id=b"t" * 16)],
+        epoch=1,
+        now_ms=0,
+        last_contained_log_timestamp_ms=0,
+        voters=VOTERS,
+        kraft_version=1,
+    )
+    (node.directory / "00000000000000000005-0000000001.checkpoint").write_bytes(b"".join(batches))
+
+    async def scenario() -> None:
+        await node.create().start()
+
+    with pytest.raises(DamagedFile, match=r"0001.checkpoint is damaged: record for unknown topic id"):
         asyncio.run(scenario())
 
 

@@ -10,14 +10,14 @@ import ipaddress
 import logging
 from collections.abc import Iterator, Mapping
 
-from ottla.broker.connection import Connection
-from ottla.broker.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
 from ottla.broker.dispatch import Dispatcher
-from ottla.broker.listener import Listener
+from ottla.broker.network.connection import Connection
+from ottla.broker.network.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
+from ottla.broker.network.listener import Listener
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 
-logger = logging.getLogger("ottla.broker.listeners")
+logger = logging.getLogger("ottla.broker.network.listeners")
 
 # A connection may stay this part of the idle time longer than it should: looking at all of them has its price.
 _IDLE_TOLERANCE = 0.05

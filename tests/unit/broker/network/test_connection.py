@@ -3,8 +3,12 @@
 import asyncio
 import struct
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from harness.running_node import RunningNode, run_node
+from ottla.broker.network.connection import REQUESTS_PER_TURN, Connection
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.metadata_request import MetadataRequest
@@ -123,3 +127,34 @@ def test_many_pipelined_requests_are_all_answered_in_order(tmp_path: Path) -> No
             await client.receive(MetadataRequest, 13, correlation_id)
 
     run_node(tmp_path / "data", scenario)
+
+
+def test_a_request_that_fails_outside_its_handler_ends_the_connection_after_the_answers_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # It is handled in a turn of its own, which no transport watches over.
+    answered = REQUESTS_PER_TURN + 5
+
+    async def scenario(running: RunningNode) -> None:
+        dispatcher = running.node._dispatcher
+        dispatch = dispatcher.dispatch
+        calls = 0
+
+        def failing(connection: Connection, frame: bytearray) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls > answered:
+                raise RuntimeError("a bug")
+            return dispatch(connection, frame)
+
+        monkeypatch.setattr(dispatcher, "dispatch", failing)
+        client = await running.connect()
+        sent = [client.send(MetadataRequest(topics=[]), 13) for _ in range(answered + 10)]
+        for correlation_id in sent[:answered]:
+            await client.receive(MetadataRequest, 13, correlation_id)
+        assert await client.is_closed_by_peer()
+        assert calls == answered + 1
+        assert not running.node.listeners[0].connections
+
+    run_node(tmp_path / "data", scenario)
+    assert "failed outside its handler" in caplog.text

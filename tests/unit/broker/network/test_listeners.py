@@ -3,6 +3,7 @@
 import asyncio
 import resource
 import socket
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
-from ottla.broker import listener
+from ottla.broker.network import listener
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.incremental_alter_configs_request import (
@@ -76,6 +77,20 @@ def test_a_connection_too_many_from_one_address_is_closed_at_once(tmp_path: Path
         await (await running.connect()).call(PING)
 
     run_node(tmp_path / "data", scenario, {"max.connections.per.ip": "1"})
+
+
+def test_clients_that_are_gone_before_they_are_accepted_take_no_slot_of_their_address(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        for _ in range(3):
+            # In one turn of the loop: the node sees the connection when the reset is there already.
+            with socket.create_connection(("127.0.0.1", running.port)) as gone:
+                gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            next_in_line = await running.connect()
+            await next_in_line.call(PING)
+            await next_in_line.close()
+            await until(lambda: running.node._listeners._quotas.count == 0)
+
+    run_node(tmp_path / "data", scenario, {"max.connections.per.ip": "2"})
 
 
 def test_a_host_may_be_given_a_limit_of_its_own_by_address_or_by_name(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ for each partition and a socket for each client.
 
 import logging
 
-logger = logging.getLogger("ottla.broker.descriptor_limit")
+logger = logging.getLogger("ottla.broker.network.descriptor_limit")
 
 # Where the hard limit is none at all, some systems still refuse to go beyond a number of their own.
 _WANTED_WITHOUT_LIMIT = 1_048_576

@@ -11,7 +11,7 @@ import pytest
 from harness.running_node import RunningNode, run_node
 from harness.wire import response_class
 from ottla.broker.handlers import load_handlers
-from ottla.broker.slicing import SLICE_RULES, SliceRule, answer_in_slices, rule_for
+from ottla.broker.request_slices import SLICE_RULES, SliceRule, answer_in_slices, rule_for
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -62,18 +62,20 @@ def offset_fetch(*groups: tuple[str, dict[str, range] | None]) -> OffsetFetchReq
 
 
 def echo(request: Message) -> OffsetFetchResponse:
-    """A row for each row, which names its partition."""
+    """A row for each row, which names its partition; one for everything where nothing is named."""
     assert isinstance(request, OffsetFetchRequest)
     return OffsetFetchResponse(
         groups=[
             OffsetFetchResponseGroup(
                 group_id=group.group_id,
-                topics=[
+                topics=[OffsetFetchResponseTopics(name="everything")]
+                if group.topics is None
+                else [
                     OffsetFetchResponseTopics(
                         name=topic.name,
                         partitions=[OffsetFetchResponsePartitions(partition_index=i) for i in topic.partition_indexes],
                     )
-                    for topic in group.topics or ()
+                    for topic in group.topics
                 ],
             )
             for group in request.groups

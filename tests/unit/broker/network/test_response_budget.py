@@ -1,6 +1,6 @@
 """Who has to go when answers that nobody reads take too much."""
 
-from ottla.broker.response_budget import RESPONSE_BYTES_MAX, ResponseBudget
+from ottla.broker.network.response_budget import RESPONSE_BYTES_MAX, ResponseBudget
 
 
 class Owner:

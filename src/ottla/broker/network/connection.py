@@ -11,14 +11,14 @@ requests, since none is begun while the write buffer is full.
 A connection is idle while no request of it completes and none is in progress. Bytes that complete none do not count: a
 client that sends its request a byte at a time is idle as well, and so is one that does not read its answers.
 
-Whoever sends what is not this protocol loses the connection and leaves one counted line, never a traceback.
+Whoever sends what is not this protocol loses the connection and is counted, and leaves a line in the log at most, never
+a traceback.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ottla.broker.dispatch import Answer, Dispatcher
     from ottla.protocol.schema import Records
 
-logger = logging.getLogger("ottla.broker.connection")
+logger = logging.getLogger("ottla.broker.network.connection")
 
 PENDING_BYTES_MAX = 1024 * 1024
 # A client that pipelines many requests waits for its turn after so many of them.
@@ -46,12 +46,14 @@ class Connection(asyncio.BufferedProtocol):
         self,
         dispatcher: Dispatcher,
         listener: str,
+        client_host: str,
         request_bytes_max: int,
         on_open: Callable[[Connection], None],
         on_close: Callable[[Connection], None],
     ) -> None:
         self.listener = listener
-        self.client_host = ""
+        # As accept() gave it: a socket that was reset meanwhile no longer knows.
+        self.client_host = client_host
         # Who the client is; authentication will change it, and the frame limit with it.
         self.principal = ANONYMOUS
         self.is_open = False
@@ -78,10 +80,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's has the methods but not the base class
-        peer = transport.get_extra_info("peername")
-        self.client_host = peer[0] if peer else ""
-        # A client whose machine went away must not keep its connection for ever.
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self.is_open = True
         self._loop = asyncio.get_running_loop()
         self.last_active = self._loop.time()
@@ -163,11 +161,12 @@ class Connection(asyncio.BufferedProtocol):
         of a write is the largest cost of a request.
         """
         answers: list[Records] = []
+        has_large_answer = False
         begun = 0
         try:
             while self._pending is None and self._may_begin():
                 is_turn_over = begun == REQUESTS_PER_TURN or self._dispatcher.response_budget.is_full
-                if is_turn_over or any(len(part) >= JOIN_BELOW_BYTES for part in answers):
+                if is_turn_over or has_large_answer:
                     # Others want to be served as well, and large answers must leave before more are made.
                     asyncio.get_running_loop().call_soon(self._work)
                     break
@@ -183,6 +182,7 @@ class Connection(asyncio.BufferedProtocol):
                     continue
                 if answer is not None:
                     answers += answer
+                    has_large_answer = any(len(part) >= JOIN_BELOW_BYTES for part in answer)
                 if len(frame) > SHARED_FRAME_BYTES_MAX:
                     self._release(len(frame))
         except MalformedMessage as error:
@@ -192,6 +192,13 @@ class Connection(asyncio.BufferedProtocol):
         except CloseConnection as error:
             self._write(answers)
             self._reject("unanswerable_request", error)
+            return
+        except Exception:
+            # The dispatcher turns every failure of a handler into an answer; one that is left is ours. Nobody can tell
+            # which requests are still to be answered, so the client has to ask anew.
+            logger.exception("A request from %s failed outside its handler", self.client_host)
+            self._write(answers)
+            self._end()
             return
         if begun:
             self.last_active = self._loop.time()
@@ -245,8 +252,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _give_up(self) -> None:
         """The client has not read its answer for longer than all others."""
-        self._dispatcher.count_rejected("unread_answers")
-        logger.warning("Closing the connection from %s: it does not read its answers", self.client_host)
+        self._dispatcher.rejections.note("unread_answers", self.client_host, "it does not read its answers")
         self.abort()
 
     def _reserve(self) -> None:
@@ -279,10 +285,13 @@ class Connection(asyncio.BufferedProtocol):
             self._is_read_paused = False
             self._transport.resume_reading()
 
-    def _reject(self, reason: str, error: Exception) -> None:
+    def _reject(self, kind: str, error: Exception) -> None:
         """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""
-        self._dispatcher.count_rejected(reason)
-        logger.warning("Closing the connection from %s: %s", self.client_host, error)
+        self._dispatcher.rejections.note(kind, self.client_host, error)
+        self._end()
+
+    def _end(self) -> None:
+        """Takes no further request; what was answered still leaves."""
         self.is_open = False
         if self._is_write_paused:
             # It does not read either: nothing would ever leave.

@@ -12,15 +12,15 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 
-from ottla.broker.connection import Connection
-from ottla.broker.connection_quotas import ConnectionQuotas
 from ottla.broker.dispatch import Dispatcher
-from ottla.broker.listening_socket import bind, listen
+from ottla.broker.network.connection import Connection
+from ottla.broker.network.connection_quotas import ConnectionQuotas
+from ottla.broker.network.listening_socket import bind, listen
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.listeners import Listener as ListenerConfig
 
-logger = logging.getLogger("ottla.broker.listener")
+logger = logging.getLogger("ottla.broker.network.listener")
 
 # How long requests in progress may take to be answered once the node stops; long polls are cut off.
 DRAIN_SECONDS = 1.0
@@ -73,6 +73,8 @@ class Listener:
             self._sockets = await bind(self.config.host, self.config.port)
         except OSError as error:
             raise ListenFailed(_explained(self.config, error)) from None
+        except UnicodeError:
+            raise ListenFailed(f"{self.config.host!r} is no host name. Correct the listeners setting.") from None
         self.port = self._sockets[0].getsockname()[1]
         self._quotas.add_listener(self.config.name)
 
@@ -154,23 +156,26 @@ class Listener:
     def _admit(self, accepted: socket.socket, address: str) -> None:
         if not self._quotas.try_take(self.config.name, address):
             accepted.close()
-            self._dispatcher.count_rejected("too_many_connections")
-            logger.warning("Refusing a connection from %s, which has as many as max.connections.per.ip allows", address)
+            reason = "the address has as many as max.connections.per.ip allows"
+            self._dispatcher.rejections.note("too_many_connections", address, reason)
             return
         self._tasks.start(self._connect(accepted, address))
         self._on_change()
 
     async def _connect(self, accepted: socket.socket, address: str) -> None:
         """Hands a socket to the event loop, with a connection behind it."""
-        accepted.setblocking(False)
         connection = Connection(
             self._dispatcher,
             self.config.name,
+            address,
             self._request_bytes_max,
             on_open=self._connections.add,
             on_close=self._closed,
         )
         try:
+            accepted.setblocking(False)
+            # A client whose machine went away must not keep its connection for ever.
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
         except OSError:  # It is gone already.
             if connection not in self._connections:

@@ -146,6 +146,7 @@ class ConnectionQuotas:
         self._by_listener[listener] -= 1
         assert self._by_listener[listener] >= 0, "more connections ended than began"
         self._by_address[address] -= 1
+        assert self._by_address[address] >= 0, f"more connections of {address} ended than began"
         if not self._by_address[address]:
             del self._by_address[address]
 

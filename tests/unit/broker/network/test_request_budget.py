@@ -1,6 +1,6 @@
 """How large requests share the memory that they may take."""
 
-from ottla.broker.request_budget import RequestBudget
+from ottla.broker.network.request_budget import RequestBudget
 
 
 def test_a_request_is_let_in_while_anything_is_left_and_the_next_waits_for_its_release() -> None:

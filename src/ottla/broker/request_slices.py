@@ -13,9 +13,9 @@ that is repeated is answered once: else a request of a megabyte could ask for an
 A piece takes about SLICE_SECONDS: its size follows what the piece before it took. Only one piece runs in each turn of
 the loop, however many large requests there are.
 
-Not cut: requests whose rows depend on each other, as those of Fetch do, whose limits hold for all its partitions. Their
-handlers pause by themselves, with a `TimeSlice`. And requests of groups, whose decisions are one: OffsetCommit is
-bounded by the batch that it becomes.
+Not cut: requests whose rows depend on each other, as those of Fetch do, whose limits hold for all its partitions, and
+requests for everything there is. Their handlers pause by themselves, with a `TimeSlice`. And requests of groups, whose
+decisions are one: OffsetCommit is bounded by the batch that it becomes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.time_slice import SLICE_SECONDS
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.schema import Message
 
-SLICE_SECONDS = 0.005
 _ROWS_MAX = 2_000
 
 
@@ -80,23 +79,6 @@ SLICE_RULES: dict[int, tuple[SliceRule, ...]] = {
     ApiKey.DESCRIBE_CONFIGS: (_CONFIGS,),
     ApiKey.DESCRIBE_PRODUCERS: (SliceRule(("topics", "partition_indexes"), _PARTITIONS),),
 }
-
-
-class TimeSlice:
-    """How long a handler has been at work on a request without a pause."""
-
-    __slots__ = ("_context", "_until")
-
-    def __init__(self, context: RequestContext) -> None:
-        self._context = context
-        self._until = time.perf_counter() + SLICE_SECONDS
-
-    async def pause_if_used(self) -> None:
-        """Lets others be served, if this request had its share of the loop's turn."""
-        if time.perf_counter() >= self._until:
-            self._context.is_large = True
-            await asyncio.sleep(0)
-            self._until = time.perf_counter() + SLICE_SECONDS
 
 
 def rule_for(api_key: int, request: Message, frame_bytes: int) -> SliceRule | None:
@@ -184,6 +166,8 @@ def _leaves(message: Message, path: tuple[str, ...]) -> Iterator[tuple[Any, ...]
 def _piece(message: Message, path: tuple[str, ...], leaves: list[tuple[Any, ...]]) -> Message:
     """The message with these rows alone."""
     piece = copy.copy(message)
+    if getattr(message, path[0]) is None:
+        return piece  # Which means something else than none of them.
     elements: list[Any] = []
     if len(path) == 1:
         elements = [leaf[0] for leaf in leaves if leaf[0] is not _NO_ROW]

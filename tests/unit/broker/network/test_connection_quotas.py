@@ -1,6 +1,6 @@
 """Which connections the quotas let in."""
 
-from ottla.broker.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
+from ottla.broker.network.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
 from ottla.config.broker_config import BrokerConfig
 
 LOCAL = "127.0.0.1"
