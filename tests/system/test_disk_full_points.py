@@ -25,6 +25,7 @@ NOW_MS = 1_700_000_000_000
 ROOT = Path("/disk")
 TOPIC_ID = uuid_from_text("KJJipkx4QX6QANvVE5UjEQ")
 CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=100, retention_ms=-1)
+HOUR_MS = 3_600_000
 BATCHES = 12
 # What needs space; removing, renaming, cutting and syncing do not.
 GROWING = ("append to", "create", "write", "make")
@@ -101,6 +102,14 @@ def values(log: Log) -> list[tuple[int, bytes | None]]:
     return found
 
 
+def append_old_batches(log: Log, count: int) -> None:
+    for number in range(count):
+        builder = BatchBuilder()
+        builder.append(b"k", b"v" * 250, timestamp_ms=NOW_MS - HOUR_MS + number)
+        log.append_as_leader(bytes(builder.build()), leader_epoch=0, now_ms=NOW_MS)
+    log.update_high_watermark(log.log_end_offset)
+
+
 def points(operations: tuple[str, ...]) -> int:
     """How many changes of these kinds the whole story makes."""
     disk = SimulatedDisk(ROOT)
@@ -148,3 +157,23 @@ def test_a_sync_that_fails_is_final_until_a_restart() -> None:
         if log is not None:
             found = values(log)
             assert found == expected(len(found)), f"point {first}"
+
+
+def test_a_pass_of_retention_frees_what_it_can_on_a_full_disk() -> None:
+    disk = SimulatedDisk(ROOT)
+    manager = open_manager(disk)
+    config = LogConfig(segment_bytes=400, retention_ms=1000, file_delete_delay_ms=0)
+    batches = {"one-segment": 1, "six-segments": 6, "deleted": 2}
+    logs = {}
+    for topic, count in batches.items():
+        logs[topic] = manager.get_or_create(topic, 0, TOPIC_ID, config, NOW_MS, is_new=True)
+        append_old_batches(logs[topic], count)
+    manager.delete("deleted", 0, NOW_MS)
+    disk.before_change = Refusal(0, 1_000_000, GROWING, DiskFull)
+    manager.retention_pass(NOW_MS)
+    left = [path.parent.name for path in disk.files() if path.suffix in (".log", ".deleted")]
+    assert sorted(left) == ["one-segment-0", "six-segments-0"], "an active segment needs space for its successor"
+    assert (logs["six-segments"].log_start_offset, logs["six-segments"].log_end_offset) == (5, 6)
+    disk.before_change = Refusal(0, 0, GROWING, DiskFull)
+    assert manager.retention_pass(NOW_MS) == 2
+    assert all(log.size_bytes == 0 for _, log in manager.all())

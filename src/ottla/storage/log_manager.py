@@ -5,7 +5,8 @@ its logs: whoever meets a StorageError reports it to `fail_directory` and goes o
 restart. Until then a partition that is not found may lie there, so only one that is known to be new is made elsewhere.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
-tries again. Only a start needs space, since it may have to repair.
+tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
+the next, and retention begins with what needs none: otherwise it could not free what it waits for.
 
 A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
 go on with the next log, and no directory goes offline because of it.
@@ -17,8 +18,8 @@ moves of different partitions, at the same time. All but compaction can be asked
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -276,12 +277,17 @@ class LogManager:
 
         def in_directory(directory: LogDirectory) -> None:
             nonlocal dropped
-            for log in list(directory.logs.values()):
+            directory.remove_deleted(now_ms)
+            logs = list(directory.logs.values())
+            for log in logs:
                 with suppress(LogGone):
+                    log.remove_deleted_files(now_ms)
+            for log in logs:
+                with self._going_on():
                     dropped += log.delete_old_segments(now_ms)
+                with suppress(LogGone):
                     log.remove_deleted_files(now_ms)
                     log.expire_producers(now_ms)
-            directory.remove_deleted(now_ms)
 
         self._for_each_directory(in_directory, only)
         return dropped
@@ -360,6 +366,16 @@ class LogManager:
         for directory in self.online_directories:
             if only is None or directory is only:
                 self._guarded(directory, action)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Do something with one log of many: that it is gone, or finds no space, is no reason to leave the others."""
+        try:
+            yield
+        except DiskFull as error:
+            self._note_full(error)
+        except LogGone:
+            return
 
     def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
         """Do something in a directory that goes offline if its disk fails; that a log is gone does not matter."""
