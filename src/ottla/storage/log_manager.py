@@ -304,7 +304,7 @@ class LogManager:
                     or now_ms - log.last_flush_ms >= log.config.flush_ms
                     or log.recovery_point < log.segments[-1].base_offset
                 ):
-                    with suppress(LogGone):
+                    with self._going_on():
                         log.flush(now_ms)
                         flushed += 1
 
@@ -319,40 +319,47 @@ class LogManager:
         """Write the high watermarks, which is done more often."""
         self._for_each_directory(LogDirectory.write_high_watermarks, only)
 
-    def compaction_pass(self, now_ms: int) -> TopicPartition | None:
-        """Compact the log that needs it most; which one that was, None if none is due."""
+    def compaction_pass(self, now_ms: int, full: set[LogDirectory] | None = None) -> TopicPartition | None:
+        """Compact the log that needs it most and can be; which one that was, None if none is due.
+
+        Directories in `full` are left out, and those that turn out to have no space are added: whoever calls again and
+        again gets on with the others.
+        """
+        left_out = set() if full is None else full
         found: list[_Candidate] = []
 
         def in_directory(directory: LogDirectory) -> None:
             offsets = directory.read_cleaner_offsets()
             for key, log in list(directory.logs.items()):
                 if log.config.is_compacted and key not in self._uncleanable:
-                    with suppress(LogGone):
+                    with self._going_on():
                         cleanable = assess(log, offsets.get(key, 0), now_ms)
                         if cleanable is not None:
                             found.append(_Candidate(directory, key, log, cleanable))
 
         self._for_each_directory(in_directory)
-        best = max(found, key=lambda candidate: candidate.urgency, default=None)
-        return self._compact(best, now_ms) if best is not None else None
+        for candidate in sorted(found, key=lambda candidate: candidate.urgency, reverse=True):
+            if candidate.directory not in left_out and self._compact(candidate, now_ms, left_out):
+                return candidate.key
+        return None
 
-    def _compact(self, candidate: "_Candidate", now_ms: int) -> TopicPartition | None:
+    def _compact(self, candidate: "_Candidate", now_ms: int, left_out: set[LogDirectory]) -> bool:
         directory, key, log, cleanable = candidate
         try:
             clean_to = compact(log, directory.file_system, cleanable, now_ms)
             directory.write_cleaner_offset(key, log, clean_to)
         except StorageError as error:
             self.fail_directory(error)
-            return None
+            left_out.add(directory)
+            return False
         except LogGone:
-            # The others may be due all the same: the caller comes again at once.
-            return key
+            return False
         except CorruptRecords as error:
             # A damaged batch would stop every pass at the same place; the log is left as it is until a restart.
             _log.error("%s-%d cannot be compacted: %s", *key, error.message)
             self._uncleanable.add(key)
-            return None
-        return key
+            return False
+        return True
 
     def close(self, *, broker_epoch: int, now_ms: int, threads_per_directory: int) -> None:
         """Flush and close everything, so that the next start needs no recovery."""
