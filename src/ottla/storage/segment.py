@@ -473,14 +473,18 @@ class Segment:
             if index is not None and index.write():
                 self._unsynced.add(index.path)
 
-    def take_unsynced(self) -> list[File]:
-        """Write the indexes; all files with something that is not synced yet, which the caller does."""
-        self.write_indexes()
-        # A sealed segment that was unloaded stays so.
-        file = self._file or self._file_system.open(self.path)
-        files = [file, *(self._file_system.open(path) for path in self._unsynced)]
-        self._unsynced = set()
-        return files
+    def open_for_sync(self) -> File:
+        """The file of batches; a sealed segment that was unloaded stays so."""
+        return self._file or self._file_system.open(self.path)
+
+    def take_unsynced(self) -> set[Path]:
+        """The index files written since they were synced last; whoever cannot sync them gives them back."""
+        taken, self._unsynced = self._unsynced, set()
+        return taken
+
+    def give_back_unsynced(self, paths: set[Path]) -> None:
+        """Index files that were taken are not synced after all."""
+        self._unsynced |= paths
 
     def unload(self) -> None:
         """Forget file and indexes of a sealed segment until they are needed again."""
