@@ -9,7 +9,7 @@ wait for the disk, and `unload` forgets them again. Missing or damaged indexes a
 
 What a start finds on the disk is not taken at its word. An entry of an index that was read from a file counts only if
 the batch it leads to agrees; otherwise DamagedIndex is raised, and `repair_indexes` is due. `unverified` tells which
-batches nobody has checked yet.
+batches nobody has checked yet; only whoever changes the segment replaces it.
 """
 
 import logging
@@ -457,6 +457,8 @@ class Segment:
         self.transaction_index.truncate_to(offset)
         self.file.truncate(position)
         self.size_bytes = position
+        if self.unverified is not None:
+            self.unverified = self.unverified.cut_to(position)
         if position == 0:
             self.rolling_timestamp = None
         self.surely(self.read_end)
