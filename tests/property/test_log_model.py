@@ -1,7 +1,5 @@
 """A log against a list: whatever is done to it, it holds what a list of batches would hold."""
 
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from harness.simulated_disk import SimulatedDisk
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.record_batch import crc_is_valid, iterate_headers
-from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 
@@ -39,8 +37,8 @@ class LogModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.root = Path(tempfile.mkdtemp())
-        self.disk = OsFileSystem(self.root)
+        # In memory: thousands of steps do not wait for a real disk.
+        self.disk = SimulatedDisk(Path("/disk"))
         self.batches: list[Batch] = []
         self.start = 0
         self.end = 0
@@ -65,16 +63,13 @@ class LogModel(RuleBasedStateMachine):
     def load(self, *, was_clean: bool, recovery_point: int) -> Log:
         return Log(
             self.disk,
-            self.root / "t-0",
+            self.disk.root / "t-0",
             self.config,
             was_clean=was_clean,
             recovery_point=recovery_point,
             log_start_offset=self.start,
             now_ms=NOW_MS,
         )
-
-    def teardown(self) -> None:
-        shutil.rmtree(self.root)
 
     @rule(
         deltas=st.lists(st.integers(-50, 50), min_size=1, max_size=4),
@@ -178,8 +173,9 @@ class LogModel(RuleBasedStateMachine):
         )
         keep = max(active.size_bytes - lost_bytes, min(synced_bytes, active.size_bytes))
         self.log.abandon()
-        data = active.path.read_bytes()[:keep]
-        active.path.write_bytes(data + garbage)
+        path = active.path.relative_to(self.disk.root)
+        data = self.disk.files()[path][:keep]
+        self.disk.put(path, data + garbage)
         whole = sum(1 for _ in whole_batches(data))
         before = [batch for batch in self.batches if batch.first_offset < active.base_offset]
         after = [batch for batch in self.batches if batch.first_offset >= active.base_offset]
@@ -266,4 +262,4 @@ def whole_batches(data: bytes):
 
 
 TestLogModel = LogModel.TestCase
-TestLogModel.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestLogModel.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
