@@ -193,6 +193,19 @@ def test_a_flush_syncs_batches_that_it_has_no_space_to_index() -> None:
     assert {key: log.log_end_offset for key, log in found.all()} == {("t", 0): 3, ("t", 1): 3}
 
 
+def test_a_log_with_a_lost_index_can_be_read_on_a_full_disk() -> None:
+    disk = SimulatedDisk(ROOT)
+    manager = open_manager(disk)
+    grow(manager)
+    manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
+    found = disk.clone()
+    log = open_manager(found).get("t", 0)
+    assert log is not None
+    found.put(Path("t-0/00000000000000000000.index"), None)
+    found.before_change = Refusal(0, 1_000_000, GROWING, DiskFull)
+    assert values(log) == expected(BATCHES)
+
+
 def test_a_sync_that_fails_is_final_until_a_restart() -> None:
     for first in range(points(SYNCING)):
         disk = SimulatedDisk(ROOT)

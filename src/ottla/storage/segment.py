@@ -408,7 +408,11 @@ class Segment:
                 if not may_stop_early:
                     raise
                 _log.error("%s can be read up to a damage only: %s", self.path, error.message)
-            scratch.seal()
+            try:
+                scratch.seal()
+            except DiskFull as error:
+                # Whoever reads does not need the files.
+                _log.warning("the indexes of %s are in memory alone: %s", self.path, error)
             self._unsynced |= scratch._unsynced
             self._offset_index, self._time_index = offsets, times
             self._has_true_indexes = True
