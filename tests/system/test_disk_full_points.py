@@ -1,18 +1,21 @@
 """The disk is full, or a sync fails, at every single point: what was acknowledged stays, and nothing else appears.
 
 A log grows over several segments. Each run refuses a few changes in a row, from another point on. Whoever asked hears
-of it and tries again; in the end the log holds every record once. A sync that fails is final: then the directory is
-offline and comes back with a restart.
+of it and tries again; in the end the log holds every record once, also if the power fails after a sync. A sync that
+fails is final: then the directory is offline and comes back with a restart.
 """
 
+import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from harness.simulated_disk import SimulatedDisk
+from harness.simulated_disk import SimulatedDisk, Survival
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
 from ottla.protocol.uuids import uuid_from_text
 from ottla.storage.errors import DiskFull, StorageError
@@ -20,12 +23,15 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
+from ottla.storage.producer_state import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 ROOT = Path("/disk")
 TOPIC_ID = uuid_from_text("KJJipkx4QX6QANvVE5UjEQ")
 CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=100, retention_ms=-1)
+HOUR_MS = 3_600_000
 BATCHES = 12
+TRANSACTIONS = 4
 # What needs space; removing, renaming, cutting and syncing do not.
 GROWING = ("append to", "create", "write", "make")
 SYNCING = ("sync", "sync names in")
@@ -101,13 +107,40 @@ def values(log: Log) -> list[tuple[int, bytes | None]]:
     return found
 
 
-def points(operations: tuple[str, ...]) -> int:
-    """How many changes of these kinds the whole story makes."""
+def append_old_batches(log: Log, count: int) -> None:
+    for number in range(count):
+        builder = BatchBuilder()
+        builder.append(b"k", b"v" * 250, timestamp_ms=NOW_MS - HOUR_MS + number)
+        log.append_as_leader(bytes(builder.build()), leader_epoch=0, now_ms=NOW_MS)
+    log.update_high_watermark(log.log_end_offset)
+
+
+def abort_transactions(manager: LogManager) -> None:
+    """Each transaction fills a segment; the passes that sync take no for an answer and come again."""
+    config = replace(CONFIG, flush_ms=0)
+    insist(lambda: manager.get_or_create("t", 0, TOPIC_ID, config, NOW_MS, is_new=True))
+    log = manager.get("t", 0)
+    assert log is not None
+    for number in range(TRANSACTIONS):
+        builder = BatchBuilder(producer_id=7, producer_epoch=0, base_sequence=number, is_transactional=True)
+        builder.append(b"k", b"v" * 150, timestamp_ms=NOW_MS)
+        insist(partial(log.append_as_leader, bytes(builder.build()), leader_epoch=0, now_ms=NOW_MS))
+        marker = end_txn_batch(
+            producer_id=7, producer_epoch=0, is_commit=False, coordinator_epoch=0, timestamp_ms=NOW_MS
+        )
+        insist(partial(log.append_as_leader, marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR))
+        if number % 2:
+            manager.flush_pass(NOW_MS)
+    insist(partial(log.flush, NOW_MS))
+
+
+def points(operations: tuple[str, ...], story: Callable[[LogManager], None] = grow) -> int:
+    """How many changes of these kinds a whole story makes."""
     disk = SimulatedDisk(ROOT)
     counting = Refusal(0, 0, operations, StorageError)
     manager = open_manager(disk)
     disk.before_change = counting
-    grow(manager)
+    story(manager)
     manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
     return counting.seen
 
@@ -129,6 +162,50 @@ def test_a_disk_that_is_full_for_a_while_costs_nothing(length: int, end: str) ->
         assert values(log) == expected(BATCHES), f"point {first}"
 
 
+@pytest.mark.parametrize("survival", [Survival.NOTHING, Survival.NAMES, Survival.DATA, Survival.TORN])
+def test_a_power_cut_after_a_full_disk_takes_nothing_that_was_synced(survival: Survival) -> None:
+    for first in range(points(GROWING, abort_transactions)):
+        disk = SimulatedDisk(ROOT)
+        manager = open_manager(disk)
+        disk.before_change = Refusal(first, 1, GROWING, DiskFull)
+        abort_transactions(manager)
+        disk.before_change = Refusal(0, 0, GROWING, DiskFull)
+        manager.checkpoint_pass()
+        found = disk.after_power_cut(survival, random.Random(first))
+        log = open_manager(found).get("t", 0)
+        assert log is not None
+        assert log.log_end_offset == 2 * TRANSACTIONS, f"point {first}"
+        aborted = log.aborted_transactions(0, log.log_end_offset)
+        assert [one.first_offset for one in aborted] == list(range(0, 2 * TRANSACTIONS, 2)), f"point {first}"
+
+
+def test_a_flush_syncs_batches_that_it_has_no_space_to_index() -> None:
+    disk = SimulatedDisk(ROOT)
+    manager = open_manager(disk)
+    config = replace(CONFIG, segment_bytes=10_000, flush_ms=0)
+    logs = [manager.get_or_create("t", number, TOPIC_ID, config, NOW_MS, is_new=True) for number in range(2)]
+    for log in logs:
+        append_old_batches(log, 3)
+    disk.before_change = Refusal(0, 1_000_000, GROWING, DiskFull)
+    assert manager.flush_pass(NOW_MS) == 0
+    assert [log.recovery_point for log in logs] == [0, 0]
+    found = open_manager(disk.after_power_cut(Survival.NOTHING, random.Random(0)))
+    assert {key: log.log_end_offset for key, log in found.all()} == {("t", 0): 3, ("t", 1): 3}
+
+
+def test_a_log_with_a_lost_index_can_be_read_on_a_full_disk() -> None:
+    disk = SimulatedDisk(ROOT)
+    manager = open_manager(disk)
+    grow(manager)
+    manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
+    found = disk.clone()
+    log = open_manager(found).get("t", 0)
+    assert log is not None
+    found.put(Path("t-0/00000000000000000000.index"), None)
+    found.before_change = Refusal(0, 1_000_000, GROWING, DiskFull)
+    assert values(log) == expected(BATCHES)
+
+
 def test_a_sync_that_fails_is_final_until_a_restart() -> None:
     for first in range(points(SYNCING)):
         disk = SimulatedDisk(ROOT)
@@ -148,3 +225,23 @@ def test_a_sync_that_fails_is_final_until_a_restart() -> None:
         if log is not None:
             found = values(log)
             assert found == expected(len(found)), f"point {first}"
+
+
+def test_a_pass_of_retention_frees_what_it_can_on_a_full_disk() -> None:
+    disk = SimulatedDisk(ROOT)
+    manager = open_manager(disk)
+    config = LogConfig(segment_bytes=400, retention_ms=1000, file_delete_delay_ms=0)
+    batches = {"one-segment": 1, "six-segments": 6, "deleted": 2}
+    logs = {}
+    for topic, count in batches.items():
+        logs[topic] = manager.get_or_create(topic, 0, TOPIC_ID, config, NOW_MS, is_new=True)
+        append_old_batches(logs[topic], count)
+    manager.delete("deleted", 0, NOW_MS)
+    disk.before_change = Refusal(0, 1_000_000, GROWING, DiskFull)
+    manager.retention_pass(NOW_MS)
+    left = [path.parent.name for path in disk.files() if path.suffix in (".log", ".deleted")]
+    assert sorted(left) == ["one-segment-0", "six-segments-0"], "an active segment needs space for its successor"
+    assert (logs["six-segments"].log_start_offset, logs["six-segments"].log_end_offset) == (5, 6)
+    disk.before_change = Refusal(0, 0, GROWING, DiskFull)
+    assert manager.retention_pass(NOW_MS) == 2
+    assert all(log.size_bytes == 0 for _, log in manager.all())

@@ -113,6 +113,7 @@ def _uncounted(run: Callable[[LogDirectory], None], directory: LogDirectory) -> 
 
 def _compact_all_due(logs: LogManager) -> int:
     compacted = 0
-    while logs.compaction_pass(now_ms()) is not None:
+    full: set[LogDirectory] = set()
+    while logs.compaction_pass(now_ms(), full) is not None:
         compacted += 1
     return compacted

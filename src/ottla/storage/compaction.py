@@ -235,7 +235,7 @@ class _Rewrite:
             self._filter(segment, target, is_last=segment is self._group[-1])
         with self._log.changing():
             target.seal()
-            files = target.take_unsynced()
+            files = [target.open_for_sync(), *map(self._file_system.open, target.take_unsynced())]
         for file in files:
             file.sync()
 

@@ -2,7 +2,8 @@
 
 `recovery_point` is the offset up to which everything is on the disk: `flush` moves it, after the sync and never before,
 and never past what a truncation took away meanwhile. A crash costs nothing below it; above it the log is scanned at
-the next start. Flushes of one log come one after the other; one that waited finds its work done.
+the next start. Flushes of one log come one after the other; one that waited finds its work done. Without space for the
+indexes and epochs that go with them, the batches are synced all the same, and the recovery point stays.
 
 A log ends by being closed, deleted, moved away or lost with its directory. Then it is gone: it says so to whoever still
 holds it with LogGone, and touches no file any more, since another log may have taken its directory's name. Readers that
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ottla.storage.errors import LogGone, StorageError
+from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.recovery import LoadedLog
@@ -107,14 +108,25 @@ class DurableLog:
             end_offset = self.log_end_offset
             truncation_count = self.truncation_count
             segments = self._segments.from_offset(self.recovery_point)
-            files = [file for segment in segments for file in segment.take_unsynced()]
+            no_space = _write_indexes(segments)
+            indexes = [(segment, segment.take_unsynced()) for segment in segments]
+            # Opened here: without the lock they might be renamed or removed.
+            files = [segment.open_for_sync() for segment in segments]
+            files += [self._file_system.open(path) for _, paths in indexes for path in paths]
             has_new_names = segments[-1] is not self._synced_active
-        with self.unless_gone():
-            for file in files:
-                file.sync()
-            self.leader_epochs.write()
-            if has_new_names:
-                self._file_system.sync_directory(self.directory)
+        try:
+            with self.unless_gone():
+                for file in files:
+                    file.sync()
+                if has_new_names:
+                    self._file_system.sync_directory(self.directory)
+                if no_space is not None:
+                    raise no_space
+                self.leader_epochs.write()
+        except StorageError:
+            for segment, paths in indexes:
+                segment.give_back_unsynced(paths)
+            raise
         with self.changing():
             if truncation_count == self.truncation_count:
                 self.recovery_point = max(self.recovery_point, end_offset)
@@ -144,3 +156,13 @@ class DurableLog:
         self.abandon()
         with self._flushing:
             self._file_system.rename(self.directory, target)
+
+
+def _write_indexes(segments: list[Segment]) -> DiskFull | None:
+    """Bring the index files up to date; what the disk says if it has no space for them."""
+    try:
+        for segment in segments:
+            segment.write_indexes()
+    except DiskFull as error:
+        return error
+    return None

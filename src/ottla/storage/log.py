@@ -467,7 +467,10 @@ class Log(DurableLog):
             return True
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Drop the segments that retention and the log start offset allow to go; how many."""
+        """Drop the segments that retention and the log start offset allow to go; how many.
+
+        DiskFull if the active one should go and there is no space for its successor; the others are gone by then.
+        """
         with self.changing():
             doomed = deletable_segments(
                 self._segments.segments,
@@ -477,15 +480,20 @@ class Log(DurableLog):
                 self.high_watermark,
                 now_ms,
             )
-            if not doomed:
-                return 0
-            if doomed[-1] is self._segments.active:
+            sealed = [segment for segment in doomed if segment is not self._segments.active]
+            self._drop_oldest(sealed, now_ms)
+            if len(doomed) > len(sealed):
                 self.roll(now_ms)
+                self._drop_oldest(doomed[len(sealed) :], now_ms)
+            return len(doomed)
+
+    def _drop_oldest(self, doomed: list[Segment], now_ms: int) -> None:
+        """Move the log start behind the first segments, and take them out."""
+        if doomed:
             first_left = self._segments.segments[len(doomed)]
             self.log_start_offset = max(self.log_start_offset, first_left.base_offset)
             self._drop(doomed, now_ms)
             self.leader_epochs.truncate_from_start(self.log_start_offset)
-            return len(doomed)
 
     def delete_segments_before(self, offset: int, now_ms: int) -> int:
         """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""

@@ -5,7 +5,8 @@ its logs: whoever meets a StorageError reports it to `fail_directory` and goes o
 restart. Until then a partition that is not found may lie there, so only one that is known to be new is made elsewhere.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
-tries again. Only a start needs space, since it may have to repair.
+tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
+the next, and retention begins with what needs none: otherwise it could not free what it waits for.
 
 A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
 go on with the next log, and no directory goes offline because of it.
@@ -17,8 +18,8 @@ moves of different partitions, at the same time. All but compaction can be asked
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -276,12 +277,17 @@ class LogManager:
 
         def in_directory(directory: LogDirectory) -> None:
             nonlocal dropped
-            for log in list(directory.logs.values()):
+            directory.remove_deleted(now_ms)
+            logs = list(directory.logs.values())
+            for log in logs:
                 with suppress(LogGone):
+                    log.remove_deleted_files(now_ms)
+            for log in logs:
+                with self._going_on():
                     dropped += log.delete_old_segments(now_ms)
+                with suppress(LogGone):
                     log.remove_deleted_files(now_ms)
                     log.expire_producers(now_ms)
-            directory.remove_deleted(now_ms)
 
         self._for_each_directory(in_directory, only)
         return dropped
@@ -298,7 +304,7 @@ class LogManager:
                     or now_ms - log.last_flush_ms >= log.config.flush_ms
                     or log.recovery_point < log.segments[-1].base_offset
                 ):
-                    with suppress(LogGone):
+                    with self._going_on():
                         log.flush(now_ms)
                         flushed += 1
 
@@ -313,40 +319,47 @@ class LogManager:
         """Write the high watermarks, which is done more often."""
         self._for_each_directory(LogDirectory.write_high_watermarks, only)
 
-    def compaction_pass(self, now_ms: int) -> TopicPartition | None:
-        """Compact the log that needs it most; which one that was, None if none is due."""
+    def compaction_pass(self, now_ms: int, full: set[LogDirectory] | None = None) -> TopicPartition | None:
+        """Compact the log that needs it most and can be; which one that was, None if none is due.
+
+        Directories in `full` are left out, and those that turn out to have no space are added: whoever calls again and
+        again gets on with the others.
+        """
+        left_out = set() if full is None else full
         found: list[_Candidate] = []
 
         def in_directory(directory: LogDirectory) -> None:
             offsets = directory.read_cleaner_offsets()
             for key, log in list(directory.logs.items()):
                 if log.config.is_compacted and key not in self._uncleanable:
-                    with suppress(LogGone):
+                    with self._going_on():
                         cleanable = assess(log, offsets.get(key, 0), now_ms)
                         if cleanable is not None:
                             found.append(_Candidate(directory, key, log, cleanable))
 
         self._for_each_directory(in_directory)
-        best = max(found, key=lambda candidate: candidate.urgency, default=None)
-        return self._compact(best, now_ms) if best is not None else None
+        for candidate in sorted(found, key=lambda candidate: candidate.urgency, reverse=True):
+            if candidate.directory not in left_out and self._compact(candidate, now_ms, left_out):
+                return candidate.key
+        return None
 
-    def _compact(self, candidate: "_Candidate", now_ms: int) -> TopicPartition | None:
+    def _compact(self, candidate: "_Candidate", now_ms: int, left_out: set[LogDirectory]) -> bool:
         directory, key, log, cleanable = candidate
         try:
             clean_to = compact(log, directory.file_system, cleanable, now_ms)
             directory.write_cleaner_offset(key, log, clean_to)
         except StorageError as error:
             self.fail_directory(error)
-            return None
+            left_out.add(directory)
+            return False
         except LogGone:
-            # The others may be due all the same: the caller comes again at once.
-            return key
+            return False
         except CorruptRecords as error:
             # A damaged batch would stop every pass at the same place; the log is left as it is until a restart.
             _log.error("%s-%d cannot be compacted: %s", *key, error.message)
             self._uncleanable.add(key)
-            return None
-        return key
+            return False
+        return True
 
     def close(self, *, broker_epoch: int, now_ms: int, threads_per_directory: int) -> None:
         """Flush and close everything, so that the next start needs no recovery."""
@@ -360,6 +373,16 @@ class LogManager:
         for directory in self.online_directories:
             if only is None or directory is only:
                 self._guarded(directory, action)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Do something with one log of many: that it is gone, or finds no space, is no reason to leave the others."""
+        try:
+            yield
+        except DiskFull as error:
+            self._note_full(error)
+        except LogGone:
+            return
 
     def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
         """Do something in a directory that goes offline if its disk fails; that a log is gone does not matter."""

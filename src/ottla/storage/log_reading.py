@@ -18,6 +18,7 @@ from ottla.protocol.records import CorruptRecords
 from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
 from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, ColdPages, read_bytes, scan_headers
+from ottla.storage.unverified_batches import UnverifiedBatches
 
 # Positions remembered for one log.
 _MAX_POSITIONS = 128
@@ -89,9 +90,11 @@ def read_batches(
             records, next_offset = _read_limited(segment, start, end, max_bytes, min_one_batch, allow_blocking)
             if not records:
                 return LogRead(b"", start_offset, is_cold=False)
-        if segment.unverified is not None and start < segment.unverified.size_bytes:
+        # Looked at once: a truncation may replace it at any time.
+        unverified = segment.unverified
+        if unverified is not None and start < unverified.size_bytes and not unverified.is_empty():
             records, next_offset = _sound_part(
-                segment, segments, start, records, start_offset, next_offset, end_offset, allow_blocking
+                unverified, segment, segments, start, records, start_offset, next_offset, end_offset, allow_blocking
             )
     except ColdPages:
         return LogRead(b"", start_offset, is_cold=True)
@@ -183,6 +186,7 @@ def _read_limited(
 
 
 def _sound_part(
+    unverified: UnverifiedBatches,
     segment: Segment,
     segments: list[Segment],
     start: int,
@@ -193,13 +197,9 @@ def _sound_part(
     allow_blocking: bool,
 ) -> tuple[Buffer, int]:
     """What may be served of batches that were found on the disk, and the offset that follows; see UnverifiedBatches."""
-    unverified = segment.unverified
-    assert unverified is not None
     following = bisect_right(segments, segment.base_offset, key=_base_offset)
     segment_end = segments[following].base_offset if following < len(segments) else end_offset
     size = unverified.sound_bytes(records, start, start_offset, segment_end, _Neighbours(segment, allow_blocking))
-    if unverified.is_empty():
-        segment.unverified = None
     if size == len(records) and next_offset == segment_end:
         return records, next_offset
     # Told by the last batch itself: the one after it may be damaged.

@@ -6,7 +6,9 @@ neither written nor scanned is checked before it leaves: checksum, and offsets t
 which the checksum does not cover. The leader epoch has no such protection; Kafka's format gives it none.
 
 One stretch of bytes is remembered as sound. Consumers read on where they stopped, so it grows until it is everything.
-What is appended later comes after these bytes and is not looked at.
+What is appended later comes after these bytes and is not looked at. A truncation may take some of them, and appends
+then write others in their place: the segment goes on with what `cut_to` gives, and a read that began before keeps the
+old object, in which nobody looks any more.
 """
 
 from typing import Protocol
@@ -35,6 +37,17 @@ class UnverifiedBatches:
         self.size_bytes = size_bytes
         # Where the stretch begins and ends, and the offset that follows it.
         self._sound = (0, 0, 0)
+
+    def cut_to(self, size_bytes: int) -> "UnverifiedBatches":
+        """What is left of them in a segment that is cut to a size, a batch boundary."""
+        if size_bytes >= self.size_bytes:
+            return self
+        left = UnverifiedBatches(size_bytes)
+        start, end, next_offset = self._sound
+        if start < size_bytes:
+            # At the new end the offset is that of a batch that went; but nothing is checked behind it.
+            left._sound = (start, min(end, size_bytes), next_offset)
+        return left
 
     def is_empty(self) -> bool:
         """Whether everything has been checked."""

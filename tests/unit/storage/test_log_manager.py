@@ -17,25 +17,28 @@ TOPIC_ID = uuid_from_text("KJJipkx4QX6QANvVE5UjEQ")
 
 
 class FailingFileSystem(OsFileSystem):
-    """A disk that can be switched off."""
+    """A disk that can be switched off, or be full."""
 
     is_broken = False
+    is_full = False
 
     def write_file(self, path: Path, data, *, sync: bool) -> None:
         self.check(path)
         super().write_file(path, data, sync=sync)
 
     def open(self, path: Path, *, create: bool = False):
-        self.check(path)
+        self.check(path, creates=create)
         return super().open(path, create=create)
 
     def list_directory(self, path: Path) -> list[str]:
         self.check(path)
         return super().list_directory(path)
 
-    def check(self, path: Path) -> None:
+    def check(self, path: Path, *, creates: bool = False) -> None:
         if self.is_broken:
             raise StorageError(self.root, "use", path, "Input/output error")
+        if self.is_full and creates:
+            raise DiskFull(self.root, "create", path, "No space left on device")
 
 
 class InterruptedFileSystem(OsFileSystem):
@@ -445,3 +448,21 @@ def test_a_directory_without_space_stays_online(broker: Broker) -> None:
     assert broker.manager.fail_directory(DiskFull(path, "write", path / "x", "No space left on device")) == []
     assert len(broker.manager.online_directories) == 2
     assert broker.failed == []
+
+
+def test_logs_in_a_directory_with_space_are_compacted_while_another_is_full(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    for number in range(4):
+        log = broker.create("t", number)
+        fill(log, make_batch, 5)
+        log.roll(NOW_MS)
+    broker.disks["a"].is_full = True
+    full: set[LogDirectory] = set()
+    found = [broker.manager.compaction_pass(NOW_MS, full) for _ in range(3)]
+    in_b = {("t", number) for number in range(4) if broker.manager.directory_of("t", number).path.name == "b"}
+    assert len(in_b) == 2
+    assert {*found[:2]} == in_b
+    assert found[2] is None
+    assert [directory.path.name for directory in full] == ["a"]
+    broker.disks["a"].is_full = False
+    assert broker.manager.compaction_pass(NOW_MS) is not None

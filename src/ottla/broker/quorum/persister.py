@@ -2,7 +2,8 @@
 
 Order within and across Readys is kept; nothing is reported before all of it is durable. See `ottla.raft.ready`.
 
-A disk without space is waited for: nothing is lost by that, and the step that found no space is tried again.
+A disk without space is waited for: nothing is lost by that, and the step that found no space is tried again. An append
+may have written some of its batches by then, if a segment ended between them; it goes on behind those.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import partial
 from ottla.broker.quorum.log_store import MetadataLogStore
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile
 from ottla.metadata.log_batches import encode_log_batch
-from ottla.raft import Ready, VoterSet
+from ottla.raft import Batch, Ready, VoterSet
 from ottla.storage.errors import DiskFull
 
 _SPACE_RETRY_S = 0.5
@@ -50,15 +51,23 @@ class Persister:
             if ready.truncate_to is not None:
                 await self._with_space(partial(self._log.truncate_to, ready.truncate_to))
             if ready.append:
-                now_ms = self._wall_clock_ms()
-                batches = [encode_log_batch(batch, now_ms) for batch in ready.append]
-                try:
-                    self._log.append(batches)
-                except DiskFull:
-                    await self._with_space(partial(self._log.append, batches))
+                await self._append(ready.append)
                 has_appended = True
         if has_appended:
             await self._with_space(self._log.flush)
+
+    async def _append(self, batches: Sequence[Batch]) -> None:
+        now_ms = self._wall_clock_ms()
+        encoded = [(batch.base_offset, encode_log_batch(batch, now_ms)) for batch in batches]
+
+        def append_the_rest() -> None:
+            end_offset = self._log.end_offset
+            self._log.append([data for base_offset, data in encoded if base_offset >= end_offset])
+
+        try:
+            self._log.append([data for _, data in encoded])
+        except DiskFull:
+            await self._with_space(append_the_rest)
 
     async def _with_space(self, step: Callable[[], None]) -> None:
         """Takes a step in a thread, again and again until there is space for it."""
