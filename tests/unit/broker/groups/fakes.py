@@ -47,6 +47,9 @@ class MemoryLog(CoordinatorLog):
             self._waiting.append(waiting)
             await waiting
 
+    async def settled(self, partition: int) -> None:
+        pass
+
     def is_empty(self, partition: int) -> bool:
         return self.error is None and partition not in self.batches
 
