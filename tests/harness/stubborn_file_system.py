@@ -11,12 +11,13 @@ from ottla.storage.file_system import OsFile, OsFileSystem
 
 
 class StubbornFileSystem(OsFileSystem):
-    """Appends to files wait for `takes_appends`, changes of names in the directory itself for `takes_names`."""
+    """Appends wait for `takes_appends`, changes of names for `takes_names`; `is_asked` tells that one of them began."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root, trusts_tails=False)
         self.takes_appends = threading.Event()
         self.takes_names = threading.Event()
+        self.is_asked = threading.Event()
         self.is_full = False
         self.is_broken = False
         self.wake_up()
@@ -31,8 +32,16 @@ class StubbornFileSystem(OsFileSystem):
 
     def sync_directory(self, path: Path) -> None:
         if path == self.root:
-            assert self.takes_names.wait(30)
+            self.wait_for(self.takes_names)
         super().sync_directory(path)
+
+    def rename(self, source: Path, target: Path) -> None:
+        self.wait_for(self.takes_names)
+        super().rename(source, target)
+
+    def wait_for(self, event: threading.Event) -> None:
+        self.is_asked.set()
+        assert event.wait(30)
 
 
 class StubbornFile(OsFile):
@@ -43,7 +52,7 @@ class StubbornFile(OsFile):
         self._disk = disk
 
     def append(self, parts: Sequence[Buffer]) -> int:
-        assert self._disk.takes_appends.wait(30)
+        self._disk.wait_for(self._disk.takes_appends)
         if self._disk.is_full:
             raise DiskFull(self._disk.root, "write", self.path, "full")
         if self._disk.is_broken:

@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Message as Delivered
 
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
@@ -16,11 +17,25 @@ from harness.hanging_disk import EVERYTHING, WRITES, HangingDisk, HangingDiskSer
 from harness.waiting import eventually
 from harness.wire import WireClient
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from ottla.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from ottla.protocol.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from ottla.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from ottla.protocol.messages.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from ottla.protocol.schema import Message
 
 RECORDS = [Record(b"%d" % number) for number in range(10)]
 VALUES = [record.value for record in RECORDS]
@@ -120,7 +135,7 @@ def test_the_other_disk_is_served_while_one_hangs(disks: TwoDisks, what: str) ->
 def test_what_an_idempotent_producer_sends_during_a_hang_is_there_once_and_in_order(disks: TwoDisks) -> None:
     acknowledged: list[bytes | None] = []
 
-    def on_delivery(error: KafkaError | None, message: Message) -> None:
+    def on_delivery(error: KafkaError | None, message: Delivered) -> None:
         assert error is None
         acknowledged.append(message.value())
 
@@ -169,6 +184,45 @@ def _take(consumer: Consumer, topic: str, count: int) -> list[bytes | None]:
 
     eventually(more, timeout_s=60)
     return taken
+
+
+def test_whatever_is_asked_about_a_disk_that_hangs_is_answered(disks: TwoDisks) -> None:
+    hung = disks.hung
+    place = ListOffsetsPartition(partition_index=0, timestamp=1)
+    deletion = DeleteRecordsPartition(partition_index=0, offset=1)
+    epoch = OffsetForLeaderPartition(partition=0, leader_epoch=0)
+    requests: dict[ErrorCode, list[Message]] = {
+        ErrorCode.REQUEST_TIMED_OUT: [
+            DeleteRecordsRequest(
+                topics=[DeleteRecordsTopic(name=hung, partitions=[deletion])], timeout_ms=REQUEST_TIMEOUT_MS
+            ),
+            ListOffsetsRequest(topics=[ListOffsetsTopic(name=hung, partitions=[place])]),
+        ],
+        ErrorCode.NONE: [
+            DescribeProducersRequest(topics=[TopicRequest(name=hung, partition_indexes=[0])]),
+            OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=hung, partitions=[epoch])]),
+        ],
+    }
+
+    async def ask() -> None:
+        wire = await WireClient.connect(disks.server.port)
+        try:
+            for code, some in requests.items():
+                for request in some:
+                    answer = await wire.call(request)
+                    assert answer.topics[0].partitions[0].error_code == code, request
+            sizes = {one.log_dir: one.usable_bytes for one in (await wire.call(DescribeLogDirsRequest())).results}
+            assert sizes[str(disks.server.disk.mount)] == -1
+            assert sizes[str(disks.server.sound)] > 0
+        finally:
+            await wire.close()
+
+    with disks.server.disk.hanging(EVERYTHING):
+        error = disks.produce(hung, acks="0")
+        assert error is None, "who wants no answer gets none"
+        asyncio.run(ask())
+        assert disks.produce(disks.safe) is None
+    assert "Traceback" not in disks.server.output.read_text()
 
 
 def test_topics_can_be_made_changed_and_deleted_while_a_disk_hangs(disks: TwoDisks) -> None:

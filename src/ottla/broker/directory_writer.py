@@ -40,7 +40,7 @@ _OVERHEAD_BYTES = 1024
 class QueuedAppend(Generic[T]):
     """An append on its way. It may be waited for by several, or by nobody."""
 
-    __slots__ = ("_error", "_outcome", "_waiters", "is_done", "is_held", "records", "settle", "work")
+    __slots__ = ("_error", "_outcome", "_raised", "_waiters", "is_done", "is_held", "records", "settle", "work")
 
     def __init__(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> None:
         self.work = work
@@ -49,7 +49,9 @@ class QueuedAppend(Generic[T]):
         # Whether the outcome is known; whether it is still held back on the loop.
         self.is_done = False
         self.is_held = False
+        # What the thread has to say, and what whoever waits is told: it may have been given up before.
         self._outcome: T
+        self._raised: Exception | None = None
         self._error: Exception | None = None
         self._waiters: list[asyncio.Future[None]] = []
 
@@ -62,12 +64,11 @@ class QueuedAppend(Generic[T]):
         try:
             self._outcome = self.work(self.records)
         except Exception as error:  # noqa: BLE001 - whoever waits gets it
-            self._error = error
+            self._raised = error
 
     def finish(self, on_storage_error: Callable[[StorageError], ApiError]) -> None:
         """The part that belongs to the loop."""
-        if isinstance(self._error, StorageError):
-            self._error = on_storage_error(self._error)
+        self._error = on_storage_error(self._raised) if isinstance(self._raised, StorageError) else self._raised
         if self._error is None:
             try:
                 self.settle(self._outcome)

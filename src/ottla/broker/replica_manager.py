@@ -43,7 +43,7 @@ _SPACE_RETRY_S = 1.0
 # So long the swap at the end of a move waits for appends that are under way.
 _SWAP_PATIENCE_S = 3.0
 # So long a client waits at most for a search that has no timeout of its own.
-_SEARCH_PATIENCE_S = 30.0
+_SEARCH_PATIENCE_S = 10.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 

@@ -222,7 +222,8 @@ class Partition:
 
     def _appended(self, size_bytes: int, info: AppendInfo) -> None:
         if not info.is_duplicate:
-            self._advance_high_watermark(size_bytes)
+            # No further: the thread may have appended more, and the bytes of that are not counted yet.
+            self._advance_high_watermark(size_bytes, info.last_offset + 1)
 
     def _begin_epoch(self, epoch: int) -> None:
         if self.queue is None:
@@ -240,9 +241,9 @@ class Partition:
                 "(min.insync.replicas) for acks=all",
             )
 
-    def _advance_high_watermark(self, appended_bytes: int = 0) -> None:
+    def _advance_high_watermark(self, appended_bytes: int = 0, end_offset: int | None = None) -> None:
         log = self.log
-        least = log.log_end_offset
+        least = log.log_end_offset if end_offset is None else end_offset
         for replica in self.in_sync_ids:
             if replica != self.broker_id:
                 least = min(least, self._follower_end_offsets.get(replica, -1))
