@@ -44,6 +44,7 @@ _SPACE_RETRY_S = 1.0
 _SWAP_PATIENCE_S = 3.0
 # So long a client waits at most for a search that has no timeout of its own.
 _SEARCH_PATIENCE_S = 10.0
+_SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 
@@ -123,16 +124,21 @@ class ReplicaManager:
     async def search(self, partition: Partition, work: Callable[..., T], *arguments: object) -> T:
         """The outcome of a search through a partition's log; ApiError if the disk fails or hangs."""
         threads = self.threads_of(partition)
-        try:
-            if threads.is_hanging:
-                raise TimeoutError
-            async with asyncio.timeout(_SEARCH_PATIENCE_S):
-                return await threads.searching(work, *arguments)
-        except TimeoutError:
-            message = f"The disk of {partition.topic}-{partition.index} does not answer"
-            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, message) from None
-        except StorageError as error:
-            raise self.disk_failed(error) from error
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _SEARCH_PATIENCE_S
+        search: asyncio.Future[T] | None = None
+        while not threads.is_hanging and loop.time() < deadline:
+            search = search or threads.searching(work, *arguments)
+            await asyncio.wait((search,), timeout=_SEARCH_LOOK_S)
+            if search.done():
+                try:
+                    return search.result()
+                except StorageError as error:
+                    raise self.disk_failed(error) from error
+        if search is not None:
+            search.cancel()
+        message = f"The disk of {partition.topic}-{partition.index} does not answer"
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT, message)
 
     def threads_of(self, partition: Partition) -> DirectoryThreads:
         """The threads of the disk that holds a partition; ApiError if it is not held any more."""

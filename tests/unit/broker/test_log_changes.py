@@ -36,6 +36,10 @@ class Disks:
         self.first = self.systems[0]
 
     async def make(self, indexes: range, topic_id: bytes = TOPIC_ID) -> dict[int, Log]:
+        """What is there when the sound disk has done what it has to do: it may take longer than anybody waits."""
+        for _ in range(2):
+            await self.changes.make("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
+            await self.threads[self.logs.directories[1]].changing(lambda: None)
         return await self.changes.make("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
 
     async def wake_up(self) -> None:
@@ -95,6 +99,7 @@ def test_a_deleted_log_does_not_hold_up_others_and_its_name_waits_for_it(
 
     async def scenario(disks: Disks) -> None:
         old = await disks.make(range(2))
+        await disks.wake_up()
         disks.first.takes_names.clear()
         await disks.changes.remove("t", range(2))
         # The one on the sound disk is gone, and another topic may have its name there.
