@@ -213,7 +213,7 @@ class Fetching:
             old = self._rows[place]
             if old is not None and old.records:
                 self._bytes_read -= len(old.records)
-            row = self._look(wanted, max(limit - self._bytes_read, 0), False)
+            row = self._look(wanted, limit, self._bytes_read, False)
             if row is _COLD:
                 self._cold.append(place)
                 row = None
@@ -247,12 +247,13 @@ class Fetching:
 
     def _read_rows(self, places: list[int]) -> list[tuple[int, PartitionData | None]]:
         """The rows of partitions of one disk; in a thread, and maybe too late for the answer."""
-        left_bytes = max(self._limit_bytes() - self._bytes_read, 0)
+        limit = self._limit_bytes()
+        bytes_read = self._bytes_read
         rows = []
         for place in places:
-            row = self._look(self._partitions[place], left_bytes, True)
+            row = self._look(self._partitions[place], limit, bytes_read, True)
             if row is not None and row.records:
-                left_bytes = max(left_bytes - len(row.records), 0)
+                bytes_read += len(row.records)
             rows.append((place, row))
         return rows
 
@@ -265,7 +266,9 @@ class Fetching:
         broker = self._context.broker
         return min(self._request.max_bytes, broker.config.get_int("fetch.max.bytes"), broker.response_budget.left_bytes)
 
-    def _look(self, wanted: FetchPartition, bytes_left: int, allow_blocking: bool) -> PartitionData | None:
+    def _look(
+        self, wanted: FetchPartition, limit_bytes: int, bytes_read: int, allow_blocking: bool
+    ) -> PartitionData | None:
         """A partition's row; None where there is nothing to say, `_COLD` where a disk would have to be waited for."""
         wanted.is_settled = False
         try:
@@ -275,7 +278,7 @@ class Fetching:
                 self._watch.add(wanted.key, partition)
             partition.require_leader()
             partition.check_leader_epoch(wanted.current_leader_epoch)
-            return self._read_partition(partition, wanted, bytes_left, allow_blocking)
+            return self._read_partition(partition, wanted, limit_bytes, bytes_read, allow_blocking)
         except ApiError as error:
             return self._refused(wanted, error)
         except StorageError as error:
@@ -284,7 +287,7 @@ class Fetching:
             return self._refused(wanted, ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
 
     def _read_partition(
-        self, partition: Partition, wanted: FetchPartition, bytes_left: int, allow_blocking: bool
+        self, partition: Partition, wanted: FetchPartition, limit_bytes: int, bytes_read: int, allow_blocking: bool
     ) -> PartitionData | None:
         log = partition.log
         high_watermark = log.high_watermark
@@ -305,9 +308,9 @@ class Fetching:
             return row
         read = log.read(
             wanted.fetch_offset,
-            min(wanted.partition_max_bytes, bytes_left),
+            min(wanted.partition_max_bytes, max(limit_bytes - bytes_read, 0)),
             max_offset_exclusive=limit,
-            min_one_batch=self._bytes_read == 0,
+            min_one_batch=bytes_read == 0,
             allow_blocking=allow_blocking,
         )
         if read.is_cold:
