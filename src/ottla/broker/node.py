@@ -317,7 +317,9 @@ class Node:
             await self.metrics.endpoint.stop()
         await self._listeners.stop()
         await self._maintenance.cancel()
-        await self._tasks.cancel_all()
+        all_threads = self.replicas.threads.values()
+        # A move of a log ends with what its disks have to do.
+        await settled(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
         if not self._quorum.failed.done():
             await self._leave()
         await self._quorum.stop()
