@@ -124,6 +124,7 @@ kill: $(READY)
 faults: $(READY)
 	@echo "== faults: damaged files, power cuts, broken disks, and directories that go to Apache Kafka and back =="
 	@$(PARTS) java mvn
+	@$(PARTS) fusermount3 2>/dev/null || echo "without FUSE the tests of a disk that hangs are skipped"
 	@$(FETCH) kafka >/dev/null
 	@$(PYTEST) $(FAULT_TESTS)
 

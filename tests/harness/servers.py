@@ -99,16 +99,26 @@ class Server(ABC):
         """SIGKILL: what a crash of the process leaves."""
         self._end(signal.SIGKILL)
 
-    def _end(self, how: signal.Signals) -> int:
+    def terminate(self) -> None:
+        """SIGTERM, without waiting for the end."""
+        assert self._process is not None, "the server is not running"
+        self._process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """The exit code of a server that was told to end."""
         assert self._process is not None, "the server is not running"
         process, self._process = self._process, None
-        process.send_signal(how)
         try:
             return process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise AssertionError(f"no end within {STOP_TIMEOUT_S:g} s of {how.name}:\n{self.output_tail()}") from None
+            raise AssertionError(f"no end within {STOP_TIMEOUT_S:g} s:\n{self.output_tail()}") from None
+
+    def _end(self, how: signal.Signals) -> int:
+        assert self._process is not None, "the server is not running"
+        self._process.send_signal(how)
+        return self.wait()
 
     def close(self) -> None:
         if self._process is not None:

@@ -1,15 +1,65 @@
-"""The group coordinator's log: `__consumer_offsets` as this broker's partitions hold it."""
+"""The group coordinator's log: `__consumer_offsets` as this broker's partitions hold it.
+
+Where appends wait in a queue for their disk, their offsets are not known when they are put there. The coordinator gets
+numbers in their place, and goes on: nobody is told of what it decided before it is in the log. If an append fails after
+all (no space), the coordinator counted on what is not there. All that was put until then counts as lost, whatever
+became of it, and the shard is loaded again from the log.
+"""
 
 import asyncio
 from collections.abc import Iterator
 
 from ottla.broker.clock import now_ms
+from ottla.broker.groups.log import AppendLost
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.replication.partition import Appending
 from ottla.storage.errors import StorageError
+from ottla.storage.log import AppendInfo
 
 _READ_BYTES = 4 * 1024 * 1024
+_SETTLING_S = 60.0
+
+
+class _QueuedAppends:
+    """The appends of one partition that are on their way, by number."""
+
+    def __init__(self) -> None:
+        self._pending: dict[int, Appending[AppendInfo]] = {}
+        self._last_number = -1
+        self._last_offset = -1
+        self._lost_up_to = -1
+        self._failure: AppendLost
+
+    def add(self, append: Appending[AppendInfo]) -> int:
+        self._last_number += 1
+        self._pending[self._last_number] = append
+        return self._last_number
+
+    async def wait(self, number: int, deadline: float) -> int:
+        """Returns once an append and all before it are in the log, with the last offset of them or a later one."""
+        for earlier in [one for one in self._pending if one <= number]:
+            append = self._pending.get(earlier)
+            if append is not None:
+                await self._wait_for(earlier, append, deadline)
+        if number <= self._lost_up_to:
+            raise self._failure
+        return self._last_offset
+
+    async def _wait_for(self, number: int, append: Appending[AppendInfo], deadline: float) -> None:
+        try:
+            info = await append.result(deadline)
+        except ApiError as error:
+            if error.code is ErrorCode.REQUEST_TIMED_OUT:
+                raise
+            if number > self._lost_up_to:
+                self._lost_up_to = self._last_number
+                self._failure = AppendLost(error.code, error.message)
+                self._pending.clear()
+            return
+        self._pending.pop(number, None)
+        self._last_offset = max(self._last_offset, info.last_offset)
 
 
 class PartitionCoordinatorLog:
@@ -20,27 +70,48 @@ class PartitionCoordinatorLog:
         self._topic = topic
         self._commit_timeout_ms = commit_timeout_ms
         self._loop = asyncio.get_running_loop()
+        self._queued: dict[int, _QueuedAppends] = {}
 
     def append(self, partition: int, batch: bytes | bytearray) -> int:
-        """Appends as the leader; returns the last offset."""
+        """Appends as the leader; returns the last offset, or the number of an append that waits for its turn."""
+        led = self._replicas.partition(self._topic, partition)
+        if led.queue is not None:
+            append = led.queue_own(led.queue, batch, now_ms())
+            return self._queued.setdefault(partition, _QueuedAppends()).add(append)
         try:
-            return self._replicas.partition(self._topic, partition).append_own(batch, now_ms()).last_offset
+            return led.append_own(batch, now_ms()).last_offset
         except StorageError as error:
             raise self._replicas.disk_failed(error) from error
 
     def is_committed(self, partition: int, offset: int) -> bool:
         """Whether every in-sync replica has the record, and the disk if flush.messages asks for it."""
         led = self._replicas.partition(self._topic, partition)
-        return led.is_committed(offset) and not led.log.must_flush_now
+        return led.queue is None and led.is_committed(offset) and not led.log.must_flush_now
 
     async def wait_committed(self, partition: int, offset: int) -> None:
         """Returns once every in-sync replica has the record."""
         deadline = asyncio.get_running_loop().time() + self._commit_timeout_ms / 1000
+        queued = self._queued.get(partition)
+        if queued is not None:
+            offset = await queued.wait(offset, deadline)
         led = self._replicas.partition(self._topic, partition)
         if led.log.must_flush_now:
             await self._replicas.flush(led, deadline)
         if not await wait_until_committed(led, offset, deadline):
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"{self._topic}-{partition} was not replicated in time")
+
+    async def settled(self, partition: int) -> None:
+        """Returns once no append is on its way."""
+        queue = self._replicas.partition(self._topic, partition).queue
+        if queue is None:
+            return None
+        barrier = queue.put(lambda _: None, b"", lambda _: None)
+        while True:
+            try:
+                return await barrier.result(self._loop.time() + _SETTLING_S)
+            except ApiError as error:
+                if error.code is not ErrorCode.REQUEST_TIMED_OUT:
+                    raise
 
     def is_empty(self, partition: int) -> bool:
         """Whether there is nothing to load."""

@@ -3,8 +3,10 @@
 In a session only those partitions are looked at that moved or that the client named (see `fetch_session`); outside of
 one, every partition is. If that is not enough, the request waits, and then looks only at the partitions that moved. The
 watch that tells of them belongs to the session and stays when the request is answered: a thousand partitions that do
-nothing cost nothing. A partition whose pages are not in memory is read in a thread, alone. In a session, a partition
-about which there is nothing new to say gets no row at all.
+nothing cost nothing. In a session, a partition about which there is nothing new to say gets no row at all.
+
+A partition whose pages are not in memory is read in a thread of its disk. If that disk hangs, the answer goes out
+without its records, as if there were none yet: the client's other partitions are on other disks.
 
 A request for very many partitions pauses now and then, so that others are served meanwhile.
 """
@@ -16,6 +18,7 @@ import contextlib
 from collections.abc import Iterable
 from typing import cast
 
+from ottla.broker.directory_threads import DirectoryThreads
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.purgatory import Watch
 from ottla.broker.request_context import RequestContext
@@ -39,6 +42,8 @@ READ_COMMITTED = 1
 # More than this many partitions are looked at in several turns of the loop.
 PARTITIONS_AT_ONCE = 500
 _PARTITIONS_BETWEEN_PAUSES = 50
+# So long a disk may take to answer, if there are others, even where the client would wait for less.
+COLD_PATIENCE_S = 3.0
 
 
 class Fetching:
@@ -101,7 +106,7 @@ class Fetching:
         time_slice = self._context.time_slice()
         try:
             for start in range(0, len(self._partitions), _PARTITIONS_BETWEEN_PAUSES):
-                self._read(range(start, min(start + _PARTITIONS_BETWEEN_PAUSES, len(self._partitions))), False)
+                self._read(range(start, min(start + _PARTITIONS_BETWEEN_PAUSES, len(self._partitions))))
                 await time_slice.pause_if_used()
             return await self.finish()
         finally:
@@ -114,13 +119,12 @@ class Fetching:
         try:
             while True:
                 if self._cold:
-                    cold, self._cold = self._cold, []
-                    await loop.run_in_executor(self._context.broker.workers, self._read, cold, True)
+                    await self._read_cold(deadline)
                 left_ms = int((deadline - loop.time()) * 1000)
                 if self.is_enough() or left_ms <= 0:
                     return self.answer()
                 moved = await self.watch_places().moved(self._request.min_bytes - self._bytes_read, left_ms)
-                self._read([place for key in moved if (place := self._place(key)) is not None], False)
+                self._read([place for key in moved if (place := self._place(key)) is not None])
         finally:
             self._close_own_watch()
 
@@ -130,7 +134,7 @@ class Fetching:
 
     def read_all(self) -> None:
         """The first look at every partition."""
-        self._read(range(len(self._rows)), False)
+        self._read(range(len(self._rows)))
 
     def watch_places(self) -> Watch[PartitionKey]:
         """Notes from now on which partitions move; whoever has to wait calls it in the turn of the first look."""
@@ -198,12 +202,9 @@ class Fetching:
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def _read(self, places: Iterable[int], allow_blocking: bool) -> None:
-        """Looks at some partitions within the limits of the request; runs in a thread if it may wait for disks."""
-        broker = self._context.broker
-        limit = min(
-            self._request.max_bytes, broker.config.get_int("fetch.max.bytes"), broker.response_budget.left_bytes
-        )
+    def _read(self, places: Iterable[int]) -> None:
+        """Looks at some partitions within the limits of the request, without waiting for disks."""
+        limit = self._limit_bytes()
         for place in places:
             wanted = self._partitions[place]
             if self._watch is not None:
@@ -211,15 +212,62 @@ class Fetching:
             old = self._rows[place]
             if old is not None and old.records:
                 self._bytes_read -= len(old.records)
-            row = self._look(wanted, max(limit - self._bytes_read, 0), allow_blocking)
+            row = self._look(wanted, limit, self._bytes_read, False)
             if row is _COLD:
                 self._cold.append(place)
                 row = None
-            elif row is not None and row.records:
-                self._bytes_read += len(row.records)
-            self._rows[place] = row
+            self._keep(place, row)
 
-    def _look(self, wanted: FetchPartition, bytes_left: int, allow_blocking: bool) -> PartitionData | None:
+    async def _read_cold(self, deadline: float) -> None:
+        """Reads what is not in memory, the partitions of each disk in one of its threads."""
+        cold, self._cold = self._cold, []
+        replicas = self._context.broker.replicas
+        by_disk: dict[DirectoryThreads, list[int]] = {}
+        for place in cold:
+            wanted = self._partitions[place]
+            try:
+                partition = replicas.partition(self._topic_name(wanted), wanted.index)
+                by_disk.setdefault(replicas.threads_of(partition), []).append(place)
+                self._rows[place] = _row_without_records(partition.log, wanted)
+            except ApiError as error:
+                self._rows[place] = self._refused(wanted, error)
+        reads = [disk.reading(self._read_rows, places) for disk, places in by_disk.items() if not disk.is_hanging]
+        if not reads:
+            return
+        loop = asyncio.get_running_loop()
+        # One disk alone is waited for.
+        latest = None if len(replicas.threads) == 1 else max(deadline - loop.time(), COLD_PATIENCE_S)
+        done, late = await asyncio.wait(reads, timeout=latest)
+        for read in late:
+            read.cancel()
+        for read in done:
+            for place, row in read.result():
+                self._keep(place, row)
+
+    def _read_rows(self, places: list[int]) -> list[tuple[int, PartitionData | None]]:
+        """The rows of partitions of one disk; in a thread, and maybe too late for the answer."""
+        limit = self._limit_bytes()
+        bytes_read = self._bytes_read
+        rows = []
+        for place in places:
+            row = self._look(self._partitions[place], limit, bytes_read, True)
+            if row is not None and row.records:
+                bytes_read += len(row.records)
+            rows.append((place, row))
+        return rows
+
+    def _keep(self, place: int, row: PartitionData | None) -> None:
+        self._rows[place] = row
+        if row is not None and row.records:
+            self._bytes_read += len(row.records)
+
+    def _limit_bytes(self) -> int:
+        broker = self._context.broker
+        return min(self._request.max_bytes, broker.config.get_int("fetch.max.bytes"), broker.response_budget.left_bytes)
+
+    def _look(
+        self, wanted: FetchPartition, limit_bytes: int, bytes_read: int, allow_blocking: bool
+    ) -> PartitionData | None:
         """A partition's row; None where there is nothing to say, `_COLD` where a disk would have to be waited for."""
         wanted.is_settled = False
         try:
@@ -229,7 +277,7 @@ class Fetching:
                 self._watch.add(wanted.key, partition)
             partition.require_leader()
             partition.check_leader_epoch(wanted.current_leader_epoch)
-            return self._read_partition(partition, wanted, bytes_left, allow_blocking)
+            return self._read_partition(partition, wanted, limit_bytes, bytes_read, allow_blocking)
         except ApiError as error:
             return self._refused(wanted, error)
         except StorageError as error:
@@ -238,7 +286,7 @@ class Fetching:
             return self._refused(wanted, ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
 
     def _read_partition(
-        self, partition: Partition, wanted: FetchPartition, bytes_left: int, allow_blocking: bool
+        self, partition: Partition, wanted: FetchPartition, limit_bytes: int, bytes_read: int, allow_blocking: bool
     ) -> PartitionData | None:
         log = partition.log
         high_watermark = log.high_watermark
@@ -252,17 +300,16 @@ class Fetching:
         ):
             wanted.is_settled = True
             return None
-        row = _new_row(wanted)
+        row = _row_without_records(log, wanted)
         row.high_watermark = high_watermark
         row.last_stable_offset = last_stable_offset
-        row.log_start_offset = log.log_start_offset
         if wanted.last_fetched_epoch >= 0 and self._diverges(log, wanted, row):
             return row
         read = log.read(
             wanted.fetch_offset,
-            min(wanted.partition_max_bytes, bytes_left),
+            min(wanted.partition_max_bytes, max(limit_bytes - bytes_read, 0)),
             max_offset_exclusive=limit,
-            min_one_batch=self._bytes_read == 0,
+            min_one_batch=bytes_read == 0,
             allow_blocking=allow_blocking,
         )
         if read.is_cold:
@@ -270,10 +317,16 @@ class Fetching:
         row.records = read.records
         wanted.is_settled = wanted.fetch_offset == limit
         if self._is_committed_only:
-            row.aborted_transactions = [
-                AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
-                for aborted in (log.aborted_transactions(wanted.fetch_offset, read.next_offset) if read.records else ())
-            ]
+            row.aborted_transactions = []
+            if read.records:
+                find = log.aborted_transactions if allow_blocking else log.aborted_in_memory
+                found = find(wanted.fetch_offset, read.next_offset)
+                if found is None:
+                    return _COLD
+                row.aborted_transactions = [
+                    AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+                    for aborted in found
+                ]
         return row
 
     def _diverges(self, log: Log, wanted: FetchPartition, row: PartitionData) -> bool:
@@ -306,6 +359,15 @@ _COLD = PartitionData()
 
 def _new_row(wanted: FetchPartition) -> PartitionData:
     return PartitionData(partition_index=wanted.index, high_watermark=-1, aborted_transactions=None)
+
+
+def _row_without_records(log: Log, wanted: FetchPartition) -> PartitionData:
+    row = _new_row(wanted)
+    row.high_watermark = log.high_watermark
+    row.last_stable_offset = log.last_stable_offset
+    row.log_start_offset = log.log_start_offset
+    row.records = b""
+    return row
 
 
 def _topic_row(topic: bytes | str, rows: list[PartitionData]) -> FetchableTopicResponse:

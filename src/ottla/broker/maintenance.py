@@ -56,7 +56,7 @@ class Maintenance:
         ]
         if config.get_bool("log.cleaner.enable"):
             backoff_ms = config.get_int("log.cleaner.backoff.ms")
-            self._passes.append(_Pass("compaction", backoff_ms, lambda: _compact_all_due(logs)))
+            self._passes += [_compaction_of(directory, logs, backoff_ms) for directory in logs.directories]
         # Those of all directories together.
         self.records = {one.name: PassRecord() for one in self._passes}
         self._threads = ThreadPoolExecutor(max_workers=len(self._passes), thread_name_prefix="maintenance")
@@ -65,12 +65,15 @@ class Maintenance:
         """Begins the rounds."""
         self._running = [self._tasks.start_background(one.name, self._rounds(one)) for one in self._passes]
 
-    async def stop(self) -> None:
-        """Lets a pass that is under way finish, and begins no other."""
+    async def cancel(self) -> None:
+        """Begins no other pass."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        await asyncio.to_thread(self._threads.shutdown)
+
+    def join(self) -> None:
+        """Lets a pass that is under way finish; for a thread."""
+        self._threads.shutdown()
 
     async def _rounds(self, one: _Pass) -> None:
         loop = asyncio.get_running_loop()
@@ -111,9 +114,12 @@ def _uncounted(run: Callable[[LogDirectory], None], directory: LogDirectory) -> 
     return 0
 
 
-def _compact_all_due(logs: LogManager) -> int:
+def _compaction_of(directory: LogDirectory, logs: LogManager, backoff_ms: int) -> _Pass:
+    return _Pass("compaction", backoff_ms, lambda: _compact_all_due(logs, directory))
+
+
+def _compact_all_due(logs: LogManager, directory: LogDirectory) -> int:
     compacted = 0
-    full: set[LogDirectory] = set()
-    while logs.compaction_pass(now_ms(), full) is not None:
+    while logs.compaction_pass(now_ms(), directory) is not None:
         compacted += 1
     return compacted

@@ -4,7 +4,8 @@ Start: bind the sockets (a busy port is found before anything else is touched), 
 metadata, open and recover the logs, register as a broker, load the groups, and only then take connections.
 
 Stop, on SIGTERM or SIGINT: take no more connections, answer what is in progress, close groups and quorum, flush and
-mark every directory as cleanly shut down. A node that is killed instead recovers at its next start.
+mark every directory as cleanly shut down, but for one that hangs. A node that is killed instead recovers at its next
+start.
 
 A failed metadata log, or the loss of every log directory, ends the process: it could no longer promise anything.
 """
@@ -15,6 +16,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import secrets
 import signal
 import sys
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinator_log import PartitionCoordinatorLog
+from ottla.broker.directory_closing import close_directories, settled
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
@@ -44,6 +47,7 @@ from ottla.broker.services import Services
 from ottla.broker.storage_format import lone_voter
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
+from ottla.broker.volumes import Volumes
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError
@@ -72,7 +76,6 @@ FETCH_SESSION_EVICTION_MS = 120_000
 _INT32_MAX = 2**31 - 1
 THREAD_SWITCH_SECONDS = 0.0005
 FULL_COLLECTION_THRESHOLD = 1_000
-_WORKER_THREADS = 8
 _OPENER_THREADS = 2
 
 
@@ -102,7 +105,6 @@ class Node:
         self.cluster_id = ""
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._tasks = Tasks()
-        self._workers = ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="worker")
         self._openers = ThreadPoolExecutor(max_workers=_OPENER_THREADS, thread_name_prefix="opener")
         self._configs = DynamicConfigs(config)
         self._dispatcher = Dispatcher(load_handlers()) if self.metrics is None else self.metrics.dispatcher
@@ -183,7 +185,7 @@ class Node:
         self._logs = LogManager(
             storage.directories, offline=storage.offline_paths, on_directory_failure=self._directory_failed
         )
-        self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._workers)
+        self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
         def load() -> None:
@@ -217,7 +219,7 @@ class Node:
             ),
             response_budget=dispatcher.response_budget,
             tasks=self._tasks,
-            workers=self._workers,
+            volumes=Volumes(),
             openers=self._openers,
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
         )
@@ -263,7 +265,6 @@ class Node:
             await self.metrics.endpoint.stop()
         if self._storage is not None:
             self._storage.release()
-        self._workers.shutdown()
         self._openers.shutdown()
         self._dispatcher.close()
 
@@ -313,32 +314,44 @@ class Node:
 
     # -- stop -------------------------------------------------------------------------------------------------------
 
-    async def stop(self) -> None:
-        """Leaves everything so that the next start needs no recovery."""
+    async def stop(self) -> list[LogDirectory]:
+        """Leaves everything so that the next start needs no recovery; without the directories that did not answer."""
         self._groups.close()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
         await self._listeners.stop()
-        await self._maintenance.stop()
-        await self._tasks.cancel_all()
+        await self._maintenance.cancel()
+        all_threads = self.replicas.threads.values()
+        # A move of a log ends with what its disks have to do.
+        await settled(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
         if not self._quorum.failed.done():
             await self._leave()
         await self._quorum.stop()
-        self._workers.shutdown()
         # Nobody waits any more for batches that were still to be opened.
         self._openers.shutdown(cancel_futures=True)
         self._dispatcher.close()
-        self.replicas.close()
+        return await self._close_directories()
 
-        def close() -> None:
+    async def _close_directories(self) -> list[LogDirectory]:
+        all_threads = self.replicas.threads.values()
+
+        def end_passes() -> None:
+            self._maintenance.join()
+            self.replicas.stop_copying()
+
+        def close(directory: LogDirectory) -> None:
             self._logs.close(
                 broker_epoch=self._broker_epoch,
                 now_ms=now_ms(),
                 threads_per_directory=self.config.get_int("num.recovery.threads.per.data.dir"),
+                only=directory,
             )
 
-        await asyncio.to_thread(close)
+        passes = asyncio.get_running_loop().run_in_executor(None, end_passes)
+        await settled(passes, all_threads, all_threads)
+        given_up = await close_directories(all_threads, close)
         logger.info("Stopped")
+        return given_up
 
     async def _leave(self) -> None:
         """Tells the controller that this broker goes; a full disk must not keep it from going."""
@@ -410,7 +423,10 @@ async def _run(
         # What the disk holds is not known any more: end here, and recover at the next start.
         raise StartupError(f"The node cannot go on: {node.failed.result()}")
     logger.info("Shutting down")
-    await node.stop()
+    if await node.stop():
+        # Threads that hang cannot be ended, and nothing that is left to do may wait for them.
+        logging.shutdown()
+        os._exit(1)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -58,7 +58,8 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
     try:
         for path in dict.fromkeys((metadata_path, *paths)):
             try:
-                opened[path] = LogDirectory(OsFileSystem(path))
+                # A disk that hangs must not hold up the others, not even with what it surely has in memory.
+                opened[path] = LogDirectory(OsFileSystem(path, trusts_tails=len(paths) == 1))
             except StorageError as error:
                 if path == metadata_path:
                     raise

@@ -5,22 +5,30 @@ The image decides, this module follows: for each partition whose replicas name t
 never waits for a disk; then the partitions change on the loop, all at once.
 
 A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on. A new partition for which there is no space is made when there is.
+not "unknown topic", and the other directories go on. A new partition for which there is no space, or whose disk does
+not answer, is made later.
+
+A disk that hangs holds up nobody but those who want something of it: all that may wait for it is done in its own
+threads (see `directory_threads`), and with several directories appends are too.
 """
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ottla.broker.clock import now_ms
+from ottla.broker.directory_threads import DirectoryThreads
+from ottla.broker.directory_writer import DirectoryWriter
+from ottla.broker.log_changes import LogChanges
 from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Leadership, Partition
 from ottla.storage.directory_move import DirectoryMove
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -33,28 +41,38 @@ T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
 _SPACE_RETRY_S = 1.0
-_FLUSHERS_PER_DIRECTORY = 4
+# So long the swap at the end of a move waits for appends that are under way.
+_SWAP_PATIENCE_S = 3.0
+# So long a client waits at most for a search that has no timeout of its own.
+_SEARCH_PATIENCE_S = 10.0
+_SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 
 
 class ReplicaManager:
     """All partitions of this broker."""
 
-    def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf, workers: Executor) -> None:
+    def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf) -> None:
         self.broker_id = broker_id
         self.logs = logs
         self._log_config_of = log_config_of
-        self._workers = workers
+        has_several = len(logs.directories) > 1
+        self.threads = {
+            directory: DirectoryThreads(
+                directory, DirectoryWriter(directory.path.name, self.disk_failed) if has_several else None
+            )
+            for directory in logs.directories
+        }
+        self._changes = LogChanges(logs, self.threads)
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
         self._offline: set[tuple[str, int]] = set()
-        # New partitions that could not be made, by the id of their topic: the disk was full.
+        # New partitions that could not be made, by the id of their topic: the disk was full or did not answer.
         self._unmade: dict[bytes, set[int]] = {}
         self.moves: dict[TopicPartition, DirectoryMove] = {}
         self._moving: set[TopicPartition] = set()
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
         self._changing = asyncio.Lock()
-        self._flushers: dict[LogDirectory, ThreadPoolExecutor] = {}
         self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
 
     # -- what handlers use ------------------------------------------------------------------------------------------
@@ -94,10 +112,9 @@ class ReplicaManager:
 
     async def flush(self, partition: Partition, deadline: float) -> None:
         """Returns when everything appended so far is on the disk; ApiError if the disk fails, or hangs until then."""
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout_at(deadline):
-                await loop.run_in_executor(self._flushers_of(partition), partition.log.flush, now_ms())
+                await self.threads_of(partition).flushing(partition.log.flush, now_ms())
         except TimeoutError:
             raise ApiError(
                 ErrorCode.REQUEST_TIMED_OUT, f"{partition.topic}-{partition.index} was not synced in time"
@@ -105,15 +122,31 @@ class ReplicaManager:
         except StorageError as error:
             raise self.disk_failed(error) from error
 
-    def _flushers_of(self, partition: Partition) -> Executor:
-        """The threads that sync the logs of a directory: a disk that hangs has no others to take."""
+    async def search(self, partition: Partition, work: Callable[..., T], *arguments: object) -> T:
+        """The outcome of a search through a partition's log; ApiError if the disk fails or hangs."""
+        threads = self.threads_of(partition)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _SEARCH_PATIENCE_S
+        search: asyncio.Future[T] | None = None
+        while not threads.is_hanging and loop.time() < deadline:
+            search = search or threads.searching(work, *arguments)
+            await asyncio.wait((search,), timeout=_SEARCH_LOOK_S)
+            if search.done():
+                try:
+                    return search.result()
+                except StorageError as error:
+                    raise self.disk_failed(error) from error
+        if search is not None:
+            search.cancel()
+        message = f"The disk of {partition.topic}-{partition.index} does not answer"
+        raise ApiError(ErrorCode.REQUEST_TIMED_OUT, message)
+
+    def threads_of(self, partition: Partition) -> DirectoryThreads:
+        """The threads of the disk that holds a partition; ApiError if it is not held any more."""
         directory = self.logs.directory_of(partition.topic, partition.index)
         if directory is None:
-            return self._workers
-        flushers = self._flushers.get(directory)
-        if flushers is None:
-            flushers = self._flushers[directory] = ThreadPoolExecutor(_FLUSHERS_PER_DIRECTORY, "flusher")
-        return flushers
+            raise partition.not_leader()
+        return self.threads[directory]
 
     async def tell_log_starts(self) -> None:
         """Tells readers of every partition whose oldest records went since the last call."""
@@ -123,11 +156,30 @@ class ReplicaManager:
 
     def disk_failed(self, error: StorageError) -> ApiError:
         """Takes the failed directory offline, and gives the error for whoever was using it."""
-        self.directory_failed(self.logs.fail_directory(error))
-        return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        failure = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        if len(self.threads) == 1 or isinstance(error, DiskFull):
+            self.directory_failed(self.logs.fail_directory(error))
+            return failure
+        for directory in self.logs.online_directories:
+            if directory.path == error.log_dir:
+                self._put_out_of_service(list(directory.logs))
+                self.threads[directory].fail()
+                # Somebody may hang there with the lock of a log.
+                threading.Thread(target=self.logs.fail_directory, args=(error,), name="failure", daemon=True).start()
+        return failure
 
     def directory_failed(self, lost: list[TopicPartition]) -> None:
         """Puts the partitions of a failed directory out of service."""
+        for threads in self.threads.values():
+            if not threads.directory.is_online:
+                threads.fail()
+        # Another one of that name may be there by now, on another disk.
+        found = {key: self.find(*key) for key in lost}
+        self._put_out_of_service(
+            [key for key, partition in found.items() if partition is None or partition.log.is_gone]
+        )
+
+    def _put_out_of_service(self, lost: list[TopicPartition]) -> None:
         for topic, index in lost:
             partition = self._topics.get(topic, {}).pop(index, None)
             self._offline.add((topic, index))
@@ -176,22 +228,24 @@ class ReplicaManager:
         partition.close()
         log = partition.log
         try:
+            writer = self.threads[move.source].writer
+            assert writer is not None, "only who has several directories moves"
+            await writer.drain(asyncio.get_running_loop().time() + _SWAP_PATIENCE_S)
             log = await self._copying(self.logs.finish_move, move, partition.topic_id, now_ms())
         finally:
-            partitions[partition.index] = Partition(
-                partition.topic, partition.index, partition.topic_id, self.broker_id, log, partition.leadership
-            )
+            if not log.is_gone:
+                partitions[partition.index] = self._partition(
+                    partition.topic, partition.index, partition.topic_id, log, partition.leadership
+                )
         return True
 
     async def _copying(self, work: Callable[..., T], *arguments: object) -> T:
         """Work of a move: in a thread of its own, so that a long copy keeps nobody else from the disks."""
         return await asyncio.get_running_loop().run_in_executor(self._copier, work, *arguments)
 
-    def close(self) -> None:
-        """Waits for the copier and the flushers, which begin nothing new once the tasks have ended."""
+    def stop_copying(self) -> None:
+        """Waits for the copier, which begins nothing new once the tasks have ended; for a thread."""
         self._copier.shutdown()
-        for flushers in self._flushers.values():
-            flushers.shutdown()
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
@@ -218,7 +272,7 @@ class ReplicaManager:
         strays = [(name, index) for (name, index), _ in self.logs.all() if index not in self._topics.get(name, {})]
         for name, index in strays:
             logger.warning("The log of %s-%d is not in the metadata; it is kept with the suffix -stray", name, index)
-            await self._in_thread(self.logs.set_stray, name, index)
+        await self._changes.set_stray(strays)
 
     async def _apply_topic(self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool) -> None:
         partitions = self._topics.setdefault(topic.name, {})
@@ -240,15 +294,19 @@ class ReplicaManager:
             for index, state in missing.items()
             if may_be_new and state.partition_epoch == 0 and (topic.name, index) not in self._offline
         }
-        for index, log in (await self._in_thread(self._open_logs, topic, sorted(missing), new, image)).items():
-            partitions[index] = Partition(topic.name, index, topic.id, self.broker_id, log, _leadership(missing[index]))
+        config = self._log_config_of(image, topic.name)
+        made = await self._changes.make(
+            topic.name, topic.id, sorted(missing), new, config, waits_for_all=not may_be_new
+        )
+        for index, log in made.items():
+            partitions[index] = self._partition(topic.name, index, topic.id, log, _leadership(missing[index]))
         self._offline |= {(topic.name, index) for index in missing if index not in partitions}
         unmade = {index for index in new if index not in partitions}
         if unmade and self.logs.online_directories:
             self._unmade[topic.id] = unmade
 
     async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
-        """Tries again and again to make the new partitions for which there was no space; ends by being cancelled."""
+        """Tries again and again to make the new partitions that could not be made; ends by being cancelled."""
         while True:
             await asyncio.sleep(_SPACE_RETRY_S)
             if not self._unmade:
@@ -262,17 +320,10 @@ class ReplicaManager:
                         await self._apply_topic(topic, image_now(), may_be_new=True)
                 on_made()
 
-    def _open_logs(self, topic: TopicImage, indexes: list[int], new: set[int], image: ClusterImage) -> dict[int, Log]:
-        """The logs that could be opened or made; in a thread, all partitions of a topic in one go."""
-        config = self._log_config_of(image, topic.name)
-        for index in indexes:
-            if self.logs.topic_id_of(topic.name, index) not in (None, topic.id):
-                # A crash came between the deletion of a topic and that of its files, and this is another of that name;
-                # or partition.metadata is damaged. Nobody can tell, so nothing is thrown away.
-                self.logs.set_stray(topic.name, index)
-        made = self.logs.create_all(topic.name, sorted(new), topic.id, config, now_ms(), is_new=True)
-        old = [index for index in indexes if index not in new]
-        return made | self.logs.create_all(topic.name, old, topic.id, config, now_ms(), is_new=False)
+    def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
+        directory = self.logs.directory_of(topic, index)
+        queue = None if directory is None else self.threads[directory].writer
+        return Partition(topic, index, topic_id, self.broker_id, log, leadership, queue)
 
     async def _remove_topic(self, topic_id: bytes, name: str) -> None:
         logger.info("Topic %s is deleted", name)
@@ -281,12 +332,7 @@ class ReplicaManager:
         self._offline = {key for key in self._offline if key[0] != name}
         for partition in partitions.values():
             partition.close()
-
-        def delete() -> None:
-            for index in partitions:
-                self.logs.delete(name, index, now_ms())
-
-        await self._in_thread(delete)
+        await self._changes.remove(name, partitions)
 
     def _apply_configs(self, delta: ImageDelta, image: ClusterImage) -> None:
         if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
@@ -299,9 +345,6 @@ class ReplicaManager:
             config = self._log_config_of(image, name)
             for partition in self._topics[name].values():
                 partition.log.update_config(config)
-
-    async def _in_thread(self, work: Callable[..., T], *arguments: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
 
 
 def _leadership(state: PartitionState) -> Leadership:

@@ -13,6 +13,7 @@ from ottla.broker.quorum import MetadataQuorum
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
+from ottla.broker.volumes import Volumes
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.image import ClusterImage
 from ottla.replication.fetch_session import FetchSessionCache
@@ -33,8 +34,7 @@ class Services:
     fetch_sessions: FetchSessionCache
     response_budget: ResponseBudget
     tasks: Tasks
-    # For what may wait for a disk or take long: reads of cold data, validation of single records.
-    workers: ThreadPoolExecutor
+    volumes: Volumes
     # For batches that have to be opened: threads of their own, so that a flood of them keeps nobody from the disks.
     openers: ThreadPoolExecutor
     # API key -> versions, as ApiVersions tells them.

@@ -14,7 +14,8 @@ watermark from a checkpoint and, at the latest, from the replicas' next fetches.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
+from typing import Protocol, TypeAlias, TypeVar
 
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
@@ -22,12 +23,29 @@ from ottla.protocol.schema import Records
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.producer_state import AppendOrigin
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
 NO_EPOCH = -1
 ACKS_ALL = -1
 
 # Called with the number of bytes that became readable, when the high watermark or the last stable offset moves; with 0
 # when something else did: the leader, its epoch, the first offset.
 Watcher: TypeAlias = "Callable[[int], None]"
+
+
+class Appending(Protocol[T_co]):
+    """An append on its way to the disk."""
+
+    async def result(self, deadline: float) -> T_co:
+        """The outcome; ApiError if it failed, or is not known at the deadline."""
+
+
+class AppendQueue(Protocol):
+    """What appends to the logs of a directory whose disk must not hold up the others."""
+
+    def put(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> Appending[T]:
+        """Has `work` called with the records, in turn, where it may wait; then `settle` gets the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +74,28 @@ class Partition:
         "leader_epoch",
         "leadership",
         "log",
+        "queue",
         "topic",
         "topic_id",
     )
 
     def __init__(
-        self, topic: str, index: int, topic_id: bytes, broker_id: int, log: Log, leadership: Leadership
+        self,
+        topic: str,
+        index: int,
+        topic_id: bytes,
+        broker_id: int,
+        log: Log,
+        leadership: Leadership,
+        queue: AppendQueue | None = None,
     ) -> None:
+        """With a queue everything that changes the log goes through it; without one it is done by the caller."""
         self.topic = topic
         self.index = index
         self.topic_id = topic_id
         self.broker_id = broker_id
         self.log = log
+        self.queue = queue
         self._watchers: set[Watcher] = set()
         self._uncommitted_bytes = 0
         self._told_log_start_offset = log.log_start_offset
@@ -94,7 +122,7 @@ class Partition:
         if is_new_epoch:
             self._follower_end_offsets = {replica: -1 for replica in leadership.replicas if replica != self.broker_id}
             if self.is_leader:
-                self.log.assign_leader_epoch(leadership.leader_epoch)
+                self._begin_epoch(leadership.leader_epoch)
         if self.is_leader:
             self._advance_high_watermark()
         if is_new_epoch or not self.is_leader:
@@ -112,25 +140,35 @@ class Partition:
 
     def append(self, records: Records, header: BatchHeader, acks: int, now_ms: int) -> AppendInfo:
         """Writes a client's batch, whose header was checked; under acks=all the caller waits until `is_committed`."""
-        if not self.is_leader:
-            raise self.not_leader()
-        if acks == ACKS_ALL:
-            self._require_in_sync()
+        self._check_append(acks)
         info = self.log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header)
         if not info.is_duplicate:
             self._advance_high_watermark(len(records))
         return info
 
+    def queue_append(
+        self, queue: AppendQueue, records: Records, header: BatchHeader, acks: int, now_ms: int
+    ) -> Appending[AppendInfo]:
+        """As `append`, in turn; what is refused before it is written is refused at once."""
+        self._check_append(acks)
+        work = partial(self.log.append_as_leader, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header)
+        return queue.put(work, records, partial(self._appended, len(records)))
+
     def append_own(self, batches: Records, now_ms: int) -> AppendInfo:
         """Writes batches that this broker made itself, as a coordinator does; with acks=all in mind."""
-        if not self.is_leader:
-            raise self.not_leader()
-        self._require_in_sync()
+        self._check_append(ACKS_ALL)
         info = self.log.append_as_leader(
             batches, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR
         )
         self._advance_high_watermark(len(batches))
         return info
+
+    def queue_own(self, queue: AppendQueue, batches: Records, now_ms: int) -> Appending[AppendInfo]:
+        """As `append_own`, in turn."""
+        self._check_append(ACKS_ALL)
+        origin = AppendOrigin.COORDINATOR
+        work = partial(self.log.append_as_leader, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        return queue.put(work, batches, partial(self._appended, len(batches)))
 
     def is_committed(self, last_offset: int) -> bool:
         """Whether every in-sync replica has the record at this offset."""
@@ -186,6 +224,24 @@ class Partition:
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
+    def _check_append(self, acks: int) -> None:
+        if not self.is_leader:
+            raise self.not_leader()
+        if acks == ACKS_ALL:
+            self._require_in_sync()
+
+    def _appended(self, size_bytes: int, info: AppendInfo) -> None:
+        if not info.is_duplicate:
+            # No further: the thread may have appended more, and the bytes of that are not counted yet.
+            self._advance_high_watermark(size_bytes, info.last_offset + 1)
+
+    def _begin_epoch(self, epoch: int) -> None:
+        if self.queue is None:
+            self.log.assign_leader_epoch(epoch)
+        else:
+            # After the appends of the epoch before, wherever they will have come to by then.
+            self.queue.put(lambda _: self.log.assign_leader_epoch(epoch), b"", lambda _: None)
+
     def _require_in_sync(self) -> None:
         required = self.log.config.min_insync_replicas
         if len(self.in_sync_ids) < required:
@@ -195,9 +251,9 @@ class Partition:
                 "(min.insync.replicas) for acks=all",
             )
 
-    def _advance_high_watermark(self, appended_bytes: int = 0) -> None:
+    def _advance_high_watermark(self, appended_bytes: int = 0, end_offset: int | None = None) -> None:
         log = self.log
-        least = log.log_end_offset
+        least = log.log_end_offset if end_offset is None else end_offset
         for replica in self.in_sync_ids:
             if replica != self.broker_id:
                 least = min(least, self._follower_end_offsets.get(replica, -1))

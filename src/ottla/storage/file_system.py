@@ -134,9 +134,11 @@ def append_whole(file_system: FileSystem, path: Path, data: Buffer) -> None:
 class OsFileSystem:
     """The disk under one log directory."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, trusts_tails: bool = True) -> None:
+        """`trusts_tails`: where no read can be told not to wait, what was written last counts as being in memory."""
         self.root = root
         self.reads_without_waiting = _RWF_NOWAIT != 0
+        self.trusts_tails = trusts_tails
 
     def open(self, path: Path, *, create: bool = False) -> "OsFile":
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -274,7 +276,7 @@ class OsFile:
         return data if count == size else None
 
     def _read_tail(self, position: int, size: int) -> Buffer | None:
-        if position < self.size() - _WARM_TAIL_BYTES:
+        if not self._file_system.trusts_tails or position < self.size() - _WARM_TAIL_BYTES:
             return None
         data = self.read(position, size)
         return data if len(data) == size else None

@@ -6,10 +6,11 @@ and `log_end_offset` nothing changes but by truncation, retention and compaction
 
     log_start_offset <= high_watermark <= log_end_offset,   last_stable_offset <= high_watermark
 
-Threads. Appends and warm reads run on the event loop. Cold reads, lookups by time, retention and compaction run in
-threads. Whatever changes the log holds its lock, for as long as its own files take to be renamed, cut or removed, and
-never over a sync. Readers take none, unless something was taken away under them: the list of segments is replaced, not
-changed, and files stay open while someone reads them.
+Threads. Warm reads run on the event loop, and appends where no disk but this one would wait for them; otherwise appends
+run in a thread, one after the other. Cold reads, lookups by time, retention and compaction run in threads. Whatever
+changes the log holds its lock, for as long as its own files take to be written, renamed, cut or removed, and never over
+a sync. Readers take none, unless something was taken away under them: the list of segments is replaced, not changed,
+and files stay open while someone reads them. What must not wait for the disk does not wait for the lock either.
 """
 
 from collections.abc import Callable
@@ -41,7 +42,7 @@ from ottla.storage.recovery import load_log
 from ottla.storage.retention import deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
-from ottla.storage.segment_transactions import aborted_between
+from ottla.storage.segment_transactions import aborted_between, are_in_memory
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
 
@@ -347,10 +348,17 @@ class Log(DurableLog):
                 self._repair_indexes(damage)
                 continue
             except (StorageError, CorruptRecords):
+                if not allow_blocking:
+                    # Whether it is a real error is found out by who may wait for the lock.
+                    return LogRead(b"", start_offset, is_cold=True)
                 if self._is_still(version):
                     raise
                 continue
-            if (version == self._segments.version and not version & 1) or self._is_still(version):
+            if self._is_surely(version):
+                return outcome
+            if not allow_blocking:
+                return LogRead(b"", start_offset, is_cold=True)
+            if self._is_still(version):
                 return outcome
 
     def _repair_indexes(self, damage: DamagedIndex) -> None:
@@ -359,6 +367,10 @@ class Log(DurableLog):
             for segment in self._segments.segments:
                 if segment.path == damage.path:
                     segment.repair_indexes()
+
+    def _is_surely(self, version: int) -> bool:
+        """Whether nothing was taken away since a reader saw this version, nor is now; waits for nobody."""
+        return version == self._segments.version and not version & 1
 
     def _is_still(self, version: int) -> bool:
         """Whether no segment was taken away since a reader saw this version; waits for what is under way."""
@@ -380,12 +392,21 @@ class Log(DurableLog):
                 if self._is_still(version):
                     raise
                 continue
-            if self._is_still(version):
+            if self._is_surely(version) or self._is_still(version):
                 return found
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
         return self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+
+    def aborted_in_memory(self, start_offset: int, end_offset: int) -> list[AbortedTransaction] | None:
+        """The same without waiting for a disk; None if that is not possible."""
+        version = self._segments.version
+        segments = self._segments.segments
+        if not are_in_memory(segments, start_offset):
+            return None
+        found = aborted_between(segments, start_offset, end_offset)
+        return found if self._is_surely(version) else None
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record that is not earlier than a timestamp, exact to the record; for a thread."""

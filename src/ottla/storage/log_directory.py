@@ -61,6 +61,8 @@ class LogDirectory:
         self.topic_ids: dict[TopicPartition, bytes] = {}
         file_system.make_directory(self.path)
         self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
+        # How far `close` is.
+        self.closed_count = 0
         self._awaiting_removal: list[tuple[int, Path]] = []
         # Partitions that are gone but may be in the checkpoints: a new log of such a name must not inherit from them.
         self._outdated: set[TopicPartition] = set()
@@ -142,6 +144,7 @@ class LogDirectory:
         with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="log-closing") as pool:
             for job in [pool.submit(log.close, now_ms) for log in list(self.logs.values())]:
                 job.result()
+                self.closed_count += 1
         self.write_checkpoints()
         self.write_high_watermarks()
         marker = json.dumps({"version": _CLEAN_SHUTDOWN_VERSION, "brokerEpoch": broker_epoch}, separators=(",", ":"))

@@ -13,12 +13,12 @@ go on with the next log, and no directory goes offline because of it.
 
 The passes (retention, flush, checkpoints, high watermarks, compaction) are plain functions that may wait for disks. The
 broker's shell calls each in a thread, one call of each at a time, but different ones, and creations, deletions and
-moves of different partitions, at the same time. All but compaction can be asked to look at one directory `only`.
+moves of different partitions, at the same time. Each can be asked to look at one directory `only`.
 """
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -142,53 +142,75 @@ class LogManager:
         self._directory_of[key] = directory
         return log
 
+    def place(
+        self, topic: str, partitions: Iterable[int], *, is_new: bool, avoided: Collection[LogDirectory] = ()
+    ) -> dict[LogDirectory, list[int]]:
+        """In which directories logs are to be made that were not found; waits for no disk.
+
+        A partition that may be in a directory that is offline is not among the results. A directory that is to be
+        avoided is taken only if there is no other.
+        """
+        places: dict[LogDirectory, list[int]] = {}
+        for partition in partitions:
+            try:
+                directory = self._directory_for((topic, partition), is_new=is_new, avoided=avoided, taken=places)
+            except (LogOffline, NoLogDirectory) as error:
+                _log.error("%s-%d cannot be opened: %s", topic, partition, error)
+            else:
+                places.setdefault(directory, []).append(partition)
+        return places
+
     def create_all(
         self,
+        directory: LogDirectory,
         topic: str,
         partitions: Iterable[int],
         topic_id: bytes | None,
         config: LogConfig,
         now_ms: int,
-        *,
-        is_new: bool,
     ) -> dict[int, Log]:
-        """As get_or_create for many partitions of a topic, waiting once for the names of all.
+        """Make the logs of some partitions of a topic in a directory, waiting once for the names of all.
 
-        A partition that is offline, or whose directory fails meanwhile, is not among the results.
+        If the directory fails meanwhile there are no results; if it is full, as many as there was space for.
         """
-        found: dict[int, Log] = {}
-        made: dict[TopicPartition, LogDirectory] = {}
+        made: dict[int, Log] = {}
 
-        def make(key: TopicPartition, directory: LogDirectory) -> None:
-            found[key[1]] = directory.create(key, topic_id, config, now_ms)
-            made[key] = directory
+        def make(partition: int, directory: LogDirectory) -> None:
+            made[partition] = directory.create((topic, partition), topic_id, config, now_ms)
 
         for partition in partitions:
-            key = (topic, partition)
-            log = self._logs.get(key)
-            if log is not None:
-                found[partition] = log
-                continue
-            try:
-                self._guarded(self._directory_for(key, is_new=is_new), partial(make, key))
-            except (LogOffline, NoLogDirectory) as error:
-                _log.error("%s-%d cannot be opened: %s", topic, partition, error)
-        for directory in dict.fromkeys(made.values()):
-            self._guarded(directory, LogDirectory.sync_names)
-        for key, directory in made.items():
             if directory.is_online:
-                self._logs[key] = found[key[1]]
-                self._directory_of[key] = directory
-        return {partition: log for partition, log in found.items() if not log.is_gone}
+                self._guarded(directory, partial(make, partition))
+        if made and directory.is_online:
+            self._guarded(directory, LogDirectory.sync_names)
+        if not directory.is_online:
+            return {}
+        for partition, log in made.items():
+            self._logs[topic, partition] = log
+            self._directory_of[topic, partition] = directory
+        return made
 
-    def _directory_for(self, key: TopicPartition, *, is_new: bool) -> LogDirectory:
-        """Where a log that was not found is to be made."""
+    def _directory_for(
+        self,
+        key: TopicPartition,
+        *,
+        is_new: bool,
+        avoided: Collection[LogDirectory] = (),
+        taken: Mapping[LogDirectory, Sized] | None = None,
+    ) -> LogDirectory:
+        """Where a log that was not found is to be made: where the fewest are, those `taken` for others among them."""
         if not is_new and self.offline_paths:
             raise LogOffline(*key, self.offline_paths)
         online = self.online_directories
         if not online:
             raise NoLogDirectory
-        return min(online, key=lambda candidate: len(candidate.logs))
+        return min(
+            online,
+            key=lambda candidate: (
+                candidate in avoided,
+                len(candidate.logs) + len((taken or {}).get(candidate, ())),
+            ),
+        )
 
     def delete(self, topic: str, partition: int, now_ms: int) -> bool:
         """Take a partition's log away; its name is free at once, its files go later. False if there is none."""
@@ -319,13 +341,9 @@ class LogManager:
         """Write the high watermarks, which is done more often."""
         self._for_each_directory(LogDirectory.write_high_watermarks, only)
 
-    def compaction_pass(self, now_ms: int, full: set[LogDirectory] | None = None) -> TopicPartition | None:
-        """Compact the log that needs it most and can be; which one that was, None if none is due.
-
-        Directories in `full` are left out, and those that turn out to have no space are added: whoever calls again and
-        again gets on with the others.
-        """
-        left_out = set() if full is None else full
+    def compaction_pass(self, now_ms: int, only: LogDirectory | None = None) -> TopicPartition | None:
+        """Compact the log that needs it most and can be; which one that was, None if none is due."""
+        left_out: set[LogDirectory] = set()
         found: list[_Candidate] = []
 
         def in_directory(directory: LogDirectory) -> None:
@@ -337,7 +355,7 @@ class LogManager:
                         if cleanable is not None:
                             found.append(_Candidate(directory, key, log, cleanable))
 
-        self._for_each_directory(in_directory)
+        self._for_each_directory(in_directory, only)
         for candidate in sorted(found, key=lambda candidate: candidate.urgency, reverse=True):
             if candidate.directory not in left_out and self._compact(candidate, now_ms, left_out):
                 return candidate.key
@@ -361,13 +379,15 @@ class LogManager:
             return False
         return True
 
-    def close(self, *, broker_epoch: int, now_ms: int, threads_per_directory: int) -> None:
+    def close(
+        self, *, broker_epoch: int, now_ms: int, threads_per_directory: int, only: LogDirectory | None = None
+    ) -> None:
         """Flush and close everything, so that the next start needs no recovery."""
 
         def in_directory(directory: LogDirectory) -> None:
             directory.close(broker_epoch=broker_epoch, now_ms=now_ms, threads=threads_per_directory)
 
-        self._for_each_directory(in_directory)
+        self._for_each_directory(in_directory, only)
 
     def _for_each_directory(self, action: Callable[[LogDirectory], None], only: LogDirectory | None = None) -> None:
         for directory in self.online_directories:

@@ -80,6 +80,8 @@ def read_batches(
             if found is None:
                 return LogRead(b"", end_offset, is_cold=False)
         segment, start = found
+        if not allow_blocking and not segment.has_open_file:
+            raise ColdPages
         end, next_offset = _end_in(segment, segments, positions, end_offset, allow_blocking)
         size = end - start
         if size <= 0:

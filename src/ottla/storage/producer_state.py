@@ -12,6 +12,7 @@ always be rebuilt from the batches; snapshots shorten that. `map_end_offset` is 
 reflected here.
 """
 
+import threading
 from collections import OrderedDict, deque
 from enum import Enum
 from typing import NamedTuple
@@ -94,6 +95,7 @@ class ProducerStates:
     """The producers of one log."""
 
     __slots__ = (
+        "_bounding",
         "_ended",
         "_open",
         "_producers",
@@ -115,6 +117,8 @@ class ProducerStates:
         # The first offset of a transaction whose outcome is open, or decided but not yet replicated; asked for at each
         # fetch, by any thread.
         self.first_unstable_offset: int | None = None
+        # The high watermark may move while a thread appends.
+        self._bounding = threading.Lock()
         self.map_end_offset = 0
 
     def __len__(self) -> int:
@@ -236,15 +240,19 @@ class ProducerStates:
     def forget_replicated(self, high_watermark: int) -> None:
         """Transactions whose marker is below the high watermark are decided for every replica."""
         ended = self._ended
-        while ended and ended[0][0] < high_watermark:
-            self._unstable.pop(ended.popleft()[1], None)
-        self.first_unstable_offset = next(iter(self._unstable), None)
+        if not ended or ended[0][0] >= high_watermark:
+            return
+        with self._bounding:
+            while ended and ended[0][0] < high_watermark:
+                self._unstable.pop(ended.popleft()[1], None)
+            self.first_unstable_offset = next(iter(self._unstable), None)
 
     def _begin_transaction(self, producer_id: int, first_offset: int) -> None:
         self._open[first_offset] = producer_id
-        self._unstable[first_offset] = producer_id
-        if self.first_unstable_offset is None:
-            self.first_unstable_offset = first_offset
+        with self._bounding:
+            self._unstable[first_offset] = producer_id
+            if self.first_unstable_offset is None:
+                self.first_unstable_offset = first_offset
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers that have been idle for too long; how many."""

@@ -118,6 +118,11 @@ class IndexedBatches:
         return self._file is not None and self._offset_index is not None
 
     @property
+    def has_open_file(self) -> bool:
+        """Whether reading batches at a known position opens no file."""
+        return self._file is not None
+
+    @property
     def file(self) -> File:
         """The file of batches, opened if need be."""
         file = self._file
@@ -155,12 +160,19 @@ class IndexedBatches:
     @property
     def transaction_index(self) -> TransactionIndex:
         """The aborted transactions; DamagedFile if the file is none of ours, which recovery finds out first."""
-        with self._loading:
-            index = self._transaction_index
-            if index is None:
-                index = TransactionIndex.load(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
-                self._transaction_index = index
-            return index
+        index = self._transaction_index
+        if index is None:
+            with self._loading:
+                index = self._transaction_index
+                if index is None:
+                    index = TransactionIndex.load(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+                    self._transaction_index = index
+        return index
+
+    @property
+    def knows_transactions(self) -> bool:
+        """Whether the aborted transactions are in memory."""
+        return self._transaction_index is not None
 
     @property
     def max_timestamp(self) -> int:

@@ -14,6 +14,7 @@ from ottla.protocol.messages.create_topics_request import CreatableTopic, Create
 from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from ottla.storage.file_system import OsFile
 
 LONG_MS = 600_000
 
@@ -189,3 +190,27 @@ def test_a_session_is_told_that_retention_deleted_what_it_had_read(tmp_path: Pat
         assert rows[0].log_start_offset == 1
 
     run_node(tmp_path / "data", scenario, {"log.retention.check.interval.ms": "1000"})
+
+
+@pytest.mark.parametrize("directories", [1, 2])
+def test_what_is_not_in_memory_is_read_within_the_limits_of_the_request(
+    tmp_path: Path, directories: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OsFile, "read_warm", lambda *_: None)
+    log_dirs = [str(tmp_path / f"disk-{number}") for number in range(directories)]
+
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, 8)
+        for index in range(8):
+            await produce(client, topic_id, index)
+        session = SessionClient(client, topic_id)
+        rows = await session.fetch(dict.fromkeys(range(8), 0), max_wait_ms=LONG_MS)
+        assert [index for index, row in rows.items() if row.records] == list(range(8))
+        # A batch is larger than that: each disk gives its first, and no more.
+        session = SessionClient(client, topic_id)
+        rows = await session.fetch(dict.fromkeys(range(8), 0), max_wait_ms=LONG_MS, max_bytes=1)
+        assert len(rows) == 8
+        assert sum(bool(row.records) for row in rows.values()) == directories
+
+    run_node(tmp_path / "disk-0", scenario, {"log.dirs": ",".join(log_dirs)})

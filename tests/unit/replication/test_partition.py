@@ -1,32 +1,41 @@
 """Leadership, the in-sync set and the high watermark, on a real log."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.partition import ACKS_ALL, Leadership, Partition
+from ottla.protocol.schema import Records
+from ottla.replication.partition import ACKS_ALL, Appending, AppendQueue, Leadership, Partition
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import LogConfig
 
+T = TypeVar("T")
+
 ALONE = Leadership(leader_id=1, leader_epoch=0, replicas=(1,), in_sync=(1,), partition_epoch=0)
 TRIO = Leadership(leader_id=1, leader_epoch=0, replicas=(1, 2, 3), in_sync=(1, 2, 3), partition_epoch=0)
 
 
-def make(tmp_path: Path, leadership: Leadership, **settings: int) -> Partition:
+def make(tmp_path: Path, leadership: Leadership, queue: AppendQueue | None = None, /, **settings: int) -> Partition:
     config = replace(LogConfig(), **settings)  # type: ignore[arg-type]
     log = Log(OsFileSystem(tmp_path), tmp_path / "orders-0", config, now_ms=0)
-    return Partition("orders", 0, bytes(16), 1, log, leadership)
+    return Partition("orders", 0, bytes(16), 1, log, leadership, queue)
+
+
+def batch_of_one() -> bytes:
+    builder = BatchBuilder()
+    builder.append(b"k", b"v", timestamp_ms=1)
+    return bytes(builder.build())
 
 
 def append(partition: Partition, acks: int = 1) -> AppendInfo:
-    builder = BatchBuilder()
-    builder.append(b"k", b"v", timestamp_ms=1)
-    batch = bytes(builder.build())
+    batch = batch_of_one()
     return partition.append(batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
 
 
@@ -135,3 +144,77 @@ def test_readers_are_told_once_that_the_oldest_records_went(tmp_path: Path) -> N
     partition.tell_log_start()
     partition.tell_log_start()
     assert told == [0]
+
+
+class HandQueue:
+    """Appends when it is told to, and settles when it is told to."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Callable[[], Callable[[], None]]] = []
+        self._appended: list[Callable[[], None]] = []
+
+    def put(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> Appending[T]:
+        def run() -> Callable[[], None]:
+            outcome = work(records)
+            return lambda: settle(outcome)
+
+        self._waiting.append(run)
+        unused: Any = None
+        return unused
+
+    def append_all(self) -> None:
+        self._appended += [run() for run in self._waiting]
+        self._waiting.clear()
+
+    def settle_one(self) -> None:
+        self._appended.pop(0)()
+
+
+def enqueue(partition: Partition, queue: HandQueue, acks: int = 1) -> None:
+    batch = batch_of_one()
+    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
+
+
+def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) -> None:
+    queue = HandQueue()
+    partition = make(tmp_path, ALONE, queue)
+    readable: list[int] = []
+    partition.watch(readable.append)
+    enqueue(partition, queue)
+    enqueue(partition, queue, ACKS_ALL)
+    assert partition.log.log_end_offset == 0
+    queue.append_all()
+    queue.settle_one()
+    assert (partition.log.log_end_offset, partition.log.high_watermark) == (2, 0), "that was the leader's epoch"
+    queue.settle_one()
+    assert partition.log.high_watermark == 1
+    queue.settle_one()
+    assert partition.log.high_watermark == 2
+    assert readable == [len(batch_of_one())] * 2
+
+
+def test_an_epoch_begins_behind_what_was_still_waiting_to_be_appended_in_the_one_before(tmp_path: Path) -> None:
+    queue = HandQueue()
+    partition = make(tmp_path, ALONE, queue)
+    enqueue(partition, queue)
+    partition.apply(replace(ALONE, leader_epoch=3, partition_epoch=1))
+    enqueue(partition, queue)
+    queue.append_all()
+    assert partition.log.end_offset_for_epoch(0) == (0, 1)
+    assert partition.log.end_offset_for_epoch(3) == (3, 2)
+
+
+def test_what_is_refused_is_not_put_into_the_queue(tmp_path: Path) -> None:
+    queue = HandQueue()
+    partition = make(tmp_path, ALONE, queue, min_insync_replicas=2)
+    with pytest.raises(ApiError) as refused:
+        enqueue(partition, queue, ACKS_ALL)
+    assert code_of(refused) == ErrorCode.NOT_ENOUGH_REPLICAS
+    with pytest.raises(ApiError):
+        partition.queue_own(queue, batch_of_one(), 1)
+    partition.close()
+    with pytest.raises(ApiError) as refused:
+        enqueue(partition, queue)
+    assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    queue.append_all()
+    assert partition.log.log_end_offset == 0

@@ -392,9 +392,8 @@ def test_the_name_of_a_new_log_survives_a_power_cut(tmp_path: Path, is_one_by_on
     if is_one_by_one:
         manager.get_or_create("t", 0, TOPIC_ID, LogConfig(), NOW_MS, is_new=True)
     else:
-        logs = manager.create_all("t", range(5), TOPIC_ID, LogConfig(), NOW_MS, is_new=True)
+        logs = manager.create_all(manager.directories[0], "t", range(5), TOPIC_ID, LogConfig(), NOW_MS)
         assert sorted(logs) == [0, 1, 2, 3, 4]
-        assert manager.create_all("t", range(5), TOPIC_ID, LogConfig(), NOW_MS, is_new=False) == logs
         assert manager.get("t", 3) is logs[3]
     assert disk.synced.count(tmp_path) == 1, "once for all of them"
     assert disk.synced[-1] == tmp_path, "after the logs were made"
@@ -404,12 +403,22 @@ def test_the_name_of_a_new_log_survives_a_power_cut(tmp_path: Path, is_one_by_on
 def test_partitions_that_cannot_be_made_do_not_keep_the_others_of_their_topic_away(broker: Broker) -> None:
     broker.create("t", 0)
     broker.disks["a"].is_broken = True
-    made = broker.manager.create_all("t", range(4), TOPIC_ID, broker.config, NOW_MS, is_new=True)
+    made = {}
+    for directory, indexes in broker.manager.place("t", range(1, 5), is_new=True).items():
+        made |= broker.manager.create_all(directory, "t", indexes, TOPIC_ID, broker.config, NOW_MS)
     assert [path.name for path, _ in broker.failed] == ["a"]
-    assert set(made) < set(range(4))
+    assert len(made) == 2
     assert all(log.directory.parent.name == "b" and not log.is_gone for log in made.values())
     assert {key[1] for key, _ in broker.manager.all()} == set(made)
-    assert broker.manager.create_all("old", [0], TOPIC_ID, broker.config, NOW_MS, is_new=False) == {}
+    assert broker.manager.place("old", [0], is_new=False) == {}
+
+
+def test_new_logs_are_spread_over_the_directories_and_kept_from_those_to_be_avoided(broker: Broker) -> None:
+    one, other = broker.manager.online_directories
+    broker.manager.create_all(one, "t", [0], TOPIC_ID, broker.config, NOW_MS)
+    assert broker.manager.place("u", range(3), is_new=True) == {other: [0, 2], one: [1]}
+    assert broker.manager.place("u", range(3), is_new=True, avoided=[other]) == {one: [0, 1, 2]}
+    assert set(broker.manager.place("u", range(3), is_new=True, avoided=[one, other])) == {one, other}
 
 
 def test_a_log_inherits_no_offsets_from_a_deleted_one_of_its_name(broker: Broker, make_batch) -> None:
@@ -457,12 +466,10 @@ def test_logs_in_a_directory_with_space_are_compacted_while_another_is_full(brok
         fill(log, make_batch, 5)
         log.roll(NOW_MS)
     broker.disks["a"].is_full = True
-    full: set[LogDirectory] = set()
-    found = [broker.manager.compaction_pass(NOW_MS, full) for _ in range(3)]
+    found = [broker.manager.compaction_pass(NOW_MS) for _ in range(3)]
     in_b = {("t", number) for number in range(4) if broker.manager.directory_of("t", number).path.name == "b"}
     assert len(in_b) == 2
     assert {*found[:2]} == in_b
     assert found[2] is None
-    assert [directory.path.name for directory in full] == ["a"]
     broker.disks["a"].is_full = False
     assert broker.manager.compaction_pass(NOW_MS) is not None

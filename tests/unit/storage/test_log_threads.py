@@ -4,13 +4,18 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from harness.stubborn_file_system import StubbornFileSystem
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import crc_is_valid, iterate_headers
 from ottla.storage.compaction import assess, compact
 from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+from ottla.storage.log_reading import LogRead
 
 NOW_MS = 1_700_000_000_000
 APPENDS = 400
@@ -134,3 +139,49 @@ def test_a_disk_error_of_a_reader_is_told_and_not_repeated(open_log, make_batch)
     log.segments[0].path.unlink()
     with pytest.raises(Exception, match="No such file"):
         log.read(0, 1000, max_offset_exclusive=6, min_one_batch=True, allow_blocking=True)
+
+
+@contextmanager
+def under_way(disk: StubbornFileSystem, change: Callable[[], object]) -> Iterator[None]:
+    """While a change of a log hangs, with the log's lock."""
+    disk.is_asked.clear()
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        assert disk.is_asked.wait(30)
+        yield
+    finally:
+        disk.wake_up()
+        thread.join()
+
+
+def test_what_must_not_wait_for_the_disk_does_not_wait_for_a_change_that_hangs(
+    tmp_path: Path, make_batch: Callable[..., bytes]
+) -> None:
+    disk = StubbornFileSystem(tmp_path)
+    log = Log(disk, tmp_path / "t-0", LogConfig(retention_bytes=0), now_ms=NOW_MS)
+
+    def append() -> None:
+        log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
+
+    def look() -> LogRead:
+        assert log.end_offset_for_epoch(0) == (0, log.log_end_offset)
+        assert not log.update_high_watermark(log.high_watermark)
+        assert log.size_bytes > 0
+        assert log.producer_states() == []
+        return log.read(log.high_watermark - 1, 1000, max_offset_exclusive=log.high_watermark, min_one_batch=True)
+
+    append()
+    log.roll(NOW_MS)
+    append()
+    log.update_high_watermark(log.log_end_offset)
+    assert log.aborted_transactions(0, log.log_end_offset) == []
+    disk.takes_appends.clear()
+    with under_way(disk, append):
+        look()
+        assert log.aborted_in_memory(0, log.high_watermark) == []
+    disk.takes_names.clear()
+    with under_way(disk, lambda: log.delete_old_segments(NOW_MS)):
+        assert look().is_cold, "what is read while segments go does not count"
+        assert log.aborted_in_memory(log.high_watermark, log.high_watermark) is None
+    log.close(NOW_MS)

@@ -5,6 +5,7 @@ futures, records are appended. What is not committed at once (a cluster) is awai
 in log order. A single loop timer per shard serves all deadlines.
 
 A write that fails to commit because leadership is lost needs no undoing: the shard is thrown away with its leadership.
+Nor does one that had to wait for its disk and was refused: then the shard is thrown away and loaded again.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from ottla.broker.groups.log import CoordinatorLog, coordinator_error, encode_batch
+from ottla.broker.groups.log import AppendLost, CoordinatorLog, coordinator_error, encode_batch
 from ottla.broker.tasks import Tasks
 from ottla.coordinator.group.effects import Outcome, Respond
 from ottla.coordinator.group.records import GroupCoordinatorRecord
@@ -35,13 +36,16 @@ class ActiveShard:
         tasks: Tasks,
         clock: Callable[[], int],
         commit_timeout_ms: int,
+        on_lost: Callable[[], None],
     ) -> None:
+        """`on_lost` is called when the state here is ahead of what the log will ever have."""
         self.shard = shard
         self._partition = partition
         self._log = log
         self._tasks = tasks
         self._clock = clock
         self._commit_timeout_ms = commit_timeout_ms
+        self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 0
@@ -93,6 +97,7 @@ class ActiveShard:
         except ApiError as error:
             if error.code is ErrorCode.REQUEST_TIMED_OUT:
                 self._watch(offset)
+            self._note_lost(error)
             raise ApiError(coordinator_error(error.code), error.message) from error
         self._committed(offset)
         return response
@@ -161,9 +166,14 @@ class ActiveShard:
                     # The record is in the log and may still be committed; as long as we lead, its turn will come.
                     continue
                 logger.info("__consumer_offsets-%d: offset %d was not committed: %s", self._partition, offset, error)
+                self._note_lost(error)
                 return
             self._committed(offset)
             return
+
+    def _note_lost(self, error: ApiError) -> None:
+        if isinstance(error, AppendLost) and not self._is_closed:
+            self._on_lost()
 
     def schedule(self) -> None:
         """Make sure that the loop calls in time for the next deadline."""

@@ -82,10 +82,18 @@ class GroupCoordinator:
             # Nothing to read: the first group of a new cluster need not be told to come again.
             self._activate(partition, load_shard(self._config, partition, iter(())))
             return
+        self._begin_load(partition)
+
+    def _begin_load(self, partition: int) -> None:
         self._shards[partition] = None
         self._loads[partition] = self._tasks.start_background(
             f"load of __consumer_offsets-{partition}", self._load(partition)
         )
+
+    def _reload(self, partition: int) -> None:
+        """Begin anew with what the log has."""
+        self.resign(partition)
+        self._begin_load(partition)
 
     def resign(self, partition: int) -> None:
         """This node no longer leads the partition; a load that still runs ends without effect."""
@@ -112,6 +120,7 @@ class GroupCoordinator:
     async def _load(self, partition: int) -> None:
         shard: GroupShard | None = None
         try:
+            await self._log.settled(partition)
             shard = await asyncio.to_thread(
                 lambda: load_shard(self._config, partition, self._log.read_batches(partition))
             )
@@ -128,7 +137,13 @@ class GroupCoordinator:
 
     def _activate(self, partition: int, shard: GroupShard) -> None:
         active = ActiveShard(
-            partition, shard, self._log, self._tasks, self._clock, self._config.offsets_commit_timeout_ms
+            partition,
+            shard,
+            self._log,
+            self._tasks,
+            self._clock,
+            self._config.offsets_commit_timeout_ms,
+            lambda: self._reload(partition),
         )
         shard.loaded(self._clock())
         self._shards[partition] = active

@@ -5,20 +5,33 @@ from typing import Protocol
 
 from ottla.coordinator.group.records import GroupCoordinatorRecord, encode_record
 from ottla.protocol.batch_builder import BatchBuilder
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import ApiError, ErrorCode
+
+
+class AppendLost(ApiError):
+    """Records that the shard already counts on did not get into the log: the shard is to be loaded again."""
 
 
 class CoordinatorLog(Protocol):
     """The partitions of `__consumer_offsets` that this node leads."""
 
     def append(self, partition: int, batch: bytes | bytearray) -> int:
-        """Append one batch as the leader, with acks=all in mind; returns its last offset. Raises ApiError."""
+        """Append one batch as the leader, with acks=all in mind. Raises ApiError.
+
+        Returns its last offset; or, where the append has to wait for its turn, a number that grows in the same way.
+        """
 
     def is_committed(self, partition: int, offset: int) -> bool:
         """Whether the high watermark has passed the offset: then nobody has to wait."""
 
     async def wait_committed(self, partition: int, offset: int) -> None:
-        """Return once the high watermark has passed the offset; ApiError when leadership is lost before."""
+        """Return once the high watermark has passed the offset; ApiError when leadership is lost before.
+
+        AppendLost if an append failed that had to wait for its turn.
+        """
+
+    async def settled(self, partition: int) -> None:
+        """Return once no append is on its way; ApiError when the partition is lost before."""
 
     def is_empty(self, partition: int) -> bool:
         """Whether there is nothing to load."""

@@ -6,7 +6,9 @@ ApiVersions says 0 as the lowest all the same, because librdkafka decides by it 
 (KAFKA-18659); a request in versions 0-2 ends the connection.
 
 acks=0 gets no answer at all; if something went wrong the connection is closed, which is the only way to tell the
-client. acks=all waits for the high watermark, at most `timeout_ms` for all partitions together.
+client. acks=all waits for the high watermark, at most `timeout_ms` for all partitions together. So long waits everybody
+for a disk that hangs, if there are others that work: then partitions that still wait are answered with
+REQUEST_TIMED_OUT, and their batches may be appended later.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from ottla.protocol.messages.produce_response import (
 )
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
-from ottla.replication.partition import ACKS_ALL, Partition
+from ottla.replication.partition import ACKS_ALL, Appending, Partition
 from ottla.storage.append_validation import (
     InvalidRecords,
     needs_opening,
@@ -42,7 +44,7 @@ from ottla.storage.append_validation import (
     rewrite_batch,
     validate_client_batch,
 )
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import AppendInfo
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ API_KEY = ApiKey.PRODUCE
 REQUEST = ProduceRequest
 # Clients of this id are Kafka's own tools; they alone may write into internal topics.
 ADMIN_CLIENT_ID = "__admin_client"
+# A client that has no patience with replicas means replicas, not the thread that writes.
+_DISK_PATIENCE_MS_MIN = 1000
 
 
 def handle(
@@ -83,7 +87,16 @@ def error_response(context: RequestContext, request: ProduceRequest, error: ApiE
 class _Production:
     """One Produce request on its way."""
 
-    __slots__ = ("_by_topic_id", "acks", "context", "has_failed", "hinted_leaders", "request", "responses", "waiting")
+    __slots__ = (
+        "_by_topic_id",
+        "acks",
+        "context",
+        "has_failed",
+        "hinted_leaders",
+        "request",
+        "responses",
+        "waiting",
+    )
 
     def __init__(self, context: RequestContext, request: ProduceRequest) -> None:
         self.context = context
@@ -131,10 +144,17 @@ class _Production:
             return
         if needs_rewrite(header, config):
             records, header = rewrite_batch(records, header, config, now)
+        if partition.queue is not None:
+            append = partition.queue_append(partition.queue, records, header, self.acks, now)
+            self.waiting.append(partial(self._wait_for_append, partition, append, row))
+            return
         info = partition.append(records, header, self.acks, now)
         _accept(row, info)
-        if partition.log.must_flush_now or (self.acks == ACKS_ALL and not partition.is_committed(info.last_offset)):
+        if self._must_wait(partition, info):
             self.waiting.append(partial(self._wait, partition, info.last_offset, row))
+
+    def _must_wait(self, partition: Partition, info: AppendInfo) -> bool:
+        return partition.log.must_flush_now or (self.acks == ACKS_ALL and not partition.is_committed(info.last_offset))
 
     def _check_batch(self, header: BatchHeader) -> None:
         if header.codec == Codec.ZSTD and self.context.api_version < 7:
@@ -154,6 +174,10 @@ class _Production:
             )
             # Meanwhile it may have moved to another directory; a partition that is out of service takes nothing.
             partition = self.context.broker.replicas.partition(partition.topic, partition.index)
+            if partition.queue is not None:
+                append = partition.queue_append(partition.queue, batch, header, self.acks, now)
+                await self._wait_for_append(partition, append, row)
+                return
             info = partition.append(batch, header, self.acks, now)
             _accept(row, info)
             await self._wait(partition, info.last_offset, row)
@@ -161,6 +185,33 @@ class _Production:
             self._refuse(row, partition.topic, error)
         except StorageError as error:
             self._refuse(row, partition.topic, self.context.broker.replicas.disk_failed(error))
+
+    async def _wait_for_append(
+        self, partition: Partition, append: Appending[AppendInfo], row: PartitionProduceResponse
+    ) -> None:
+        try:
+            info = await append.result(self._disk_deadline())
+        except LogGone as gone:
+            self._refuse(row, partition.topic, self._whereabouts(partition, gone))
+        except ApiError as error:
+            self._refuse(row, partition.topic, error)
+        else:
+            _accept(row, info)
+            if self._must_wait(partition, info):
+                await self._wait(partition, info.last_offset, row)
+
+    def _whereabouts(self, partition: Partition, gone: LogGone) -> ApiError:
+        """What a client should hear of a log that went away while its batch waited: moved, deleted, or offline."""
+        try:
+            self.context.broker.replicas.partition(partition.topic, partition.index)
+        except ApiError as error:
+            return error
+        return gone
+
+    def _disk_deadline(self) -> float:
+        timeout_ms = self.request.timeout_ms
+        lacking_ms = max(_DISK_PATIENCE_MS_MIN - max(timeout_ms, 0), 0)
+        return self.context.deadline(timeout_ms) + lacking_ms / 1000
 
     async def _wait(self, partition: Partition, last_offset: int, row: PartitionProduceResponse) -> None:
         """Until the batch is as safe as topic and client ask for: synced (flush.messages), replicated (acks=all)."""

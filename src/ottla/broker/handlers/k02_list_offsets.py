@@ -11,7 +11,6 @@ that waits for an upload does not exist (-1).
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from ottla.broker.fetching import READ_COMMITTED
@@ -25,7 +24,6 @@ from ottla.protocol.messages.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from ottla.replication.partition import Partition
-from ottla.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -121,19 +119,15 @@ async def _searched(
     searches: list[tuple[Partition, int, ListOffsetsPartitionResponse]],
     response: ListOffsetsResponse,
 ) -> ListOffsetsResponse:
-    loop = asyncio.get_running_loop()
-    workers = context.broker.workers
+    replicas = context.broker.replicas
     for partition, timestamp, row in searches:
         log = partition.log
         limit = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
         try:
             if timestamp == MAX_TIMESTAMP:
-                found = await loop.run_in_executor(workers, log.offset_of_max_timestamp, limit)
+                found = await replicas.search(partition, log.offset_of_max_timestamp, limit)
             else:
-                found = await loop.run_in_executor(workers, log.offset_for_timestamp, timestamp, limit)
-        except StorageError as error:
-            row.error_code = context.broker.replicas.disk_failed(error).code
-            continue
+                found = await replicas.search(partition, log.offset_for_timestamp, timestamp, limit)
         except ApiError as error:
             row.error_code = error.code
             continue

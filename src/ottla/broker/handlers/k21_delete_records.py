@@ -1,7 +1,12 @@
 """DeleteRecords: moves the start of some logs forward; what lies before is gone for readers at once.
 
 Versions: 0-1 differ in nothing, 2 is flexible. Offset -1 means the high watermark. Files go later, with retention.
+
+Where appends wait in a queue for their disk, so does this: at most `timeout_ms`, then REQUEST_TIMED_OUT.
 """
+
+from collections.abc import Awaitable
+from functools import partial
 
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.controller.topic_names import is_internal
@@ -13,6 +18,9 @@ from ottla.protocol.messages.delete_records_response import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from ottla.protocol.schema import Records
+from ottla.replication.partition import Appending, Partition
+from ottla.storage.log import Log
 
 API_KEY = ApiKey.DELETE_RECORDS
 REQUEST = DeleteRecordsRequest
@@ -20,16 +28,20 @@ REQUEST = DeleteRecordsRequest
 HIGH_WATERMARK = -1
 
 
-def handle(context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+def handle(
+    context: RequestContext, request: DeleteRecordsRequest
+) -> DeleteRecordsResponse | Awaitable[DeleteRecordsResponse]:
     """One row per partition."""
-    return DeleteRecordsResponse(
+    waiting: list[tuple[Appending[int], DeleteRecordsPartitionResult]] = []
+    response = DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
-                name=topic.name, partitions=[_row(context, topic.name, wanted) for wanted in topic.partitions]
+                name=topic.name, partitions=[_row(context, topic.name, wanted, waiting) for wanted in topic.partitions]
             )
             for topic in request.topics
         ]
     )
+    return _waited_for(waiting, context.deadline(request.timeout_ms), response) if waiting else response
 
 
 def error_response(context: RequestContext, request: DeleteRecordsRequest, error: ApiError) -> DeleteRecordsResponse:
@@ -49,15 +61,45 @@ def _refused(index: int, error: ApiError) -> DeleteRecordsPartitionResult:
     return DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=error.code)
 
 
-def _row(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+async def _waited_for(
+    waiting: list[tuple[Appending[int], DeleteRecordsPartitionResult]], deadline: float, response: DeleteRecordsResponse
+) -> DeleteRecordsResponse:
+    for deletion, row in waiting:
+        try:
+            row.low_watermark = await deletion.result(deadline)
+        except ApiError as error:
+            row.low_watermark = -1
+            row.error_code = error.code
+    return response
+
+
+def _row(
+    context: RequestContext,
+    topic: str,
+    wanted: DeleteRecordsPartition,
+    waiting: list[tuple[Appending[int], DeleteRecordsPartitionResult]],
+) -> DeleteRecordsPartitionResult:
+    row = DeleteRecordsPartitionResult(partition_index=wanted.partition_index)
     try:
-        low_watermark = _delete(context, topic, wanted)
+        partition, target = _checked(context, topic, wanted)
+        delete = partial(_delete, partition.log, target)
+        if partition.queue is not None:
+            waiting.append((partition.queue.put(delete, b"", lambda _: partition.tell_log_start()), row))
+        else:
+            row.low_watermark = delete(b"")
+            partition.tell_log_start()
     except ApiError as error:
         return _refused(wanted.partition_index, error)
-    return DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=low_watermark)
+    return row
 
 
-def _delete(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> int:
+def _delete(log: Log, target: int, _: Records) -> int:
+    log.increment_log_start_offset(target)
+    return log.log_start_offset
+
+
+def _checked(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> tuple[Partition, int]:
+    """The partition, and the offset from which on it is to keep its records."""
     if is_internal(topic):
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Records of the internal topic {topic} are not for deletion")
     partition = context.broker.replicas.partition(topic, wanted.partition_index)
@@ -71,6 +113,4 @@ def _delete(context: RequestContext, topic: str, wanted: DeleteRecordsPartition)
             ErrorCode.OFFSET_OUT_OF_RANGE,
             f"Offset {target} is not within 0 and the high watermark {log.high_watermark}",
         )
-    log.increment_log_start_offset(target)
-    partition.tell_log_start()
-    return log.log_start_offset
+    return partition, target

@@ -1,11 +1,9 @@
 """DescribeLogDirs: the log directories of this broker, what is in them and how much room is left.
 
 Versions: 2 is flexible; 3 has an error for the whole answer; 4 sizes of the volume (KIP-827); 5 whether a directory is
-cordoned (KIP-1066), which here none ever is. Asking the file system for free room may wait for a disk: in a thread.
+cordoned (KIP-1066), which here none ever is. The sizes of a volume that does not answer are unknown (-1).
 """
 
-import asyncio
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -29,11 +27,10 @@ _UNKNOWN_BYTES = -1
 
 async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     """One row per directory."""
-    loop = asyncio.get_running_loop()
     results = []
     logs = context.broker.replicas.logs
     for directory in logs.online_directories:
-        total_bytes, usable_bytes = await loop.run_in_executor(context.broker.workers, _room, directory)
+        total_bytes, usable_bytes = await _room(context, directory)
         results.append(
             DescribeLogDirsResult(
                 log_dir=str(directory.path),
@@ -57,11 +54,10 @@ def error_response(
     return DescribeLogDirsResponse(error_code=error.code)
 
 
-def _room(directory: LogDirectory) -> tuple[int, int]:
+async def _room(context: RequestContext, directory: LogDirectory) -> tuple[int, int]:
     """Bytes of the volume, and how many of them are free for us."""
-    try:
-        volume = os.statvfs(directory.path)
-    except OSError:
+    volume = await context.broker.volumes.ask(directory.path)
+    if volume is None:
         return _UNKNOWN_BYTES, _UNKNOWN_BYTES
     return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
 

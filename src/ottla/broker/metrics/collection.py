@@ -23,8 +23,8 @@ from ottla.broker.metrics.node_samples import (
 )
 from ottla.broker.metrics.partition_samples import add_partitions
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
-from ottla.broker.metrics.volumes import Volumes
 from ottla.broker.time_slice import TimeSlice
+from ottla.broker.volumes import Volumes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

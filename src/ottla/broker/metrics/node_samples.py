@@ -15,9 +15,9 @@ from ottla.broker.maintenance import Maintenance
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
-from ottla.broker.metrics.volumes import Volumes
 from ottla.broker.network.listener import Listener
 from ottla.broker.services import Services
+from ottla.broker.volumes import Volumes
 
 _RUNNING: Final = 3
 _FDS: Final = Path("/proc/self/fd")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from immutables import Map
 
 from ottla.broker.groups import CoordinatorLog, GroupConfig, GroupCoordinator, OffsetsTopic, OffsetsTopicSpec
+from ottla.broker.groups.log import AppendLost
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.tasks import Tasks
 from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
@@ -47,6 +48,9 @@ class MemoryLog(CoordinatorLog):
             self._waiting.append(waiting)
             await waiting
 
+    async def settled(self, partition: int) -> None:
+        pass
+
     def is_empty(self, partition: int) -> bool:
         return self.error is None and partition not in self.batches
 
@@ -55,6 +59,13 @@ class MemoryLog(CoordinatorLog):
             raise ApiError(self.error)
         for batch in self.batches.get(partition, []):
             yield memoryview(batch)
+
+    def lose_last(self, partition: int) -> None:
+        """What was appended last, and taken for appended, is not there after all."""
+        self.batches[partition].pop()
+        failure = AppendLost(ErrorCode.KAFKA_STORAGE_ERROR)
+        for future in self._waiting:
+            future.set_exception(failure)
 
     def release(self, error: ErrorCode | None = None) -> None:
         """Let everything commit that is held, or fail it."""

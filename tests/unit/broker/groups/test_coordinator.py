@@ -318,6 +318,27 @@ class TestCommitsThatWait:
 
         run(scenario)
 
+    def test_a_shard_that_counts_on_what_the_log_has_not_is_loaded_again(self) -> None:
+        async def scenario() -> None:
+            node = await Node().serve()
+            node.groups.commit_offsets(commit_request(5), 9)
+            node.log.holds_commits = True
+            pending: Any = node.groups.commit_offsets(commit_request(6), 9)
+            waiting = asyncio.ensure_future(pending)
+            await asyncio.sleep(0)
+            node.log.lose_last(0)
+            with pytest.raises(ApiError) as raised:
+                await waiting
+            assert raised.value.code is ErrorCode.NOT_COORDINATOR
+            with pytest.raises(ApiError) as loading:
+                node.groups.fetch_offsets("g", None)
+            assert loading.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            await node.groups.loaded()
+            assert committed(node) == 5
+            await node.stop()
+
+        run(scenario)
+
     def test_members_get_their_assignment_once_it_is_committed(self) -> None:
         async def scenario() -> None:
             node = await Node().serve()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ottla.broker.metrics import volumes
-from ottla.broker.metrics.volumes import Volumes
+from ottla.broker import volumes
+from ottla.broker.volumes import Volumes
 
 
 def test_a_volume_tells_its_room(tmp_path: Path) -> None:

@@ -1,0 +1,96 @@
+"""The threads that may wait for the disk of one log directory.
+
+A disk that hangs holds every thread that asks it for something. So each directory has threads of its own, and the
+others lose none: one that appends (if there are several directories, see `directory_writer`), some that sync, some
+that read, and one for changes of names, which are new, deleted and moved logs.
+
+`is_hanging` tells that an append or a read has been under way for so long that it is no use to ask for more: whoever
+can do without the disk does so. Syncs do not count, a busy disk may take seconds for one.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from ottla.broker.directory_writer import DirectoryWriter
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.storage.log_directory import LogDirectory
+
+T = TypeVar("T")
+
+HANGING_AFTER_S = 3.0
+_FLUSHERS = 4
+_READERS = 8
+
+
+class DirectoryThreads:
+    """The threads of one directory."""
+
+    def __init__(self, directory: LogDirectory, writer: DirectoryWriter | None) -> None:
+        self.directory = directory
+        self.writer = writer
+        self._flushers = ThreadPoolExecutor(_FLUSHERS, "flusher")
+        self._readers = ThreadPoolExecutor(_READERS, "reader")
+        self._changer = ThreadPoolExecutor(1, "changer")
+        # When the reads, syncs and changes began that are under way.
+        self._reads: dict[object, float] = {}
+        self._others: dict[object, float] = {}
+
+    @property
+    def is_hanging(self) -> bool:
+        """Whether the disk keeps appends or reads waiting; never on a node whose only directory this is."""
+        writer = self.writer
+        return writer is not None and (writer.busy_s > HANGING_AFTER_S or _lasts_long(self._reads))
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the disk keeps anything waiting, a sync or a rename too."""
+        return self.is_hanging or _lasts_long(self._others)
+
+    def reading(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """A short read in a thread."""
+        return self._begin(self._readers, partial(_timed, self._reads, work, arguments))
+
+    def searching(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """A search through a log, which may take long although the disk does its best."""
+        return self._begin(self._readers, partial(work, *arguments))
+
+    def flushing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """A sync in a thread."""
+        return self._begin(self._flushers, partial(_timed, self._others, work, arguments))
+
+    def changing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """A change of names in a thread, after those that were asked for before."""
+        return self._begin(self._changer, partial(_timed, self._others, work, arguments))
+
+    def _begin(self, threads: Executor, work: Callable[[], T]) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(threads, work)
+
+    def fail(self) -> None:
+        """The directory is offline: nobody waits for its appends."""
+        if self.writer is not None:
+            self.writer.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory.path} is offline"))
+
+    def stop(self) -> None:
+        """Begins nothing new, and waits for what is under way; for a thread."""
+        if self.writer is not None:
+            self.writer.stop()
+            self.writer.join()
+        for threads in (self._flushers, self._readers, self._changer):
+            threads.shutdown()
+
+
+def _timed(running: dict[object, float], work: Callable[..., T], arguments: tuple[object, ...]) -> T:
+    key = object()
+    running[key] = time.monotonic()
+    try:
+        return work(*arguments)
+    finally:
+        del running[key]
+
+
+def _lasts_long(running: dict[object, float]) -> bool:
+    return any(time.monotonic() - began_s > HANGING_AFTER_S for began_s in list(running.values()))

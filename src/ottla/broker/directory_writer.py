@@ -1,0 +1,220 @@
+"""A thread that appends to the logs of one directory, on a node that has several.
+
+A buffered write can hang: on a network or user-space file system, on a disk whose cache is full. On the event loop it
+would hold up everybody. A node with one directory has nothing to serve then, and appends on the loop, which is
+quickest. With several, each directory has such a writer: the thread does the append, `settle` and the answer are done
+on the loop.
+
+Guarantees
+- Order: what was put first is appended first. `settle` runs on the loop in the same order, whether anybody still waits
+  or not, and before whoever waits hears of it.
+- Nobody waits longer than he wants to: REQUEST_TIMED_OUT. The append stays in the queue all the same and happens when
+  the disk wakes up, so that what follows it in the queue still follows it in the log. As after any timeout, a client
+  does not know; an idempotent producer repeats the batch and gets it once.
+- Memory: so many bytes are in the queue at most. More than that is held back on the loop, where a request waits that
+  somebody still waits for: if it gives up, what it brought is dropped.
+- A disk that fails is reported, and then all that wait get KAFKA_STORAGE_ERROR. So do those that come later.
+
+Nothing here survives a crash: what is in the queue was not acknowledged.
+"""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.schema import Records
+from ottla.storage.errors import StorageError
+
+T = TypeVar("T")
+
+QUEUED_BYTES_MAX = 64 * 1024 * 1024
+# What an append takes in memory beside its records, so that very small ones are bounded as well.
+_OVERHEAD_BYTES = 1024
+
+
+class QueuedAppend(Generic[T]):
+    """An append on its way. It may be waited for by several, or by nobody."""
+
+    __slots__ = ("_error", "_outcome", "_raised", "_waiters", "is_done", "is_held", "records", "settle", "work")
+
+    def __init__(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> None:
+        self.work = work
+        self.records = records
+        self.settle = settle
+        # Whether the outcome is known; whether it is still held back on the loop.
+        self.is_done = False
+        self.is_held = False
+        # What the thread has to say, and what whoever waits is told: it may have been given up before.
+        self._outcome: T
+        self._raised: Exception | None = None
+        self._error: Exception | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.records) + _OVERHEAD_BYTES
+
+    def run(self) -> None:
+        """The part that may wait for the disk."""
+        try:
+            self._outcome = self.work(self.records)
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            self._raised = error
+
+    def finish(self, on_storage_error: Callable[[StorageError], ApiError]) -> None:
+        """The part that belongs to the loop."""
+        self._error = on_storage_error(self._raised) if isinstance(self._raised, StorageError) else self._raised
+        if self._error is None:
+            try:
+                self.settle(self._outcome)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._error = error
+        self._wake()
+
+    def fail(self, error: ApiError) -> None:
+        """Whoever waits hears of an error now, whatever becomes of the append."""
+        self._error = error
+        self._wake()
+
+    def _wake(self) -> None:
+        self.is_done = True
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def result(self, deadline: float) -> T:
+        """The outcome; REQUEST_TIMED_OUT if it is not there when the loop's time reaches the deadline."""
+        if not self.is_done and not await self._is_done_by(deadline):
+            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "The disk has not taken the records in time")
+        if self._error is not None:
+            raise self._error
+        return self._outcome
+
+    async def _is_done_by(self, deadline: float) -> bool:
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        self._waiters.append(waiter)
+        timer = loop.call_at(deadline, _give_up, waiter)
+        try:
+            await waiter
+            return self.is_done
+        finally:
+            timer.cancel()
+            self._waiters.remove(waiter)
+            if not self.is_done and not self._waiters:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Nobody waits any more: the request that brought the records must not stay in memory with all its others."""
+        if self.is_held:
+            message = "Too much waits for the disk already; the records were dropped"
+            self.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, message))
+        else:
+            self.records = bytes(self.records)
+
+
+def _give_up(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+class DirectoryWriter:
+    """The queue of one directory, and its thread. All but the thread itself belongs to the event loop."""
+
+    def __init__(self, name: str, on_storage_error: Callable[[StorageError], ApiError]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_storage_error = on_storage_error
+        self._given: SimpleQueue[QueuedAppend[Any] | None] = SimpleQueue()
+        # The same, as the loop knows them: they are done in this order.
+        self._queued: deque[QueuedAppend[Any]] = deque()
+        self._queued_bytes = 0
+        self._held: deque[QueuedAppend[Any]] = deque()
+        self._done: deque[QueuedAppend[Any]] = deque()
+        # Whether the loop knows that something is done: it is told once for all that is done until it looks.
+        self._is_told = False
+        self._failure: ApiError | None = None
+        self._began_s: float | None = None
+        # A daemon: a write that hangs must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, name=f"writer {name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def busy_s(self) -> float:
+        """For how long the write has lasted that is under way, 0 if there is none."""
+        began_s = self._began_s
+        return 0.0 if began_s is None else time.monotonic() - began_s
+
+    def put(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> QueuedAppend[T]:
+        """Has the thread call `work` with the records; then `settle` gets the outcome, on the loop."""
+        if self._failure is not None:
+            raise self._failure
+        append = QueuedAppend(work, records, settle)
+        if self._held or self._queued_bytes >= QUEUED_BYTES_MAX:
+            append.is_held = True
+            self._held.append(append)
+        else:
+            self._give(append)
+        return append
+
+    async def drain(self, deadline: float) -> None:
+        """Returns when all that was put before is done; REQUEST_TIMED_OUT if the disk hangs until then."""
+        await self.put(_nothing, b"", _nothing).result(deadline)
+
+    def fail(self, error: ApiError) -> None:
+        """The directory is given up: nobody waits for it any longer."""
+        self._failure = error
+        for append in (*self._queued, *self._held):
+            if not append.is_done:
+                append.fail(error)
+        self._held.clear()
+
+    def stop(self) -> None:
+        """The thread ends after what is in the queue, or never if the disk never answers."""
+        self._given.put(None)
+
+    def join(self) -> None:
+        """Waits for the thread to end; for another thread."""
+        self._thread.join()
+
+    def _give(self, append: QueuedAppend[Any]) -> None:
+        self._queued.append(append)
+        self._queued_bytes += append.size_bytes
+        self._given.put(append)
+
+    def _run(self) -> None:
+        while (append := self._given.get()) is not None:
+            self._began_s = time.monotonic()
+            append.run()
+            self._began_s = None
+            self._done.append(append)
+            if not self._is_told:
+                self._is_told = True
+                try:
+                    self._loop.call_soon_threadsafe(self._complete)
+                except RuntimeError:
+                    # The loop is closed: nobody waits for anything.
+                    return
+
+    def _complete(self) -> None:
+        # Before it looks: whatever is done from now on tells the loop again.
+        self._is_told = False
+        while self._done:
+            append = self._done.popleft()
+            assert append is self._queued.popleft(), "appends are done in the order in which they were put"
+            self._queued_bytes -= append.size_bytes
+            if not append.is_done:
+                append.finish(self._on_storage_error)
+        while self._held and self._queued_bytes < QUEUED_BYTES_MAX:
+            append = self._held.popleft()
+            append.is_held = False
+            if not append.is_done:
+                self._give(append)
+
+
+def _nothing(_: object) -> None:
+    """What a barrier does."""

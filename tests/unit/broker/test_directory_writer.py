@@ -1,0 +1,207 @@
+"""Appends in a thread: their order, their waiters, their memory."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ottla.broker import directory_writer
+from ottla.broker.directory_writer import DirectoryWriter, QueuedAppend
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.schema import Records
+from ottla.storage.errors import StorageError
+
+SOON_S = 0.01
+PATIENCE_S = 30.0
+
+
+class Disk:
+    """What is written to it, once it is awake."""
+
+    def __init__(self) -> None:
+        self.is_awake = threading.Event()
+        self.has_begun = threading.Event()
+        self.written: list[bytes] = []
+        self.error: StorageError | None = None
+
+    def write(self, records: Records) -> int:
+        self.has_begun.set()
+        assert self.is_awake.wait(PATIENCE_S)
+        if self.error is not None:
+            raise self.error
+        self.written.append(bytes(records))
+        return len(self.written)
+
+
+class Writing:
+    """A writer before a disk that hangs, and what became known of its appends on the loop."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
+        self.settled: list[int] = []
+        self.failures: list[StorageError] = []
+        self.writer = DirectoryWriter("d", self._failed)
+
+    def _failed(self, error: StorageError) -> ApiError:
+        self.failures.append(error)
+        failure = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        self.writer.fail(failure)
+        return failure
+
+    def put(self, records: Records = b"r") -> QueuedAppend[int]:
+        return self.writer.put(self.disk.write, records, self.settled.append)
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    disk = Disk()
+    yield disk
+    disk.is_awake.set()
+
+
+def run(disk: Disk, scenario: Callable[[Writing], Coroutine[Any, Any, None]]) -> None:
+    async def with_writer() -> None:
+        writing = Writing(disk)
+        try:
+            await scenario(writing)
+        finally:
+            disk.is_awake.set()
+            writing.writer.stop()
+            await asyncio.to_thread(writing.writer.join)
+
+    asyncio.run(with_writer())
+
+
+def within(seconds: float) -> float:
+    return asyncio.get_running_loop().time() + seconds
+
+
+async def timed_out(append: QueuedAppend[int]) -> bool:
+    with pytest.raises(ApiError) as refused:
+        await append.result(within(SOON_S))
+    return refused.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_what_is_put_first_is_written_and_settled_first(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        appends = [writing.put(b"%d" % number) for number in range(5)]
+        assert not disk.written
+        disk.is_awake.set()
+        assert [await append.result(within(PATIENCE_S)) for append in reversed(appends)] == [5, 4, 3, 2, 1]
+        assert disk.written == [b"0", b"1", b"2", b"3", b"4"]
+        assert writing.settled == [1, 2, 3, 4, 5]
+
+    run(disk, scenario)
+
+
+def test_an_append_that_nobody_waits_for_any_more_is_made_and_settled_all_the_same(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        writing.put(b"under way")
+        request = bytearray(b"a large request, and its records")
+        given_up = writing.put(memoryview(request)[-7:])
+        assert await timed_out(given_up)
+        # The request is free to go.
+        request[-7:] = b"nothing"
+        cancelled = asyncio.ensure_future(writing.put().result(within(PATIENCE_S)))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        last = writing.put()
+        disk.is_awake.set()
+        assert await last.result(within(PATIENCE_S)) == 4
+        assert writing.settled == [1, 2, 3, 4]
+        assert disk.written[1] == b"records"
+        assert await given_up.result(within(SOON_S)) == 2
+
+    run(disk, scenario)
+
+
+def test_several_may_wait_for_one_append(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        append = writing.put()
+        waiting = [asyncio.ensure_future(append.result(within(PATIENCE_S))) for _ in range(2)]
+        assert await timed_out(append)
+        disk.is_awake.set()
+        assert await asyncio.gather(*waiting) == [1, 1]
+
+    run(disk, scenario)
+
+
+def test_more_than_the_queue_may_hold_waits_on_the_loop_and_goes_with_its_request(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 2000)
+
+    async def scenario(writing: Writing) -> None:
+        in_queue = [writing.put(b"%d" % number) for number in range(2)]
+        held = [writing.put(b"%d" % number) for number in range(2, 5)]
+        assert await timed_out(in_queue[1])
+        assert await timed_out(held[1])
+        disk.is_awake.set()
+        assert await held[2].result(within(PATIENCE_S)) == 4
+        assert disk.written == [b"0", b"1", b"2", b"4"]
+        with pytest.raises(ApiError) as dropped:
+            await held[1].result(within(SOON_S))
+        assert dropped.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+
+    run(disk, scenario)
+
+
+def test_a_disk_error_is_reported_once_and_ends_the_waiting(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        disk.error = StorageError(Path("/d"), "write", Path("/d/f"), "broken")
+        appends = [writing.put() for _ in range(3)]
+        disk.is_awake.set()
+        for append in appends:
+            with pytest.raises(ApiError) as refused:
+                await append.result(within(PATIENCE_S))
+            assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        assert writing.failures == [disk.error]
+        with pytest.raises(ApiError):
+            writing.put()
+        assert not writing.settled
+
+    run(disk, scenario)
+
+
+def test_who_waits_for_a_disk_that_is_given_up_hears_it_while_it_still_hangs(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        append = writing.put()
+        waiting = asyncio.ensure_future(append.result(within(PATIENCE_S)))
+        await asyncio.to_thread(disk.has_begun.wait)
+        assert writing.writer.busy_s > 0
+        writing.writer.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "given up"))
+        with pytest.raises(ApiError, match="given up"):
+            await waiting
+
+    run(disk, scenario)
+
+
+def test_draining_waits_for_all_that_was_put_before(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        writing.put()
+        with pytest.raises(ApiError):
+            await writing.writer.drain(within(SOON_S))
+        disk.is_awake.set()
+        await writing.writer.drain(within(PATIENCE_S))
+        assert writing.settled == [1]
+        assert writing.writer.busy_s == 0
+
+    run(disk, scenario)
+
+
+def test_an_error_of_ours_reaches_who_waits_and_not_those_after_it(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        disk.is_awake.set()
+
+        def fails(_: object) -> None:
+            raise ValueError("ours")
+
+        for append in (writing.writer.put(fails, b"", fails), writing.writer.put(lambda _: None, b"", fails)):
+            with pytest.raises(ValueError, match="ours"):
+                await append.result(within(PATIENCE_S))
+        assert await writing.put().result(within(PATIENCE_S)) == 1
+
+    run(disk, scenario)
