@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scope.add_argument("--all-topics", action="store_true", help="wherever the group has committed something")
     target = resetting.add_mutually_exclusive_group(required=True)
     target.add_argument(
-        "--to", metavar="WHERE", help="earliest, latest, current, an offset, +N, -N, @-15m, @MILLISECONDS, @DATE"
+        "--to",
+        metavar="WHERE",
+        help="earliest, latest, current, an offset, +N, -N, @-15m, @DATE, @MS",
     )
     target.add_argument("--from-file", metavar="FILE", help="lines of [GROUP,]TOPIC,PARTITION,OFFSET")
     resetting.add_argument("--export", metavar="FILE", help="write what is committed now: --from-file brings it back")

@@ -1,35 +1,73 @@
-"""Points in time as people write them: milliseconds, dates, distances from now."""
+"""Points in time as people write them on a command line, in ms since 1970: one grammar, rpk's, for every command.
+
+1718000000000              ms (eleven digits or more)
+1718000000                 seconds (ten digits or fewer)
+2024-06-10                 a day, UTC
+2024-06-10T06:13:20[.5]Z   RFC 3339; an offset as in +02:00 may stand in place of the Z, and without either it is UTC
+now                        now
+-15m, -1d12h               so long ago: units w, d, h, m, s, ms
+1h30m                      so long after another time, where there is one
+"""
 
 import re
 from datetime import UTC, datetime
 from typing import Final
 
-from ottla.cli.exits import UsageError
+_UNITS_MS: Final = {
+    "w": 604_800_000,
+    "d": 86_400_000,
+    "h": 3_600_000,
+    "hr": 3_600_000,
+    "m": 60_000,
+    "s": 1_000,
+    "ms": 1,
+}
+_DURATION: Final = re.compile(r"([+-]?)((?:\d+(?:\.\d+)?(?:ms|hr|[wdhms]))+)", re.ASCII)
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|hr|[wdhms])", re.ASCII)
+_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
+_SECONDS_DIGITS_MAX: Final = 10
+# The end of the year 9999, where ISO 8601 ends as well.
+_LAST_MS: Final = 253_402_300_799_999
 
-_UNIT_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_DISTANCE: Final = re.compile(r"-((?:\d+(?:ms|[smhdw]))+)")
-_PART: Final = re.compile(r"(\d+)(ms|[smhdw])")
-_ISO_DURATION: Final = re.compile(
-    r"([-+]?)P(?:([-+]?\d+)D)?(?:(T)(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:[.,](\d{0,9}))?S)?)?",
-    re.IGNORECASE,
+WRITTEN: Final = (
+    "write 2026-01-31, 2026-01-31T12:00:00Z, now, -15m, or seconds (up to ten digits) or ms (more digits) since 1970"
 )
 
 
-def parse_moment(text: str, now_ms: int) -> int:
-    """Milliseconds since 1970 from `now`, `-15m`, `-1h30m`, milliseconds, or an ISO date or date and time (UTC)."""
+def is_duration(text: str) -> bool:
+    """Whether the text is relative to another time."""
+    return _DURATION.fullmatch(text) is not None
+
+
+def parse_moment(text: str, now_ms: int, since_ms: int | None = None) -> int:
+    """A time; durations count from `since_ms`, or back from now. ValueError says how one is written."""
+    moment_ms = _moment(text, now_ms, since_ms)
+    if moment_ms > _LAST_MS:
+        raise ValueError(f"{text!r} is not a time: it lies beyond the year 9999; {WRITTEN}")
+    # Before 1970 there are no records, and requests have other meanings for negative numbers.
+    return max(0, moment_ms)
+
+
+def _moment(text: str, now_ms: int, since_ms: int | None) -> int:
     if text == "now":
         return now_ms
-    if match := _DISTANCE.fullmatch(text):
-        return now_ms - sum(int(count) * _UNIT_MS[unit] for count, unit in _PART.findall(match[1]))
-    if text.isascii() and text.isdigit():
-        return int(text)
+    if text.isascii() and text.isdecimal():
+        return int(text) * (1_000 if len(text) <= _SECONDS_DIGITS_MAX else 1)
+    if found := _DURATION.fullmatch(text):
+        if since_ms is None and found[1] != "-":
+            raise ValueError(f"{text!r} is not a time: write -{text.lstrip('+')} for so long ago")
+        return (now_ms if since_ms is None else since_ms) + _duration_ms(found)
+    if _TIME.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not a time: {WRITTEN}")
     try:
         return iso_to_ms(text)
-    except ValueError:
-        raise UsageError(
-            f"{text} is no point in time.",
-            remedy="Write -15m, -2h, -1d, now, milliseconds since 1970, or a date such as 2026-01-31T12:00:00Z.",
-        ) from None
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a time: {error}; {WRITTEN}") from None
+
+
+def _duration_ms(found: re.Match[str]) -> int:
+    total_ms = sum(float(number) * _UNITS_MS[unit] for number, unit in _PART.findall(found[2]))
+    return round(-total_ms if found[1] == "-" else total_ms)
 
 
 def iso_to_ms(text: str) -> int:
@@ -37,21 +75,16 @@ def iso_to_ms(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
+    return round(moment.timestamp() * 1_000)
 
 
-def iso_duration_to_ms(text: str) -> int:
-    """The length of an ISO 8601 duration in days and less, as in P1DT2H; ValueError if it is none."""
-    match = _ISO_DURATION.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a duration such as P1DT2H")
-    sign, days, time, hours, minutes, seconds, fraction = match.groups()
-    given = [days, hours, minutes, seconds]
-    if all(part is None for part in given) or (time and all(part is None for part in given[1:])):
-        raise ValueError(f"{text!r} names no amount of time")
-    whole = [int(part or 0) for part in given]
-    total_ms = whole[0] * 86_400_000 + whole[1] * 3_600_000 + whole[2] * 60_000 + whole[3] * 1000
-    if fraction:
-        part_ms = int(fraction.ljust(9, "0")) // 1_000_000
-        total_ms += -part_ms if (seconds or "").startswith("-") else part_ms
-    return -total_ms if sign == "-" else total_ms
+def split_moments(text: str) -> tuple[str, str | None]:
+    """The two halves of `t1:t2`, of which either may hold colons of its own."""
+    for pattern in (_TIME, _DURATION):
+        found = pattern.match(text)
+        if found is not None and text[found.end() :].startswith(":"):
+            return found[0], text[found.end() + 1 :]
+    first, colon, second = text.partition(":")
+    if _TIME.fullmatch(text) is not None or not colon:
+        return text, None
+    return first, second

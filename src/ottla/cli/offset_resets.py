@@ -81,7 +81,10 @@ def parse_target(text: str, now_ms: int) -> Target:
     if text in _WORDS:
         return _WORDS[text]
     if text.startswith("@"):
-        return ToTime(parse_moment(text[1:], now_ms))
+        try:
+            return ToTime(parse_moment(text[1:], now_ms))
+        except ValueError as error:
+            raise UsageError(f"--to {text}: {error}.") from None
     try:
         number = int(text)
     except ValueError:

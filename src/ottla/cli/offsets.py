@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.cluster_access import cluster_access, with_client
-from ottla.cli.exits import ExitCode, command_error
+from ottla.cli.exits import ExitCode, UsageError, command_error
 from ottla.cli.moments import parse_moment
 from ottla.cli.output import print_rows
 from ottla.cli.partitions import TopicSelection, parse_selection, resolve_selections
@@ -42,15 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time",
         default="latest",
         metavar="WHEN",
-        help=f"{', '.join(PLACES)}, milliseconds since 1970, @-15m or @DATE; default latest",
+        help=f"{', '.join(PLACES)}, or a time: @-15m, @DATE, @MILLISECONDS, @SECONDS; default latest",
     )
 
 
 def get_offsets(options: argparse.Namespace) -> int:
     """The offset in each partition; none where no record is that young."""
-    at = PLACES.get(options.time)
-    if at is None:
-        at = parse_moment(options.time.removeprefix("@"), time.time_ns() // 1_000_000)
+    at = _place_or_time(options.time)
     selections = list(map(parse_selection, options.topic))
 
     async def ask(client: "Client") -> list[dict[str, object]]:
@@ -74,6 +72,15 @@ def get_offsets(options: argparse.Namespace) -> int:
 
     print_rows(output_format(options), _COLUMNS, with_client(cluster_access(options), ask))
     return ExitCode.DONE
+
+
+def _place_or_time(text: str) -> int:
+    if text in PLACES:
+        return PLACES[text]
+    try:
+        return parse_moment(text.removeprefix("@"), time.time_ns() // 1_000_000)
+    except ValueError as error:
+        raise UsageError(f"--time {text}: {error}.") from None
 
 
 def _known(number: int) -> int | None:

@@ -33,7 +33,7 @@ ORDERS_0 = TopicPartition("orders", 0)
         ("+12", ShiftBy(12)),
         ("-12", ShiftBy(-12)),
         ("@-15m", ToTime(NOW_MS - 900_000)),
-        ("@1234", ToTime(1234)),
+        ("@1700000000123", ToTime(1_700_000_000_123)),
     ],
 )
 def test_a_place_is_a_word_an_offset_a_shift_or_a_time(text: str, target: Target) -> None:

@@ -10,7 +10,7 @@ from ottla.cli import offset_resets
 from ottla.cli.exits import CommandError, UsageError
 from ottla.cli.kafka import group_tables
 from ottla.cli.kafka.java_errors import as_java
-from ottla.cli.moments import iso_duration_to_ms, iso_to_ms
+from ottla.cli.kafka.java_times import datetime_ms, duration_ms
 from ottla.cli.offset_resets import PlannedOffset, ShiftBy, Target, ToPlanned
 from ottla.cli.partitions import TopicSelection, resolve_selections
 
@@ -123,20 +123,8 @@ def _target(options: argparse.Namespace) -> Target:
     if options.shift_by is not None:
         return ShiftBy(options.shift_by)
     if options.to_datetime is not None:
-        return offset_resets.ToTime(_datetime_ms(options.to_datetime))
-    try:
-        return offset_resets.ToTime(time.time_ns() // 1_000_000 - iso_duration_to_ms(options.by_duration))
-    except ValueError as error:
-        raise CommandError(f"Text cannot be parsed to a Duration: {error}") from error
-
-
-def _datetime_ms(text: str) -> int:
-    if "T" not in text:
-        raise CommandError(f"Error parsing timestamp {text}. It does not contain a 'T' according to ISO8601 format")
-    try:
-        return iso_to_ms(text)
-    except ValueError as error:
-        raise CommandError(f"{text} is not a date and time such as 2026-01-31T12:00:00.000") from error
+        return offset_resets.ToTime(datetime_ms(options.to_datetime))
+    return offset_resets.ToTime(time.time_ns() // 1_000_000 - duration_ms(options.by_duration))
 
 
 def _file_plans(path: str | None) -> "dict[str | None, dict[TopicPartition, int]]":

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from ottla.cli.record_io.timestamps import is_duration, parse_time_ms, split_times
+from ottla.cli.moments import is_duration, parse_moment, split_moments
 
 
 class Anchor(Enum):
@@ -73,9 +73,9 @@ def parse_offset_range(text: str, now_ms: int) -> OffsetRange:
 
 def _parsed(text: str, now_ms: int) -> OffsetRange:
     if text.startswith("s@"):
-        return OffsetRange(Place(Anchor.TIME, parse_time_ms(text[2:], now_ms)))
+        return OffsetRange(Place(Anchor.TIME, parse_moment(text[2:], now_ms)))
     if text.startswith("e@"):
-        return OffsetRange(START, Place(Anchor.TIME, parse_time_ms(text[2:], now_ms)))
+        return OffsetRange(START, Place(Anchor.TIME, parse_moment(text[2:], now_ms)))
     if text.startswith("@"):
         return _times(text[1:], now_ms)
     first, colon, second = text.partition(":")
@@ -98,18 +98,17 @@ def _place(text: str) -> Place:
 
 
 def _times(text: str, now_ms: int) -> OffsetRange:
-    first, second = split_times(text)
+    first, second = split_moments(text)
     if not first and not second:
         raise ValueError(_WRITTEN)
-    start = Place(Anchor.TIME, parse_time_ms(first, now_ms)) if first else START
+    start = Place(Anchor.TIME, parse_moment(first, now_ms)) if first else START
     if not second:
         return OffsetRange(start)
     if second in _WORDS:
         return OffsetRange(start, _WORDS[second])
-    # As in rpk: a duration counts from the first time, unless that is one itself.
-    is_from_first = first and is_duration(second) and not is_duration(first)
-    base_ms = start.number if is_from_first else now_ms
-    return OffsetRange(start, Place(Anchor.TIME, parse_time_ms(second, base_ms)))
+    # As in rpk: a duration counts from the first time; one with a sign from now, if the first is one itself.
+    is_from_now = not first or (second.startswith("-") and is_duration(first))
+    return OffsetRange(start, Place(Anchor.TIME, parse_moment(second, now_ms, None if is_from_now else start.number)))
 
 
 def _check_order(text: str, found: OffsetRange) -> None:
