@@ -129,9 +129,10 @@ def test_a_group_with_members_is_neither_reset_nor_deleted(
     member = java.member(topic, group)
     try:
         eventually(member.assignment)
-        refused = ottla("groups", "reset", group, "--topic", topic, "--to", "earliest", "--execute")
-        assert (refused.code, "Stop its consumers" in refused.err) == (6, True)
-        assert ottla("groups", "delete", group, "--execute").code == 6
+        for how in ((), ("--execute",)):
+            refused = ottla("groups", "reset", group, "--topic", topic, "--to", "earliest", *how)
+            assert (refused.code, "Stop its consumers" in refused.err) == (6, True)
+            assert ottla("groups", "delete", group, *how).code == 6
         [described] = json.loads(ottla("groups", "describe", group, "-o", "json").out)
         assert described["members"][0]["partitions"] == [f"{topic}:0", f"{topic}:1"]
         for what in (
@@ -162,6 +163,15 @@ def test_offsets_then_the_group_are_deleted(
     assert ottla("groups", "describe", group).code == 0
     assert ottla("groups", "delete", group, "--execute").code == 0
     assert ottla("groups", "describe", group).code == 3
+
+
+def test_groups_are_deleted_together_or_not_at_all(
+    ottla: CommandLine, reference: ConfluentKafka, group: str, topic: str, fresh_name: Callable[[], str]
+) -> None:
+    for what in ((group, fresh_name()), (group, "--topic", topic, "--topic", f"no-{topic}")):
+        refused = ottla("groups", "delete", *what, "--execute")
+        assert (refused.code, "Nothing was changed" in refused.err) == (3, True)
+        assert committed(reference, group, topic) == [10, 5]
 
 
 def test_the_tools_list_and_describe_alike(same: Callable[..., str], group: str) -> None:

@@ -4,9 +4,11 @@ Some settings decide what is kept. A change that lets the broker remove records 
 lose records which it has acknowledged, is dangerous: it cannot be undone by changing the setting back.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from ottla.cli.output import Row
 
 if TYPE_CHECKING:
     from ottla.client.admin.configs import ConfigChange, ConfigEntry, ConfigSource
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 # A smaller value removes records; a negative one means no limit.
 _LIMITS: Final = frozenset({"retention.ms", "retention.bytes", "log.retention.ms", "log.retention.bytes"})
 _UNITS_MS: Final = {"hours": 3_600_000, "minutes": 60_000}
+CHANGE_COLUMNS: Final = ("setting", "before", "after", "danger", "done")
 _POLICIES: Final = frozenset({"cleanup.policy", "log.cleanup.policy"})
 
 
@@ -44,6 +47,29 @@ def differences(
             before[change.name] = after[change.name] = entry.value if entry is not None else None
         after[change.name] = _changed(after[change.name], change, entry, own)
     return [Difference(name, before[name], after[name], danger(name, before[name], after[name])) for name in before]
+
+
+def change_rows(
+    plan: Mapping[str, Sequence[Difference]], done: Callable[[str], bool], name_column: str = "name"
+) -> list[Row]:
+    """A plan of changes as commands show it: each setting of each thing, and whether it was changed."""
+    return [
+        {
+            name_column: name,
+            "setting": difference.name,
+            "before": difference.before,
+            "after": difference.after,
+            "danger": difference.danger,
+            "done": done(name),
+        }
+        for name, differing in plan.items()
+        for difference in differing
+    ]
+
+
+def is_dangerous(plan: Mapping[str, Sequence[Difference]]) -> bool:
+    """Whether anything in a plan loses something."""
+    return any(difference.danger for differing in plan.values() for difference in differing)
 
 
 def danger(name: str, before: str | None, after: str | None) -> str | None:

@@ -1,25 +1,26 @@
 """`ottla configs`: the settings of topics, brokers, their loggers, groups and client metrics."""
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
 from ottla.cli.config_entities import DEFAULT_BROKER, ENTITY_TYPES
+from ottla.cli.dry_run import add_execute_option, may_act, report_outcome
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import Row, print_rows
 from ottla.cli.verbs import Verbs, output_format
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ottla.cli.config_entities import EntityConfigs
     from ottla.cli.outcomes import Errors
-    from ottla.client import Client, ConfigChange
+    from ottla.client import Client, ConfigChange, ConfigResource, KafkaError
 
 # How the default of all brokers is written.
 DEFAULT_NAME = "default"
 
 _DESCRIBE_COLUMNS = ("name", "setting", "value", "source", "type", "read_only", "sensitive")
-_ALTER_COLUMNS = ("name", "setting", "before", "after", "danger", "done")
 _LOGGER_LEVELS_NOTE = "A logger's settings are levels, as in --set ottla.broker=DEBUG."
 
 
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     alter.add_argument(
         "--subtract", action="append", default=[], metavar="KEY=VALUE", help="take from a list; repeatable"
     )
-    alter.add_argument("--execute", action="store_true", help="do what may lose records too")
+    add_execute_option(alter, only_for="may lose records")
 
 
 def _add_entity(parser: argparse.ArgumentParser, *, names: str) -> None:
@@ -117,45 +118,36 @@ def _missing(entity_type: str, found: "list[EntityConfigs]") -> "Errors":
 
 def alter_configs(options: argparse.Namespace) -> int:
     """Change settings of some things of one type."""
-    from ottla.cli.outcomes import report_errors
+    from ottla.cli.config_changes import CHANGE_COLUMNS, change_rows, differences, is_dangerous
 
     changes = _changes(options)
 
     async def ask(client: "Client") -> "tuple[list[Row], Errors, bool]":
-        from ottla.cli.config_changes import differences
         from ottla.cli.config_entities import entity_configs, own_source, resource
 
         names = list(dict.fromkeys(_given_name(options.type, name) for name in options.names))
         found = await entity_configs(client, options.type, names, include_all=True)
         if options.type not in ("groups", "client-metrics") and (missing := _missing(options.type, found)):
-            return [], missing, True
+            return [], missing, False
         plan = {
             entity.name: differences(entity.entries or {}, changes, own_source(options.type, entity.name))
             for entity in found
         }
-        acts = options.execute or not any(row.danger for rows in plan.values() for row in rows)
         wanted = {resource(options.type, name): changes for name in names}
-        altered = await client.admin.alter_configs(wanted, validate_only=not acts)
-        errors = {each.name: error for each, error in altered.items()}
-        rows: list[Row] = [
-            {
-                "name": _shown_name(options.type, name),
-                "setting": row.name,
-                "before": row.before,
-                "after": row.after,
-                "danger": row.danger,
-                "done": acts and errors.get(name) is None,
-            }
-            for name, differing in plan.items()
-            for row in differing
-        ]
-        return rows, {_shown_name(options.type, name): error for name, error in errors.items()}, acts
+        altered = await client.admin.alter_configs(wanted, validate_only=True)
+        if acts := may_act(options, _by_name(altered), needs_consent=is_dangerous(plan)):
+            altered = await client.admin.alter_configs(wanted)
+        errors = {_shown_name(options.type, name): error for name, error in _by_name(altered).items()}
+        shown = {_shown_name(options.type, name): differing for name, differing in plan.items()}
+        return change_rows(shown, lambda name: acts and errors.get(name) is None), errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), ask)
-    print_rows(output_format(options), _ALTER_COLUMNS, rows)
-    if not acted:
-        print("Nothing was changed, since records may be lost: add --execute to do it.", file=sys.stderr)
-    return report_errors("ottla configs", errors)
+    print_rows(output_format(options), ("name", *CHANGE_COLUMNS), rows)
+    return report_outcome("ottla configs", errors, acted=acted)
+
+
+def _by_name(altered: "Mapping[ConfigResource, KafkaError | None]") -> "dict[str, KafkaError | None]":
+    return {resource.name: error for resource, error in altered.items()}
 
 
 def _changes(options: argparse.Namespace) -> "list[ConfigChange]":

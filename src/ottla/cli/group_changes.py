@@ -1,31 +1,29 @@
 """What `ottla groups` changes: offsets moved to another place, offsets and groups deleted.
 
-Each shows first what it would do, and does it with --execute.
+Each shows first what it would do, and does it with --execute; the offsets of a group with members are theirs.
 """
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.cli import offset_resets
 from ottla.cli.cluster_access import cluster_access, with_client
-from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
-from ottla.cli.outcomes import report_errors
+from ottla.cli.dry_run import may_act, report_outcome
+from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error, exit_code_of
 from ottla.cli.output import print_rows
 from ottla.cli.partitions import parse_selection, resolve_selections
 from ottla.cli.verbs import output_format
 
 if TYPE_CHECKING:
     from ottla.cli.offset_resets import PlannedOffset, Target
-    from ottla.client import Client, KafkaError, TopicPartition
+    from ottla.cli.outcomes import Errors
+    from ottla.client import Client, ClientError, TopicPartition
     from ottla.client.admin.groups import GroupDescription
 
 _RESET_COLUMNS = ("group", "topic", "partition", "old_offset", "new_offset", "skipped", "replayed", "note")
 _DELETE_COLUMNS = ("group", "state", "members", "partitions")
 _DELETE_OFFSETS_COLUMNS = ("group", "topic", "partition", "offset")
-
-_DRY_RUN = "Nothing was changed: add --execute to do it."
 
 
 def reset_groups(options: argparse.Namespace) -> int:
@@ -38,11 +36,11 @@ def reset_groups(options: argparse.Namespace) -> int:
         raise UsageError("--from-file names the partitions itself: leave --topic out.")
     target = None if options.to is None else offset_resets.parse_target(options.to, time.time_ns() // 1_000_000)
 
-    async def work(client: "Client") -> "dict[str, list[PlannedOffset]]":
+    async def work(client: "Client") -> "tuple[dict[str, list[PlannedOffset]], Errors, bool]":
         plans: dict[str, list[PlannedOffset]] = {}
+        problems: dict[str, CommandError | None] = {}
         for group_id in dict.fromkeys(options.group):
-            if options.execute:
-                await _require_inactive(client, group_id)
+            problems[group_id] = await _problem_of_reset(client, group_id)
             goal: Target
             if target is None:
                 goal = _targets_of_file(options.from_file, group_id, alone=len(options.group) == 1)
@@ -52,36 +50,34 @@ def reset_groups(options: argparse.Namespace) -> int:
             plans[group_id] = await offset_resets.plan_reset(client, group_id, partitions, goal)
         if options.export is not None:
             _write_file(options.export, _undo(plans))
-        if options.execute:
+        if acts := may_act(options, problems):
             for group_id, plan in plans.items():
                 await offset_resets.commit_plan(client, group_id, plan)
-        return plans
+        return plans, problems, acts
 
-    plans = with_client(cluster_access(options), work)
+    plans, problems, acted = with_client(cluster_access(options), work)
     rows = (_reset_row(group_id, one) for group_id, plan in plans.items() for one in plan)
     print_rows(output_format(options), _RESET_COLUMNS, rows)
-    if not options.execute:
-        print(_DRY_RUN, file=sys.stderr)
-    return ExitCode.DONE
+    return report_outcome("ottla groups", problems, acted=acted)
 
 
-async def _require_inactive(client: "Client", group_id: str) -> None:
+async def _problem_of_reset(client: "Client", group_id: str) -> CommandError | None:
     described = (await client.admin.describe_groups([group_id]))[group_id]
-    if described.error is not None and _is_not_found(described.error):
-        # Offsets may be committed for a group that does not exist yet.
-        return
-    if described.error is not None:
-        raise command_error(described.error) from described.error
-    if described.members:
-        raise CommandError(
-            f"Group {group_id} is {described.state} with {len(described.members)} members: its offsets are theirs.",
-            ExitCode.CONFLICT,
-            remedy="Stop its consumers first, and try again when `ottla groups describe` shows it Empty.",
-        )
+    if described.error is None:
+        return _problem_of_members(described)
+    # Offsets may be committed for a group that does not exist yet.
+    is_new = exit_code_of(described.error) is ExitCode.NOT_FOUND
+    return None if is_new else command_error(described.error)
 
 
-def _is_not_found(error: "KafkaError") -> bool:
-    return command_error(error).code is ExitCode.NOT_FOUND
+def _problem_of_members(described: "GroupDescription") -> CommandError | None:
+    if not described.members:
+        return None
+    return CommandError(
+        f"the group is {described.state}, and its offsets are those of its {len(described.members)} members.",
+        ExitCode.CONFLICT,
+        remedy="Stop its consumers first, and try again when `ottla groups describe` shows it Empty.",
+    )
 
 
 async def _scope(client: "Client", options: argparse.Namespace, group_id: str) -> "list[TopicPartition]":
@@ -140,20 +136,17 @@ def delete_groups(options: argparse.Namespace) -> int:
     if options.topic:
         return _delete_offsets(options)
 
-    async def work(client: "Client") -> "tuple[list[dict[str, object]], dict[str, KafkaError | None]]":
+    async def work(client: "Client") -> "tuple[list[dict[str, object]], Errors, bool]":
         described = await client.admin.describe_groups(options.group)
         rows = [await _group_row(client, one) for one in described.values() if one.error is None]
-        errors = {name: one.error for name, one in described.items()}
-        if options.execute:
-            present = [name for name, error in errors.items() if error is None]
-            errors |= await client.admin.delete_groups(present)
-        return rows, errors
+        errors: Errors = {name: one.error or _problem_of_members(one) for name, one in described.items()}
+        if acts := may_act(options, errors):
+            errors = await client.admin.delete_groups(list(described))
+        return rows, errors, acts
 
-    rows, errors = with_client(cluster_access(options), work)
+    rows, errors, acted = with_client(cluster_access(options), work)
     print_rows(output_format(options), _DELETE_COLUMNS, rows)
-    if not options.execute:
-        print(_DRY_RUN, file=sys.stderr)
-    return report_errors("ottla groups", errors)
+    return report_outcome("ottla groups", errors, acted=acted)
 
 
 async def _group_row(client: "Client", described: "GroupDescription") -> dict[str, object]:
@@ -169,30 +162,29 @@ async def _group_row(client: "Client", described: "GroupDescription") -> dict[st
 def _delete_offsets(options: argparse.Namespace) -> int:
     selections = list(map(parse_selection, options.topic))
 
-    async def work(client: "Client") -> "tuple[list[dict[str, object]], dict[str, KafkaError | None]]":
+    async def work(client: "Client") -> "tuple[list[dict[str, object]], Errors, bool]":
         rows: list[dict[str, object]] = []
-        errors: dict[str, KafkaError | None] = {}
+        errors: dict[str, ClientError | CommandError | None] = {}
+        plans: dict[str, list[TopicPartition]] = {}
         for group_id in dict.fromkeys(options.group):
             # What is committed decides: the topic itself may be gone.
             committed = await offset_resets.committed_offsets(client, group_id)
-            meant = [
-                partition
-                for partition in sorted(committed)
-                for chosen in selections
-                if chosen.topic == partition.topic
-                and (chosen.partitions is None or partition.partition in chosen.partitions)
-            ]
+            plans[group_id] = sorted(one for one in committed if any(chosen.includes(one) for chosen in selections))
             rows += [
                 {"group": group_id, "topic": one.topic, "partition": one.partition, "offset": committed[one]}
-                for one in meant
+                for one in plans[group_id]
             ]
-            if options.execute and meant:
+            errors |= {
+                f"{group_id}, {text}": CommandError("nothing is committed there.", ExitCode.NOT_FOUND)
+                for text, chosen in zip(options.topic, selections, strict=True)
+                if not any(map(chosen.includes, committed))
+            }
+        if acts := may_act(options, errors):
+            for group_id, meant in plans.items():
                 outcome = await client.admin.delete_group_offsets(group_id, meant)
                 errors |= {f"{group_id}, {partition}": error for partition, error in outcome.items()}
-        return rows, errors
+        return rows, errors, acts
 
-    rows, errors = with_client(cluster_access(options), work)
+    rows, errors, acted = with_client(cluster_access(options), work)
     print_rows(output_format(options), _DELETE_OFFSETS_COLUMNS, rows)
-    if not options.execute:
-        print(_DRY_RUN, file=sys.stderr)
-    return report_errors("ottla groups", errors)
+    return report_outcome("ottla groups", errors, acted=acted)

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
+from ottla.cli.dry_run import add_execute_option
 from ottla.cli.exits import ExitCode
 from ottla.cli.group_changes import delete_groups, reset_groups
 from ottla.cli.outcomes import report_errors
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     target.add_argument("--from-file", metavar="FILE", help="lines of [GROUP,]TOPIC,PARTITION,OFFSET")
     resetting.add_argument("--export", metavar="FILE", help="write what is committed now: --from-file brings it back")
-    _add_execute(resetting)
+    add_execute_option(resetting)
 
     deleting = verbs.add(
         "delete",
@@ -67,11 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     deleting.add_argument(
         "--topic", action="append", metavar="TOPIC[:PARTITIONS]", help="only the offsets of this topic; repeatable"
     )
-    _add_execute(deleting)
-
-
-def _add_execute(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--execute", action="store_true", help="do it, instead of showing what would be done")
+    add_execute_option(deleting)
 
 
 def list_groups(options: argparse.Namespace) -> int:

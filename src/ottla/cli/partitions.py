@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
 
 if TYPE_CHECKING:
     from ottla.client import Client, TopicPartition
+
+# More than any topic has: a slip of the finger in a range does not fill the memory.
+_RANGE_MAX: Final = 100_000
+_WRITTEN: Final = "Write TOPIC or TOPIC:0,1,4-7."
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +21,15 @@ class TopicSelection:
     topic: str
     partitions: tuple[int, ...] | None = None
 
+    def includes(self, partition: "TopicPartition") -> bool:
+        return partition.topic == self.topic and (self.partitions is None or partition.partition in self.partitions)
+
 
 def parse_selection(text: str) -> TopicSelection:
     """`TOPIC` or `TOPIC:PARTITIONS`, where partitions are numbers and ranges with commas between them."""
     topic, separator, numbers = text.partition(":")
     if not topic or (separator and not numbers):
-        raise UsageError(f"{text!r} names no partitions.", remedy="Write TOPIC or TOPIC:0,1,4-7.")
+        raise UsageError(f"{text!r} names no partitions.", remedy=_WRITTEN)
     if not separator:
         return TopicSelection(topic)
     return TopicSelection(topic, tuple(dict.fromkeys(n for part in numbers.split(",") for n in _numbers(part, text))))
@@ -30,13 +37,14 @@ def parse_selection(text: str) -> TopicSelection:
 
 def _numbers(part: str, text: str) -> Iterable[int]:
     low, dash, high = part.strip().partition("-")
-    try:
-        first = int(low)
-        last = int(high) if dash else first
-    except ValueError:
-        raise UsageError(
-            f"{part!r} in {text!r} is no number of a partition.", remedy="Write TOPIC or TOPIC:0,1,4-7."
-        ) from None
+    if not all(number.isascii() and number.isdigit() for number in ((low, high) if dash else (low,))):
+        raise UsageError(f"{part!r} in {text!r} is no number of a partition.", remedy=_WRITTEN)
+    first = int(low)
+    last = int(high) if dash else first
+    if last < first:
+        raise UsageError(f"{part!r} in {text!r} ends before it begins.", remedy=_WRITTEN)
+    if last - first >= _RANGE_MAX:
+        raise UsageError(f"{part!r} in {text!r} names more than {_RANGE_MAX} partitions.", remedy=_WRITTEN)
     return range(first, last + 1)
 
 

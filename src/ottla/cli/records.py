@@ -1,18 +1,18 @@
 """`ottla records`: deleting the oldest records of partitions."""
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
-from ottla.cli.exits import UsageError, command_error
-from ottla.cli.outcomes import report_errors
+from ottla.cli.dry_run import add_execute_option, may_act, report_outcome
+from ottla.cli.exits import CommandError, UsageError, command_error
 from ottla.cli.output import print_rows
 from ottla.cli.partitions import parse_selection, resolve_selections
 from ottla.cli.verbs import Verbs, output_format
 
 if TYPE_CHECKING:
-    from ottla.client import Client, KafkaError, TopicPartition
+    from ottla.cli.outcomes import Errors
+    from ottla.client import Client, TopicPartition
 
 _COLUMNS = ("topic", "partition", "log_start_offset", "log_end_offset", "new_start_offset", "deleted")
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     deleting.add_argument("topic", nargs="+", metavar="TOPIC[:PARTITIONS]")
     deleting.add_argument("--before", required=True, metavar="OFFSET", help="an offset, or latest: everything")
-    deleting.add_argument("--execute", action="store_true", help="do it, instead of showing what would be deleted")
+    add_execute_option(deleting)
 
 
 def delete_records(options: argparse.Namespace) -> int:
@@ -37,17 +37,21 @@ def delete_records(options: argparse.Namespace) -> int:
     before = _before(options.before)
     selections = list(map(parse_selection, options.topic))
 
-    async def work(client: "Client") -> "tuple[list[dict[str, object]], dict[TopicPartition, KafkaError]]":
+    async def work(client: "Client") -> "tuple[list[dict[str, object]], Errors, bool]":
         from ottla.client import OffsetSpec
 
         partitions = await resolve_selections(client, selections)
         starts = await _offsets(client, partitions, OffsetSpec.EARLIEST)
         ends = await _offsets(client, partitions, OffsetSpec.LATEST)
         new = {one: ends[one] if before is None else max(starts[one], before) for one in partitions}
-        errors: dict[TopicPartition, KafkaError] = {}
-        if options.execute:
+        errors: Errors = {
+            str(one): CommandError(f"its records end at {ends[one]}: there is no offset {new[one]}.")
+            for one in partitions
+            if new[one] > ends[one]
+        }
+        if acts := may_act(options, errors):
             outcome = await client.admin.delete_records(new)
-            errors = {one: answer.error for one, answer in outcome.items() if answer.error is not None}
+            errors = {str(one): answer.error for one, answer in outcome.items()}
             new |= {one: answer.low_watermark for one, answer in outcome.items() if answer.error is None}
         rows: list[dict[str, object]] = [
             {
@@ -56,18 +60,16 @@ def delete_records(options: argparse.Namespace) -> int:
                 "log_start_offset": starts[one],
                 "log_end_offset": ends[one],
                 "new_start_offset": new[one],
-                "deleted": min(new[one], ends[one]) - starts[one],
+                "deleted": new[one] - starts[one],
             }
             for one in partitions
-            if one not in errors
+            if errors.get(str(one)) is None
         ]
-        return rows, errors
+        return rows, errors, acts
 
-    rows, errors = with_client(cluster_access(options), work)
+    rows, errors, acted = with_client(cluster_access(options), work)
     print_rows(output_format(options), _COLUMNS, rows)
-    if not options.execute:
-        print("Nothing was changed: add --execute to do it.", file=sys.stderr)
-    return report_errors("ottla records", {str(partition): error for partition, error in errors.items()})
+    return report_outcome("ottla records", errors, acted=acted)
 
 
 def _before(text: str) -> int | None:

@@ -1,10 +1,10 @@
 """`ottla topics alter` and `ottla topics delete`: what cannot be undone is shown first and done with --execute."""
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
+from ottla.cli.dry_run import may_act, report_outcome
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import Row, print_rows
 from ottla.cli.verbs import output_format
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from ottla.client.admin.topics import TopicDescription
 
 _DELETE_COLUMNS = ("topic", "partitions", "offsets", "size_bytes", "deleted")
-_ALTER_COLUMNS = ("topic", "setting", "before", "after", "danger", "done")
 
 
 def delete_topics(options: argparse.Namespace) -> int:
     """Delete topics, or show what they hold."""
-    from ottla.cli.outcomes import report_errors
 
-    async def ask(client: "Client") -> "tuple[list[Row], Errors]":
+    async def ask(client: "Client") -> "tuple[list[Row], Errors, bool]":
         from ottla.cli.partition_measures import measure, total
         from ottla.cli.topic_names import select
         from ottla.client import TopicPartition
@@ -33,9 +31,8 @@ def delete_topics(options: argparse.Namespace) -> int:
         names, missing = select(await client.admin.list_topics(include_internal=True), options.topics)
         topics = await client.admin.describe_topics(names)
         measures = await measure(client, topics.values())
-        # Nothing is deleted if a part of the request cannot be what was meant.
-        acts = options.execute and not missing
-        errors = await client.admin.delete_topics(names) if acts and names else {}
+        acts = may_act(options, missing)
+        errors: Errors = await client.admin.delete_topics(names) if acts else missing
         rows: list[Row] = []
         for topic in topics.values():
             parts = [measures[TopicPartition(topic.name, each.partition)] for each in topic.partitions]
@@ -48,18 +45,16 @@ def delete_topics(options: argparse.Namespace) -> int:
                     "deleted": acts and errors.get(topic.name) is None,
                 }
             )
-        return rows, {**missing, **errors}
+        return rows, errors, acts
 
-    rows, errors = with_client(cluster_access(options), ask)
+    rows, errors, acted = with_client(cluster_access(options), ask)
     print_rows(output_format(options), _DELETE_COLUMNS, rows)
-    if rows and not any(row["deleted"] for row in rows) and not options.execute:
-        print("Nothing was deleted: add --execute to delete these topics and all their records.", file=sys.stderr)
-    return report_errors("ottla topics", errors)
+    return report_outcome("ottla topics", errors, acted=acted)
 
 
 def alter_topics(options: argparse.Namespace) -> int:
     """Add partitions and change settings."""
-    from ottla.cli.outcomes import report_errors
+    from ottla.cli.config_changes import CHANGE_COLUMNS, change_rows, is_dangerous
 
     changes = _changes(options)
     if not changes and options.partitions is None:
@@ -70,30 +65,16 @@ def alter_topics(options: argparse.Namespace) -> int:
 
         names, missing = select(await client.admin.list_topics(include_internal=True), options.topics)
         if missing:
-            return [], missing, True
+            return [], missing, False
         plan = await _plan(client, names, changes, options.partitions)
-        is_dangerous = any(difference.danger for rows in plan.values() for difference in rows)
-        acts = options.execute or not is_dangerous
-        errors = await _apply(client, plan, changes, options.partitions, validate_only=not acts)
-        rows: list[Row] = [
-            {
-                "topic": name,
-                "setting": difference.name,
-                "before": difference.before,
-                "after": difference.after,
-                "danger": difference.danger,
-                "done": acts and errors.get(name) is None,
-            }
-            for name, found in plan.items()
-            for difference in found
-        ]
-        return rows, errors, acts
+        errors = await _apply(client, plan, changes, options.partitions, validate_only=True)
+        if acts := may_act(options, errors, needs_consent=is_dangerous(plan)):
+            errors = await _apply(client, plan, changes, options.partitions, validate_only=False)
+        return change_rows(plan, lambda name: acts and errors.get(name) is None, "topic"), errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), ask)
-    print_rows(output_format(options), _ALTER_COLUMNS, rows)
-    if not acted:
-        print("Nothing was changed, since records may be lost: add --execute to do it.", file=sys.stderr)
-    return report_errors("ottla topics", errors)
+    print_rows(output_format(options), ("topic", *CHANGE_COLUMNS), rows)
+    return report_outcome("ottla topics", errors, acted=acted)
 
 
 def _changes(options: argparse.Namespace) -> "list[ConfigChange]":

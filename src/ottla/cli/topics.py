@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ottla.cli.cluster_access import cluster_access, with_client
+from ottla.cli.dry_run import add_execute_option
 from ottla.cli.output import print_rows
 from ottla.cli.topic_changes import alter_topics, delete_topics
 from ottla.cli.topic_description import describe_topics
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     alter.add_argument(
         "-d", "--delete-config", action="append", default=[], metavar="KEY", help="back to the default; repeatable"
     )
-    alter.add_argument("--execute", action="store_true", help="do what may remove records too")
+    add_execute_option(alter, only_for="may lose records")
 
     delete = verbs.add(
         "delete",
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         epilog="example: ottla topics delete orders 'test-*' --execute",
     )
     delete.add_argument("topics", nargs="+", metavar="TOPIC", help=_NAMES)
-    delete.add_argument("--execute", action="store_true", help="delete")
+    add_execute_option(delete)
 
 
 def list_topics(options: argparse.Namespace) -> int:

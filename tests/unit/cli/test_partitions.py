@@ -17,7 +17,10 @@ def test_a_topic_may_be_followed_by_partitions(text: str, selection: TopicSelect
     assert parse_selection(text) == selection
 
 
-@pytest.mark.parametrize("text", ["", ":0", "orders:", "orders:x", "orders:-1", "orders:1-"])
+@pytest.mark.parametrize(
+    "text",
+    ["", ":0", "orders:", "orders:x", "orders:-1", "orders:1-", "orders:5-3", "orders:0-999999999999", "orders:1_0"],
+)
 def test_what_names_no_partitions_is_refused(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_selection(text)
