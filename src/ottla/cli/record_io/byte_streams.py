@@ -6,65 +6,80 @@ import io
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Final
 
 _CHUNK_BYTES: Final = 262_144
-_CHUNKS_AHEAD: Final = 4
+CHUNKS_AHEAD: Final = 4
 
 
 async def stdin_chunks() -> AsyncGenerator[bytes]:
     """What stdin brings; a terminal's lines come one by one."""
-    async with contextlib.aclosing(_chunks(_stdin_reader())) as chunks:
+    async with contextlib.aclosing(_chunks(_stdin_reader)) as chunks:
         async for chunk in chunks:
             yield chunk
 
 
 async def file_chunks(path: str) -> AsyncGenerator[bytes]:
     """What a file holds; `-` is stdin."""
-    if path == "-":
-        async with contextlib.aclosing(stdin_chunks()) as chunks:
-            async for chunk in chunks:
-                yield chunk
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        async with contextlib.aclosing(_chunks(lambda: os.read(descriptor, _CHUNK_BYTES))) as chunks:
-            async for chunk in chunks:
-                yield chunk
-    finally:
-        os.close(descriptor)
+    source = _stdin_reader if path == "-" else lambda: _file_reader(path)
+    async with contextlib.aclosing(_chunks(source)) as chunks:
+        async for chunk in chunks:
+            yield chunk
 
 
-def _stdin_reader() -> Callable[[], bytes]:
+_Read = Callable[[], bytes]
+
+
+@contextlib.contextmanager
+def _stdin_reader() -> Iterator[_Read]:
     try:
         descriptor = sys.stdin.fileno()
     except io.UnsupportedOperation:
         # Stdin was replaced, by a program that calls the command line.
-        return lambda: sys.stdin.buffer.read(_CHUNK_BYTES)
-    return lambda: os.read(descriptor, _CHUNK_BYTES)
+        yield lambda: sys.stdin.buffer.read(_CHUNK_BYTES)
+        return
+    yield lambda: os.read(descriptor, _CHUNK_BYTES)
 
 
-async def _chunks(read: Callable[[], bytes]) -> AsyncGenerator[bytes]:
-    """In a daemon thread: nothing can end a read of a terminal or a pipe, and neither loop nor process waits for it."""
+@contextlib.contextmanager
+def _file_reader(path: str) -> Iterator[_Read]:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        yield lambda: os.read(descriptor, _CHUNK_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+async def _chunks(source: Callable[[], AbstractContextManager[_Read]]) -> AsyncGenerator[bytes]:
+    """In a daemon thread: nothing can end a read of a terminal or a pipe, and neither loop nor process waits for it.
+
+    The source is opened, read and closed by that thread alone: a reader who has seen enough cannot close it under a
+    read, after which its number could mean another file.
+    """
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes | OSError] = asyncio.Queue()
-    room = threading.Semaphore(_CHUNKS_AHEAD)
+    room = threading.Semaphore(CHUNKS_AHEAD)
     is_over = threading.Event()
 
+    def put(chunk: bytes | OSError) -> None:
+        # The loop may be gone when a read returns.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(queue.put_nowait, chunk)
+
     def work() -> None:
-        chunk: bytes | OSError = b"-"
-        while chunk and isinstance(chunk, bytes):
-            room.acquire()
-            try:
-                chunk = read()
-            except OSError as error:
-                chunk = error
-            # The loop may be gone when a read returns.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(queue.put_nowait, chunk)
-            if is_over.is_set():
-                return
+        try:
+            with source() as read:
+                chunk = b"-"
+                while chunk:
+                    room.acquire()
+                    if is_over.is_set():
+                        return
+                    chunk = read()
+                    put(chunk)
+        except OSError as error:
+            put(error)
 
     threading.Thread(target=work, name="input", daemon=True).start()
     try:
