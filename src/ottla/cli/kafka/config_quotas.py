@@ -1,11 +1,11 @@
 """The part of `kafka-configs` about users, clients and addresses: quotas and SCRAM credentials."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.config_options import Entity
+from ottla.cli.kafka.java_numbers import java_double
 
 if TYPE_CHECKING:
     from ottla.client import Client
@@ -56,16 +56,6 @@ def entity_text(quota: "ClientQuota") -> str:
             name = quota.entity[kind]
             parts.append(f"the default {shown}" if name is None else f"{shown} '{name}'")
     return ", ".join(parts)
-
-
-def java_double(value: float) -> str:
-    """A number as Java writes it: with an exponent from ten million on and below a thousandth."""
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return repr(value)
-    number = Decimal(repr(value)).normalize()
-    digits = "".join(map(str, number.as_tuple().digits))
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{number.adjusted()}"
 
 
 async def _describe_scram(client: "Client", user: str | None) -> None:

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode
-from ottla.cli.feature_levels import (
-    LATEST_RELEASE,
-    METADATA_VERSION,
-    level_of,
-    level_text,
-    levels_of,
-    release_of,
-    requirement,
-)
+from ottla.cli.feature_levels import METADATA_VERSION, level_of, level_text, levels_of
+from ottla.cli.kafka.feature_commands import add_feature_commands, parse_feature
 from ottla.cli.kafka.java_errors import as_java, is_of_cluster, told
 from ottla.cli.kafka.options import CommandParser, tool_access
 
@@ -42,16 +35,11 @@ def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        if options.command == "version-mapping":
-            return _version_mapping(options.release_version)
-        if options.command == "feature-dependencies":
-            return _dependencies(options.feature)
-        if options.command == "describe":
-            return _describe(options)
-        return _change(options)
+        exit_code: int = options.run(options)
     except CommandError as error:
         print(as_java(error) if is_of_cluster(error) else error, file=sys.stderr)
         return ExitCode.FAILED
+    return exit_code
 
 
 def _parser() -> CommandParser:
@@ -60,6 +48,7 @@ def _parser() -> CommandParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     describe = commands.add_parser("describe", help="show features and their levels")
     describe.add_argument("--node-id", type=int, help="the broker to ask; any if it is not given")
+    describe.set_defaults(run=_describe)
     for command in ("upgrade", "downgrade", "disable"):
         change = commands.add_parser(command, help=f"{command} features")
         if command != "disable":
@@ -69,10 +58,8 @@ def _parser() -> CommandParser:
         if command != "upgrade":
             change.add_argument("--unsafe", action="store_true", help="even if metadata is lost")
         change.add_argument("--dry-run", action="store_true", help="only say whether it would work")
-    mapping = commands.add_parser("version-mapping", help="the features that a release sets")
-    mapping.add_argument("--release-version", default=LATEST_RELEASE)
-    dependencies = commands.add_parser("feature-dependencies", help="what a level of a feature needs")
-    dependencies.add_argument("--feature", action="append", required=True, metavar="FEATURE=LEVEL")
+        change.set_defaults(run=_change)
+    add_feature_commands(commands)
     return parser
 
 
@@ -163,32 +150,3 @@ def _levels(options: argparse.Namespace) -> dict[str, int]:
             raise CommandError(f"Feature {name} was specified more than once.")
         levels[name] = level
     return levels
-
-
-def parse_feature(text: str) -> tuple[str, int]:
-    """The feature and level of `feature=level`."""
-    name, separator, level = text.partition("=")
-    if not separator:
-        raise CommandError(f"Can't parse feature=level string {text}: equals sign not found.")
-    if not level.strip().isdigit():
-        raise CommandError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
-    return name.strip(), int(level)
-
-
-def _version_mapping(release: str) -> int:
-    level = level_of(release)
-    print(f"{METADATA_VERSION}={level} ({release})")
-    for name, its_level in levels_of(level).items():
-        print(f"{name}={its_level}")
-    return ExitCode.DONE
-
-
-def _dependencies(given: Sequence[str]) -> int:
-    for name, level in map(parse_feature, given):
-        needed = requirement(name, level)
-        shown = f"{name}={level}" + (f" ({release_of(level)})" if name == METADATA_VERSION else "")
-        if needed is None:
-            print(f"{shown} has no dependencies.")
-        else:
-            print(f"{shown} requires:\n    {METADATA_VERSION}={needed} ({release_of(needed)})")
-    return ExitCode.DONE

@@ -4,19 +4,15 @@ By the class name, with or without its package: String, Integer, Long, Short, Fl
 ByteBuffer, Void. Of a ByteArray Java prints no more than an address; here its bytes are written as they are.
 """
 
-import math
 import struct
 from collections.abc import Callable
-from ctypes import c_float
-from decimal import Decimal
 from typing import Final
+
+from ottla.cli.kafka.java_numbers import java_double, java_float
 
 _PACKAGE: Final = "org.apache.kafka.common.serialization."
 Deserializer = Callable[[bytes], bytes]
 
-# Doubles and floats from here up to here are written without an exponent.
-_PLAIN_FROM: Final = 1e-3
-_PLAIN_TO: Final = 1e7
 _PRINTABLE: Final = range(0x20, 0x7F)
 
 
@@ -70,34 +66,6 @@ def _buffer(data: bytes) -> bytes:
 
 def _nothing(_: bytes) -> bytes:
     raise SerializationError("Data should be null for a VoidDeserializer.")
-
-
-def java_double(number: float) -> str:
-    """As Java writes a double: at least one digit on either side of the point, exponents with E."""
-    return _in_java(number, repr(number))
-
-
-def java_float(number: float) -> str:
-    """The shortest digits that are this float and no other one."""
-    for digits in range(1, 10):
-        text = f"{number:.{digits}g}"
-        if c_float(float(text)).value == number:
-            break
-    return _in_java(number, text)
-
-
-def _in_java(number: float, digits: str) -> str:
-    if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
-        return "Infinity" if number > 0 else "-Infinity"
-    if number == 0 or _PLAIN_FROM <= abs(number) < _PLAIN_TO:
-        plain = f"{Decimal(digits):f}"
-        return plain if "." in plain else f"{plain}.0"
-    sign, figures, _ = Decimal(digits).normalize().as_tuple()
-    exponent = Decimal(digits).adjusted()
-    rest = "".join(map(str, figures[1:])) or "0"
-    return f"{'-' if sign else ''}{figures[0]}.{rest}E{exponent}"
 
 
 _DESERIALIZERS: Final[dict[str, Deserializer]] = {

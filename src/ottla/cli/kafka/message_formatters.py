@@ -46,14 +46,15 @@ def formatter_named(name: str, properties: Mapping[str, str]) -> Formatter:
         return DefaultFormatter.from_properties(properties).write
     if short == "LoggingMessageFormatter":
         return _logging(DefaultFormatter.from_properties(properties).write)
-    from ottla.cli.kafka import coordinator_records
+    from ottla.cli.kafka.coordinator_records import coordinator_json
+    from ottla.cli.log_files.coordinator_records import CLASSIC_GROUP_RECORDS, OFFSET_RECORDS, TRANSACTION_RECORDS
 
-    kinds = {
-        "OffsetsMessageFormatter": coordinator_records.OFFSETS,
-        "GroupMetadataMessageFormatter": coordinator_records.GROUPS,
-        "TransactionLogMessageFormatter": coordinator_records.TRANSACTIONS,
+    types = {
+        "OffsetsMessageFormatter": OFFSET_RECORDS,
+        "GroupMetadataMessageFormatter": CLASSIC_GROUP_RECORDS,
+        "TransactionLogMessageFormatter": TRANSACTION_RECORDS,
     }[short]
-    return lambda record: coordinator_records.coordinator_json(record, kinds)
+    return lambda record: coordinator_json(record, types)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ottla.cli import feature_levels
 from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.kafka.feature_commands import add_feature_commands, parse_feature
 from ottla.cli.kafka.options import CommandParser
 from ottla.cli.node_config import load_config
 
@@ -17,18 +18,12 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     options = _parser().parse_args(arguments)
-    work = {
-        "random-uuid": _random_uuid,
-        "info": _info,
-        "format": _format,
-        "version-mapping": _version_mapping,
-        "feature-dependencies": _dependencies,
-    }[options.command]
     try:
-        return work(options)
+        exit_code: int = options.run(options)
     except CommandError as error:
         print(error, file=sys.stderr)
         return ExitCode.FAILED
+    return exit_code
 
 
 def _parser() -> CommandParser:
@@ -36,7 +31,9 @@ def _parser() -> CommandParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     showing = commands.add_parser("info", help="show the log directories of this node")
     showing.add_argument("--config", "-c", required=True, help="the node's server.properties")
+    showing.set_defaults(run=_info)
     formatting = commands.add_parser("format", help="format the log directories of this node")
+    formatting.set_defaults(run=_format)
     formatting.add_argument("--config", "-c", required=True, help="the node's server.properties")
     formatting.add_argument("--cluster-id", "-t", required=True, help="what random-uuid printed")
     formatting.add_argument("--add-scram", "-S", action="append", default=[], help=argparse.SUPPRESS)
@@ -47,11 +44,8 @@ def _parser() -> CommandParser:
     quorum.add_argument("--standalone", "-s", action="store_true", help="this node is the quorum")
     quorum.add_argument("--no-initial-controllers", "-N", action="store_true", help="the quorum is elsewhere")
     quorum.add_argument("--initial-controllers", "-I", metavar="ID@HOST:PORT:DIRECTORY[,...]", help="the quorum")
-    mapping = commands.add_parser("version-mapping", help="the features that a release sets")
-    mapping.add_argument("--release-version", "-r", default=feature_levels.LATEST_RELEASE)
-    dependencies = commands.add_parser("feature-dependencies", help="what a level of a feature needs")
-    dependencies.add_argument("--feature", "-f", action="append", required=True, metavar="FEATURE=LEVEL")
-    commands.add_parser("random-uuid", help="print an id for a new cluster")
+    add_feature_commands(commands, ("--release-version", "-r"), ("--feature", "-f"))
+    commands.add_parser("random-uuid", help="print an id for a new cluster").set_defaults(run=_random_uuid)
     return parser
 
 
@@ -95,7 +89,7 @@ def _format(options: argparse.Namespace) -> int:
 
     if options.add_scram:
         raise CommandError("--add-scram is not supported: this release has no SASL listeners yet.")
-    levels = _levels(options.feature)
+    levels = dict(map(parse_feature, options.feature))
     if options.release_version is not None:
         levels.setdefault(feature_levels.METADATA_VERSION, feature_levels.level_of(options.release_version))
     config = load_config(options.config)
@@ -121,16 +115,6 @@ def _format(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _levels(given: Sequence[str]) -> dict[str, int]:
-    levels = {}
-    for text in given:
-        name, separator, level = text.partition("=")
-        if not separator or not level.strip().isdigit():
-            raise CommandError(f"Can't parse feature=level string {text}: write it as in kraft.version=1")
-        levels[name.strip()] = int(level)
-    return levels
-
-
 def _print_bootstrap(levels: Mapping[str, int]) -> None:
     records = ", ".join(
         f"ApiMessageAndVersion(FeatureLevelRecord(name='{name}', featureLevel={level}) at version 0)"
@@ -153,25 +137,3 @@ def _formatting_line(formatting: "Formatting", state: "DirectoryState") -> str:
         kind = "metadata directory"
     release = feature_levels.release_of(formatting.levels[feature_levels.METADATA_VERSION])
     return f"Formatting {kind} {state.path} with metadata.version {release}."
-
-
-def _version_mapping(options: argparse.Namespace) -> int:
-    level = feature_levels.level_of(options.release_version)
-    print(f"{feature_levels.METADATA_VERSION}={level} ({options.release_version})")
-    for name, other in feature_levels.levels_of(level).items():
-        print(f"{name}={other}")
-    return ExitCode.DONE
-
-
-def _dependencies(options: argparse.Namespace) -> int:
-    for name, level in _levels(options.feature).items():
-        needed = feature_levels.requirement(name, level)
-        shown = f"{name}={level}"
-        if name == feature_levels.METADATA_VERSION:
-            shown += f" ({feature_levels.release_of(level)})"
-        if needed is None:
-            print(f"{shown} has no dependencies.")
-        else:
-            print(f"{shown} requires:")
-            print(f"    {feature_levels.METADATA_VERSION}={needed} ({feature_levels.release_of(needed)})")
-    return ExitCode.DONE

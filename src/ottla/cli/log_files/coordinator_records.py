@@ -54,8 +54,17 @@ class UnknownType(Exception):
     """A record of a type that its topic does not have."""
 
 
-class UnreadableRecord(Exception):
+class UnreadableRecord(ValueError):
     """A record whose bytes do not fit its type."""
+
+
+class CoordinatorRecord(NamedTuple):
+    """A record as its messages. Without a version it deletes; with one that is not known, its value is not either."""
+
+    type: int
+    key: Message
+    version: int | None = None
+    value: Message | None = None
 
 
 class RecordTypes:
@@ -65,23 +74,23 @@ class RecordTypes:
         self._names = names
         self._kinds: Mapping[int, Kind] | None = None
 
-    def decode(self, key: bytes, value: bytes | None) -> tuple[dict[str, object], dict[str, object] | None]:
-        """Key and value as JSON, None for a value that deletes."""
+    def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord:
+        """The record of these bytes."""
         if len(key) < _INT16.size:
             raise UnreadableRecord("Could not read version from key's buffer.")
         (number,) = _INT16.unpack_from(key)
         kind = self._known().get(number)
         if kind is None:
             raise UnknownType(f"Unknown record type {number}")
-        shown_key: dict[str, object] = {"type": str(number), "data": _message(kind.key, key, 0, number, "key")}
+        decoded_key = _message(kind.key, key, 0, number, "key")
         if value is None:
-            return shown_key, None
+            return CoordinatorRecord(number, decoded_key)
         if len(value) < _INT16.size:
             raise UnreadableRecord("Could not read version from value's buffer.")
         (version,) = _INT16.unpack_from(value)
-        if version not in kind.value.VERSIONS:
-            raise UnreadableRecord(f"Found an unknown record version {version} for {number} type")
-        return shown_key, {"version": str(version), "data": _message(kind.value, value, version, number, "value")}
+        known = version in kind.value.VERSIONS
+        decoded_value = _message(kind.value, value, version, number, "value") if known else None
+        return CoordinatorRecord(number, decoded_key, version, decoded_value)
 
     def _known(self) -> Mapping[int, Kind]:
         if self._kinds is None:
@@ -91,6 +100,8 @@ class RecordTypes:
 
 
 GROUP_RECORDS: Final = RecordTypes(*_GROUP_KINDS)
+OFFSET_RECORDS: Final = RecordTypes("LegacyOffsetCommit", "OffsetCommit")
+CLASSIC_GROUP_RECORDS: Final = RecordTypes("GroupMetadata")
 TRANSACTION_RECORDS: Final = RecordTypes("TransactionLog")
 SHARE_STATE_RECORDS: Final = RecordTypes("ShareSnapshot", "ShareUpdate")
 
@@ -101,16 +112,23 @@ def _class(name: str) -> type[Message]:
     return found
 
 
-def _message(cls: type[Message], data: bytes, version: int, number: int, part: str) -> dict[str, object]:
+def _message(cls: type[Message], data: bytes, version: int, number: int, part: str) -> Message:
     try:
         message, _ = decode_at(cls, data, version, _INT16.size)
     except MalformedMessage as error:
         raise UnreadableRecord(
             f"Could not read record with version {number} from {part}'s buffer due to: {error}."
         ) from error
-    shown = message_to_json(message, version)
-    if isinstance(message, GroupMetadataValue) and message.protocol_type == "consumer":
-        _open_members(message, shown)
+    return message
+
+
+def value_json(record: CoordinatorRecord) -> dict[str, object]:
+    """A value with the subscriptions and assignments in it opened, too."""
+    assert record.value is not None, "a value of a known version"
+    assert record.version is not None, "a value has a version"
+    shown = message_to_json(record.value, record.version)
+    if isinstance(record.value, GroupMetadataValue) and record.value.protocol_type == "consumer":
+        _open_members(record.value, shown)
     return shown
 
 
@@ -125,4 +143,4 @@ def _open_members(group: GroupMetadataValue, shown: dict[str, object]) -> None:
         ):
             if len(data) >= _INT16.size:
                 version = min(_INT16.unpack_from(data)[0], cls.VERSIONS[-1])
-                row[name] = _message(cls, data, version, version, name)
+                row[name] = message_to_json(_message(cls, data, version, version, name), version)

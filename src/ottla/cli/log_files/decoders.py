@@ -12,9 +12,11 @@ from ottla.cli.log_files.coordinator_records import (
     GROUP_RECORDS,
     SHARE_STATE_RECORDS,
     TRANSACTION_RECORDS,
+    CoordinatorRecord,
     RecordTypes,
     UnknownType,
     UnreadableRecord,
+    value_json,
 )
 from ottla.cli.log_files.message_json import message_to_json
 from ottla.cli.log_files.segments import UnreadableLog, control_type
@@ -106,14 +108,26 @@ def _coordinator_decoder(types: RecordTypes) -> Decoder:
                 f"Failed to decode message at offset {offset} using the specified decoder (message had a missing key)"
             )
         try:
-            key, value = types.decode(record.key, record.value)
+            found = types.decode(record.key, record.value)
+            return Decoded(to_json(_key_json(found)), _payload(found))
         except UnknownType as error:
             return Decoded(f"{error} at offset {offset}, skipping.", None)
         except UnreadableRecord as error:
             return Decoded(f"Error at offset {offset}, skipping. {error}", None)
-        return Decoded(to_json(key), _DELETED if value is None else to_json(value))
 
     return decoded
+
+
+def _key_json(found: CoordinatorRecord) -> dict[str, object]:
+    return {"type": str(found.type), "data": message_to_json(found.key, 0)}
+
+
+def _payload(found: CoordinatorRecord) -> str:
+    if found.version is None:
+        return _DELETED
+    if found.value is None:
+        raise UnreadableRecord(f"Found an unknown record version {found.version} for {found.type} type")
+    return to_json({"version": str(found.version), "data": value_json(found)})
 
 
 offsets_decoder: Final = _coordinator_decoder(GROUP_RECORDS)

@@ -1,25 +1,8 @@
 import pytest
 
 from ottla.cli.exits import CommandError
-from ottla.cli.kafka.config_quotas import entity_text, java_double, parse_scram
+from ottla.cli.kafka.config_quotas import entity_text, parse_scram
 from ottla.client.admin.quotas import ClientQuota, NewScramCredential, ScramMechanism
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0.0"),
-        (1024.0, "1024.0"),
-        (9_999_999.0, "9999999.0"),
-        (10_485_760.0, "1.048576E7"),
-        (1e7, "1.0E7"),
-        (0.001, "0.001"),
-        (0.0001, "1.0E-4"),
-        (-2.5e9, "-2.5E9"),
-    ],
-)
-def test_numbers_are_written_as_java_writes_them(value: float, text: str) -> None:
-    assert java_double(value) == text
 
 
 def test_entities_are_named_in_the_tools_words() -> None:

@@ -1,7 +1,6 @@
 import pytest
 
-from ottla.cli.exits import CommandError
-from ottla.cli.kafka.features import main, parse_feature
+from ottla.cli.kafka.features import main
 
 
 def test_features_of_a_release_are_told_without_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,9 +31,3 @@ def test_dependencies_are_told_without_a_cluster(capsys: pytest.CaptureFixture[s
 def test_what_cannot_be_meant_is_refused(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--bootstrap-server", "127.0.0.1:1", *arguments]) == 1
     assert reason in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["a", "a=", "a=x", "a=-1"])
-def test_a_feature_needs_a_level(text: str) -> None:
-    with pytest.raises(CommandError, match="Can't parse feature=level string"):
-        parse_feature(text)

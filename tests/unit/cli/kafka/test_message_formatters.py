@@ -1,8 +1,9 @@
 import pytest
 
 from ottla.cli.exits import UsageError
-from ottla.cli.kafka.coordinator_records import OFFSETS, coordinator_json
+from ottla.cli.kafka.coordinator_records import coordinator_json
 from ottla.cli.kafka.message_formatters import formatter_named
+from ottla.cli.log_files.coordinator_records import OFFSET_RECORDS, UnreadableRecord
 from ottla.protocol.codec import encode
 from ottla.protocol.messages.offset_commit_key import OffsetCommitKey
 from ottla.protocol.messages.offset_commit_value import OffsetCommitValue
@@ -70,7 +71,15 @@ def test_offsets_are_json() -> None:
     value = b"\0\3" + encode(OffsetCommitValue(offset=5, leader_epoch=1, metadata="", commit_timestamp=9), 3)
     data = b'"data":{"offset":5,"leaderEpoch":1,"metadata":"","commitTimestamp":9}'
     where = b'{"key":{"type":1,"data":{"group":"g","topic":"t","partition":2}},"value":'
-    assert coordinator_json(record(value, key), OFFSETS) == where + b'{"version":3,' + data + b"}}"
-    assert coordinator_json(record(None, key), OFFSETS) == where + b"null}"
-    assert coordinator_json(record(None, b"\0\2"), OFFSETS) == b""
-    assert coordinator_json(record(None, None), OFFSETS) == b""
+    assert coordinator_json(record(value, key), OFFSET_RECORDS) == where + b'{"version":3,' + data + b"}}"
+    assert coordinator_json(record(None, key), OFFSET_RECORDS) == where + b"null}"
+    assert coordinator_json(record(None, b"\0\2"), OFFSET_RECORDS) == b""
+    assert coordinator_json(record(None, None), OFFSET_RECORDS) == b""
+
+
+def test_a_record_of_a_coordinator_may_be_unknown_or_damaged() -> None:
+    key = b"\0\1" + encode(OffsetCommitKey(group="g", topic="t", partition=2), 0)
+    assert b'"value":{"version":99,"data":"unknown"}' in coordinator_json(record(b"\0\x63", key), OFFSET_RECORDS)
+    for damaged_key, damaged_value in ((b"\0", None), (key[:-1], None), (key, b""), (key, b"\0\3\0")):
+        with pytest.raises(UnreadableRecord, match="Could not read"):
+            coordinator_json(record(damaged_value, damaged_key), OFFSET_RECORDS)
