@@ -75,8 +75,6 @@ def produce_load(options: argparse.Namespace) -> int:
     from ottla.cli.load.producing import ProduceLoad, ProduceRun
 
     _check_counts(options, "count", "in_flight")
-    if options.rate is not None and options.rate <= 0:
-        raise UsageError(f"--rate {options.rate:g}: it is a number of records a second, above 0.")
     access = cluster_access(options)
     settings = _producer_settings(options, access)
     value = os.urandom(options.size)

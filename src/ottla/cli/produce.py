@@ -1,21 +1,21 @@
 """`ottla produce`: records from stdin or files, to a topic."""
 
 import argparse
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli import cluster_access
-from ottla.cli.exits import CommandError, ExitCode, UsageError
+from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
+from ottla.cli.pacing import Pace
 from ottla.cli.verbs import add_output_option
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Awaitable
 
-    from ottla.cli.pacing import Pace
+    from ottla.cli.record_io.deliveries import Outcome
     from ottla.cli.record_io.json_records import InputRecord
     from ottla.cli.record_io.record_input import LineInput, RecordInput
-    from ottla.client import Client, Producer, ProducerSettings, RecordMetadata
+    from ottla.client import Client, Producer, ProducerSettings
     from ottla.client.delivery import Delivery
     from ottla.protocol.records import Headers
 
@@ -64,15 +64,20 @@ def run(options: argparse.Namespace) -> int:
 
     access = cluster_access.cluster_access(options)
     settings = _settings(options, access)
-    source, pace = _source(options), _pace(options)
+    source, pace = _source(options), Pace(options.rate)
     results = _Results(getattr(options, "output", None))
 
     async def send(client: "Client") -> None:
+        from ottla.cli.record_io.deliveries import Deliveries
+
         async with client.producer(settings) as producer:
-            sending = _Sending(producer, options.topic, options.partition, pace, results)
+            deliveries = Deliveries(results.add)
+            number = 0
             async for record in _records(source, options):
-                await sending.send(record)
-            await sending.finish()
+                await pace.wait(number)
+                number += 1
+                await deliveries.add(number, _sent(producer, options, record))
+            await deliveries.finish()
 
     try:
         cluster_access.with_client(access, send)
@@ -85,72 +90,37 @@ def run(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-class _Sending:
-    """Records on their way, oldest first: the first one that fails ends the command."""
-
-    def __init__(
-        self, producer: "Producer", topic: str, partition: int | None, pace: "Pace", results: "_Results"
-    ) -> None:
-        self._producer = producer
-        self._topic = topic
-        self._partition = partition
-        self._pace = pace
-        self._results = results
-        self._pending: deque[Delivery] = deque()
-        self._sent = 0
-        self._settled = 0
-
-    async def send(self, record: "InputRecord") -> None:
-        import asyncio
-
-        delay_s = self._pace.delay_s(self._sent, asyncio.get_running_loop().time())
-        if delay_s > 0:
-            await asyncio.sleep(delay_s)
-        delivery = await self._producer.send(
-            self._topic,
-            record.value,
-            record.key,
-            partition=record.partition if self._partition is None else self._partition,
-            timestamp_ms=record.timestamp_ms,
-            headers=record.headers,
-        )
-        self._sent += 1
-        self._pending.append(delivery)
-        while self._pending and self._pending[0].is_done:
-            await self._settle()
-
-    async def finish(self) -> None:
-        while self._pending:
-            await self._settle()
-
-    async def _settle(self) -> None:
-        from ottla.cli.exits import exit_code_of
-        from ottla.client import ClientError
-
-        self._settled += 1
-        try:
-            self._results.add(await self._pending.popleft())
-        except ClientError as error:
-            raise CommandError(f"record {self._settled} was not written: {error}", exit_code_of(error)) from error
+def _sent(producer: "Producer", options: argparse.Namespace, record: "InputRecord") -> "Awaitable[Delivery]":
+    return producer.send(
+        options.topic,
+        record.value,
+        record.key,
+        partition=record.partition if options.partition is None else options.partition,
+        timestamp_ms=record.timestamp_ms,
+        headers=record.headers,
+    )
 
 
 class _Results:
-    """Where records went, if somebody asked."""
+    """Where records went, if somebody asked; the first one that went nowhere ends the command."""
 
     def __init__(self, named: str | None) -> None:
         self._named = named
         self._rows: list[dict[str, object]] = []
 
-    def add(self, metadata: "RecordMetadata") -> None:
+    def add(self, number: int, outcome: "Outcome") -> None:
         from ottla.cli.output import OutputFormat, print_object
 
+        if isinstance(outcome, Exception):
+            failed = command_error(outcome)
+            raise CommandError(f"record {number} was not written: {failed}", failed.code, failed.remedy) from outcome
         if self._named is None:
             return
         row: dict[str, object] = {
-            "topic": metadata.topic,
-            "partition": metadata.partition,
-            "offset": metadata.offset,
-            "timestamp_ms": metadata.timestamp_ms,
+            "topic": outcome.topic,
+            "partition": outcome.partition,
+            "offset": outcome.offset,
+            "timestamp_ms": outcome.timestamp_ms,
         }
         if self._named == OutputFormat.JSONL.value:
             print_object(OutputFormat.JSONL, row)
@@ -226,15 +196,6 @@ def _headers(given: list[str]) -> "Headers":
         name, separator, value = text.partition("=")
         pairs.append((name, value.encode(errors="surrogateescape") if separator else None))
     return tuple(pairs)
-
-
-def _pace(options: argparse.Namespace) -> "Pace":
-    from ottla.cli.pacing import Pace
-
-    try:
-        return Pace(options.rate)
-    except ValueError as error:
-        raise UsageError(f"--{error}.") from None
 
 
 def _settings(options: argparse.Namespace, access: cluster_access.ClusterAccess) -> "ProducerSettings":

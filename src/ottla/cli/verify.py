@@ -3,19 +3,18 @@
 import argparse
 import json
 import sys
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.cluster_access import ClusterAccess, cluster_access, with_client
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import OutputFormat, print_object, print_rows
+from ottla.cli.pacing import Pace
 from ottla.cli.verbs import Verbs, output_format
 
 if TYPE_CHECKING:
-    from ottla.cli.pacing import Pace
+    from ottla.cli.record_io.deliveries import Outcome
     from ottla.cli.verification import Ledgers
     from ottla.client import Client, Producer
-    from ottla.client.delivery import Delivery
 
 _COLUMNS: Final = ("run", "expected", "received", "missing", "duplicates", "out_of_order", "first_missing")
 _PRODUCE_EPILOG: Final = """\
@@ -49,14 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def produce_numbers(options: argparse.Namespace) -> int:
     """Write the numbers, tell what became of each."""
     from ottla.cli.client_properties import producer_settings
-    from ottla.cli.pacing import Pace
 
     if options.count < 1:
         raise UsageError(f"-n {options.count}: it is a number of records, from 1.")
-    try:
-        pace = Pace(options.rate)
-    except ValueError as error:
-        raise UsageError(f"--{error}.") from None
+    pace = Pace(options.rate)
     access = cluster_access(options)
     settings = producer_settings({**access.properties, **({} if options.acks is None else {"acks": options.acks})})
     form = output_format(options)
@@ -75,9 +70,9 @@ def produce_numbers(options: argparse.Namespace) -> int:
 
 
 class _Numbers:
-    """Numbers on their way, oldest first."""
+    """Numbers on their way, and what became of them."""
 
-    def __init__(self, options: argparse.Namespace, pace: "Pace", form: OutputFormat) -> None:
+    def __init__(self, options: argparse.Namespace, pace: Pace, form: OutputFormat) -> None:
         import secrets
 
         self.run = options.run_name or secrets.token_hex(4)
@@ -86,53 +81,32 @@ class _Numbers:
         self._options = options
         self._pace = pace
         self._tells_each = form is OutputFormat.JSONL
-        self._pending: deque[tuple[int, Delivery]] = deque()
 
     async def send_all(self, producer: "Producer") -> None:
-        import asyncio
-
+        from ottla.cli.record_io.deliveries import Deliveries
         from ottla.cli.verification import headers_of_run, value_of_number
-        from ottla.client import ClientError
 
         headers = headers_of_run(self.run, self._options.count)
+        deliveries = Deliveries(self._tell)
         for number in range(1, self._options.count + 1):
-            delay_s = self._pace.delay_s(number - 1, asyncio.get_running_loop().time())
-            if delay_s > 0:
-                await asyncio.sleep(delay_s)
+            await self._pace.wait(number - 1)
             value = value_of_number(number, self._options.size)
-            try:
-                delivery = await producer.send(self._options.topic, value, headers=headers)
-            except ClientError as error:
-                self._tell(number, error=str(error))
-                continue
-            self._pending.append((number, delivery))
-            while self._pending and self._pending[0][1].is_done:
-                await self._settle()
-        while self._pending:
-            await self._settle()
+            await deliveries.add(number, producer.send(self._options.topic, value, headers=headers))
+        await deliveries.finish()
         await producer.close()
 
-    async def _settle(self) -> None:
-        from ottla.client import ClientError
-
-        number, delivery = self._pending.popleft()
-        try:
-            metadata = await delivery
-        except ClientError as error:
-            self._tell(number, error=str(error))
-        else:
-            self._tell(number, metadata.partition, metadata.offset)
-
-    def _tell(self, number: int, partition: int | None = None, offset: int | None = None, error: str = "") -> None:
-        if error:
+    def _tell(self, number: int, outcome: "Outcome") -> None:
+        row: dict[str, object] = {"run": self.run, "number": number, "partition": None, "offset": None, "error": None}
+        if isinstance(outcome, Exception):
             self.failed += 1
+            row["error"] = str(outcome)
         else:
             self.done += 1
+            row |= {"partition": outcome.partition, "offset": outcome.offset}
         if self._tells_each:
-            row = {"run": self.run, "number": number, "partition": partition, "offset": offset, "error": error or None}
             print(json.dumps(row))
-        elif error:
-            print(f"record {number} was not written: {error}", file=sys.stderr)
+        elif isinstance(outcome, Exception):
+            print(f"record {number} was not written: {outcome}", file=sys.stderr)
 
 
 def consume_numbers(options: argparse.Namespace) -> int:

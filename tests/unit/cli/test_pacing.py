@@ -1,5 +1,8 @@
+import math
+
 import pytest
 
+from ottla.cli.exits import UsageError
 from ottla.cli.pacing import Pace
 
 
@@ -20,7 +23,7 @@ def test_without_a_rate_nothing_waits() -> None:
     assert Pace(None).delay_s(1_000_000, now_s=0.0) == 0.0
 
 
-@pytest.mark.parametrize("rate", [0, -1])
+@pytest.mark.parametrize("rate", [0, -1, math.nan])
 def test_a_rate_is_above_zero(rate: float) -> None:
-    with pytest.raises(ValueError, match="above 0"):
+    with pytest.raises(UsageError, match="above 0"):
         Pace(rate)

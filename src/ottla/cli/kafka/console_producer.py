@@ -6,7 +6,6 @@ does it, and it ends with 0 all the same.
 
 import argparse
 import sys
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -17,9 +16,9 @@ from ottla.cli.kafka.line_reader import LineReader, UnreadableLine
 from ottla.cli.kafka.options import ToolParser
 
 if TYPE_CHECKING:
+    from ottla.cli.record_io.deliveries import Outcome
     from ottla.cli.record_io.json_records import InputRecord
-    from ottla.client import Client, ClientError, Producer
-    from ottla.client.delivery import Delivery
+    from ottla.client import Client, Producer
 
 _CALLBACK: Final = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
 _LINE_READERS: Final = (
@@ -147,49 +146,36 @@ class _Sending:
     """Tells of each record that was not delivered."""
 
     def __init__(self, producer: "Producer", topic: str, *, is_sync: bool) -> None:
+        from ottla.cli.record_io.deliveries import Deliveries
+
         self._producer = producer
         self._topic = topic
         self._is_sync = is_sync
-        self._pending: deque[tuple[Delivery, InputRecord]] = deque()
+        self._deliveries = Deliveries(self._tell)
 
     async def send(self, record: "InputRecord") -> None:
-        from ottla.client import ClientError
-
-        try:
-            delivery = await self._producer.send(self._topic, record.value, record.key, headers=record.headers)
-        except ClientError as error:
-            self._tell(record, error)
-            return
-        self._pending.append((delivery, record))
+        sending = self._producer.send(self._topic, record.value, record.key, headers=record.headers)
+        await self._deliveries.add(record, sending)
         if self._is_sync:
             await self._producer.flush()
-        while self._pending and self._pending[0][0].is_done:
-            await self._settle()
+            await self._deliveries.settle_known()
 
     async def finish(self) -> None:
         from ottla.client import ClientError
 
         try:
-            while self._pending:
-                await self._settle()
+            await self._deliveries.finish()
         finally:
             try:
                 await self._producer.close()
             except ClientError as error:
                 print(error, file=sys.stderr)
 
-    async def _settle(self) -> None:
-        from ottla.client import ClientError
-
-        delivery, record = self._pending.popleft()
-        try:
-            await delivery
-        except ClientError as error:
-            self._tell(record, error)
-
-    def _tell(self, record: "InputRecord", error: "ClientError") -> None:
+    def _tell(self, record: "InputRecord", outcome: "Outcome") -> None:
         from ottla.cli.kafka.java_errors import as_java
 
+        if not isinstance(outcome, Exception):
+            return
         key, value = ("null" if data is None else f"{len(data)} bytes" for data in (record.key, record.value))
         text = f"Error when sending message to topic {self._topic} with key: {key}, value: {value} with error:"
-        client_options.log_error(text, _CALLBACK, as_java(error))
+        client_options.log_error(text, _CALLBACK, as_java(outcome))

@@ -46,9 +46,9 @@ def main(arguments: Sequence[str]) -> int:
         "delete_offsets": delete_offsets,
     }[action]
     # The time that --timeout gives is that of every call.
-    extra = [f"default.api.timeout.ms={options.timeout}"]
+    more = {"default.api.timeout.ms": str(options.timeout)}
     try:
-        with_client(tool_access(options, extra), lambda client: work(client, options))
+        with_client(tool_access(options, more), lambda client: work(client, options))
     except UsageError as error:
         parser.error(str(error))
     except CommandError as error:

@@ -6,12 +6,12 @@ Apache's tools do, so scripts may rely on it.
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from ottla import __version__
 from ottla.cli.cluster_access import ClusterAccess, access, properties_of_file
-from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.exits import ExitCode
 
 # The release whose flags and output these tools have; scripts ask for it to choose among flags.
 KAFKA_VERSION: Final = "4.3.0"
@@ -88,12 +88,7 @@ class _NoControllers(argparse.Action):
         parser.error("--bootstrap-controller is not supported: give --bootstrap-server, the address of a broker")
 
 
-def tool_access(options: argparse.Namespace, extra: Sequence[str] = ()) -> ClusterAccess:
-    """The cluster that a tool's options name; `extra` are further properties as KEY=VALUE."""
+def tool_access(options: argparse.Namespace, more: Mapping[str, str] | None = None) -> ClusterAccess:
+    """The cluster that a tool's options name, with further properties of the tool's own."""
     properties = {} if options.command_config is None else properties_of_file(options.command_config)
-    for given in extra:
-        name, separator, value = given.partition("=")
-        if not separator:
-            raise CommandError(f"{given} is not a property: write KEY=VALUE.")
-        properties[name] = value
-    return access(options.bootstrap_server, properties)
+    return access(options.bootstrap_server, {**properties, **(more or {})})

@@ -2,8 +2,6 @@
 
 import argparse
 import asyncio
-import time
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +14,8 @@ from ottla.cli.kafka.options import ToolParser
 if TYPE_CHECKING:
     from signal import Signals
 
+    from ottla.cli.record_io.deliveries import Outcome
     from ottla.client import Client, ClientError, Producer
-    from ottla.client.delivery import Delivery
 
 _ENDLESS: Final = -1
 
@@ -53,6 +51,7 @@ class _Tool:
 
     def __init__(self, options: argparse.Namespace, properties: dict[str, str]) -> None:
         from ottla.cli.client_properties import producer_settings
+        from ottla.cli.record_io.deliveries import Deliveries
 
         self._options = options
         self._properties = properties
@@ -61,7 +60,7 @@ class _Tool:
         self._acknowledged = 0
         self._started_ms = now_ms()
         self._first_ms: int | None = None
-        self._pending: deque[tuple[Delivery, str | None, str]] = deque()
+        self._deliveries = Deliveries(self._tell)
 
     def run(self) -> int:
         from ottla.cli.interruption import exit_code_of_signal, until_interrupted
@@ -70,8 +69,7 @@ class _Tool:
             event("startup_complete")
             producer = client.producer(self._settings)
             received = await until_interrupted(self._send_all(producer))
-            while self._pending:
-                await self._settle()
+            await self._deliveries.finish()
             await producer.close()
             return received
 
@@ -89,30 +87,23 @@ class _Tool:
 
     async def _send_all(self, producer: "Producer") -> None:
         from ottla.cli.pacing import Pace
-        from ottla.client import ClientError
 
         options = self._options
         pace = Pace(options.throughput if options.throughput > 0 else None)
         while options.max_messages in (_ENDLESS, None) or self._sent < options.max_messages:
-            delay_s = pace.delay_s(self._sent, time.monotonic())
-            # Also without a pace: whoever stops this is heard between two records.
-            await asyncio.sleep(max(0.0, delay_s))
+            await pace.wait(self._sent)
+            # Whoever stops this is heard between two records.
+            await asyncio.sleep(0)
             value = str(self._sent) if options.value_prefix is None else f"{options.value_prefix}.{self._sent}"
             key = None if not options.repeating_keys else str(self._sent % options.repeating_keys)
             self._sent += 1
-            try:
-                delivery = await producer.send(
-                    options.topic,
-                    value.encode(),
-                    None if key is None else key.encode(),
-                    timestamp_ms=self._create_time_ms(),
-                )
-            except ClientError as error:
-                self._tell_error(key, value, error)
-                continue
-            self._pending.append((delivery, key, value))
-            while self._pending and self._pending[0][0].is_done:
-                await self._settle()
+            sending = producer.send(
+                options.topic,
+                value.encode(),
+                None if key is None else key.encode(),
+                timestamp_ms=self._create_time_ms(),
+            )
+            await self._deliveries.add((key, value), sending)
 
     def _create_time_ms(self) -> int | None:
         first_ms: int = self._options.message_create_time
@@ -121,23 +112,19 @@ class _Tool:
         self._first_ms = self._first_ms or now_ms()
         return first_ms + now_ms() - self._first_ms
 
-    async def _settle(self) -> None:
-        from ottla.client import ClientError
-
-        delivery, key, value = self._pending.popleft()
-        try:
-            metadata = await delivery
-        except ClientError as error:
-            self._tell_error(key, value, error)
+    def _tell(self, record: tuple[str | None, str], outcome: "Outcome") -> None:
+        key, value = record
+        if isinstance(outcome, Exception):
+            self._tell_error(key, value, outcome)
             return
         self._acknowledged += 1
         event(
             "producer_send_success",
             key=key,
             value=value,
-            offset=metadata.offset,
-            topic=metadata.topic,
-            partition=metadata.partition,
+            offset=outcome.offset,
+            topic=outcome.topic,
+            partition=outcome.partition,
         )
 
     def _tell_error(self, key: str | None, value: str, error: "ClientError") -> None:

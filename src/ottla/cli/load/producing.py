@@ -52,17 +52,16 @@ class ProduceRun:
         self.failures: list[ClientError] = []
         self._load = load
         self._meter = meter
+        self._pace = Pace(load.rate)
 
     async def by_record(self, producer: "Producer") -> None:
         """Through the producer."""
-        load, pace = self._load, Pace(self._load.rate)
+        load, pace = self._load, self._pace
         current: OpenBatch | None = None
         sent = _Sent()
         for number in range(load.count):
             if load.rate is not None:
-                delay_s = pace.delay_s(number, time.perf_counter())
-                if delay_s > 0:
-                    await asyncio.sleep(delay_s)
+                await pace.wait(number)
             value = load.payload(number)
             started_s = time.perf_counter()
             try:
@@ -101,14 +100,11 @@ class ProduceRun:
         batch, in_batch, size = self._made_batch(settings)
         topic = await client.cluster.topic(load.topic, auto_create=settings.auto_create_topics)
         partitions = sorted(topic.partitions)
-        pace = Pace(load.rate)
         numbers = iter(range(0, load.count, in_batch))
 
         async def work() -> None:
             for first in numbers:
-                delay_s = pace.delay_s(first, time.perf_counter())
-                if delay_s > 0:
-                    await asyncio.sleep(delay_s)
+                await self._pace.wait(first)
                 partition = partitions[first // in_batch % len(partitions)]
                 started_s = time.perf_counter()
                 try:
