@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ottla import __version__
 from ottla.cli import cluster_access
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = _parser(_named_command(arguments))
+    parser = _parser()
     options, words = parser.parse_known_args(arguments)
     _take_more(parser, options, words)
     run: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
@@ -79,13 +79,20 @@ def _take_more(parser: argparse.ArgumentParser, options: argparse.Namespace, wor
         getattr(options, options.takes_more).extend(words)
 
 
-def _named_command(arguments: Sequence[str]) -> str | None:
-    """The command of a line: the first word that is one, since the values of the options before it look otherwise."""
-    return next((word for word in arguments if word in COMMANDS), None)
+class _CommandParser(argparse.ArgumentParser):
+    """The parser of a command, which learns its arguments from the command's module when it is called."""
+
+    module_name: str | None = None
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
+        if self.module_name is not None:
+            importlib.import_module(self.module_name).add_arguments(self)
+            self.module_name = None
+        return super().parse_known_args(args, namespace)
 
 
-def _parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser of all commands, in which only the one that is called knows its arguments."""
+def _parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="ottla",
         description="A streaming platform that speaks Apache Kafka's wire protocol.",
@@ -94,11 +101,10 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     cluster_access.add_options(parser)
     add_output_option(parser)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_CommandParser)
     for name, (module_name, summary) in COMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        if name == command:
-            importlib.import_module(module_name).add_arguments(subparser)
+        subparser.module_name = module_name
     return parser
 
 
