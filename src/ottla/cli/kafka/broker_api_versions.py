@@ -25,7 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = ToolParser("kafka-broker-api-versions", "This tool helps to retrieve broker version information.")
     parser.add_bootstrap()
-    options = parser.parse_args(arguments)
+    options = parser.parse(arguments)
+    parser.require(options, "bootstrap-server")
 
     async def ask(client: "Client") -> "list[str]":
         answers = await client.admin.broker_versions()

@@ -19,22 +19,6 @@ if TYPE_CHECKING:
 _REMARK_ON_OPTION: Final = "{word}--{old} is deprecated and will be removed in a future version. Use --{new} instead."
 
 
-def parse(parser: ToolParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a line; an option that is not there fails as in Apache's tools."""
-    options, words = parser.parse_known_args(arguments)
-    for word in words:
-        if word.startswith("--"):
-            parser.error(f"{word.lstrip('-').partition('=')[0]} is not a recognized option")
-    return options
-
-
-def require(parser: ToolParser, options: argparse.Namespace, *names: str) -> None:
-    """Fail unless these options were given."""
-    for name in names:
-        if getattr(options, name.replace("-", "_")) is None:
-            parser.missing(name)
-
-
 def add_client_options(parser: ToolParser, kind: str) -> None:
     """How to reach the cluster and with which properties; `kind` is producer or consumer."""
     old_servers = ("--broker-list",) if kind == "producer" else ()

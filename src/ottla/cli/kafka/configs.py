@@ -36,10 +36,7 @@ _SOURCES: Final = {
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = config_parser()
-    options, unknown = parser.parse_known_args(arguments)
-    for word in unknown:
-        if word.startswith("--"):
-            parser.error(f"{word.lstrip('-').partition('=')[0]} is not a recognized option")
+    options = parser.parse(arguments)
     check_action(parser, options)
     try:
         return _run(options)
@@ -56,6 +53,8 @@ def main(arguments: Sequence[str]) -> int:
 def _run(options: argparse.Namespace) -> int:
     if options.bootstrap_controller is not None:
         raise CommandError("--bootstrap-controller is not supported: give --bootstrap-server, the address of a broker.")
+    if options.bootstrap_server is None:
+        raise CommandError("Either --bootstrap-server or --bootstrap-controller must be specified.")
     found = entities(options)
     access = tool_access(options)
     has_quotas = found[0].type in ("users", "clients", "ips")

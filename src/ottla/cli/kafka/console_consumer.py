@@ -34,7 +34,7 @@ _GROUP_MISMATCH: Final = (
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = _parser()
-    options = client_options.parse(parser, arguments)
+    options = parser.parse(arguments)
     _check(parser, options)
     client_options.remark(options, _OLD_NAMES, "Option ")
     try:
@@ -74,7 +74,7 @@ def _parser() -> ToolParser:
 
 
 def _check(parser: ToolParser, options: argparse.Namespace) -> None:
-    client_options.require(parser, options, "bootstrap-server")
+    parser.require(options, "bootstrap-server")
     if (options.topic is None) == (options.include is None):
         parser.error("Exactly one of the following arguments is required: [topic], [include]")
     if options.partition is not None and options.topic is None:

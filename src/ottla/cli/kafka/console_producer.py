@@ -48,8 +48,8 @@ _NUMBERS: Final = (
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = _parser()
-    options = client_options.parse(parser, arguments)
-    client_options.require(parser, options, "topic", "bootstrap-server")
+    options = parser.parse(arguments)
+    parser.require(options, "topic", "bootstrap-server")
     client_options.remark(options, _OLD_NAMES, "Warning: ")
     if options.max_partition_memory_bytes is not None:
         print(

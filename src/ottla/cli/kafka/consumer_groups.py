@@ -34,7 +34,7 @@ _TYPES: Final = ("Consumer", "Classic")
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = group_options.parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse(arguments)
     action = group_options.checked_action(parser, options)
     if action == "validate_regex":
         return _validate_regex(options.validate_regex)

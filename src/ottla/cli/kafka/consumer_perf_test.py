@@ -41,7 +41,7 @@ _DATE_TOKEN: Final = re.compile(r"SSS|yyyy|yy|MM|dd|HH|hh|mm|ss|a")
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = _parser()
-    options = client_options.parse(parser, arguments)
+    options = parser.parse(arguments)
     _check(parser, options)
     if options.messages is not None:
         print("Warning: --messages is deprecated. Use --num-records instead.")
@@ -75,7 +75,7 @@ def _parser() -> ToolParser:
 
 
 def _check(parser: ToolParser, options: argparse.Namespace) -> None:
-    client_options.require(parser, options, "bootstrap-server")
+    parser.require(options, "bootstrap-server")
     if (options.topic is None) == (options.include is None):
         parser.error("Exactly one of the following arguments is required: [topic], [include]")
     if (options.messages is None) == (options.num_records is None):

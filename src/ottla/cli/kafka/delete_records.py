@@ -26,11 +26,8 @@ def main(arguments: Sequence[str]) -> int:
         metavar="FILE",
         help='as in {"partitions": [{"topic": "orders", "partition": 0, "offset": 10}], "version": 1}',
     )
-    options = parser.parse_args(arguments)
-    if options.bootstrap_server is None:
-        parser.missing("bootstrap-server")
-    if options.offset_json_file is None:
-        parser.missing("offset-json-file")
+    options = parser.parse(arguments)
+    parser.require(options, "bootstrap-server", "offset-json-file")
     try:
         offsets = parse_offsets(_read(options.offset_json_file))
         print("Executing records delete operation")

@@ -26,11 +26,8 @@ _DECODER_FLAGS: Final = (
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = _parser()
-    if not arguments:
-        parser.error("")
-    options = parser.parse_args(arguments)
-    if options.files is None:
-        parser.missing("files")
+    options = parser.parse(arguments)
+    parser.require(options, "files")
     from ottla.cli.kafka.log_lines import DumpedFiles
     from ottla.cli.log_files.segments import UnreadableLog
 

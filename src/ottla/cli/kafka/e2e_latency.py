@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
             )
         print(_REMARK)
         arguments = [part for name, word in zip(_WORDS, arguments, strict=False) for part in (f"--{name}", word)]
-    options = client_options.parse(parser, arguments)
+    options = parser.parse(arguments)
     _check(parser, options)
     try:
         return _run(options)
@@ -62,7 +62,7 @@ def _parser() -> ToolParser:
 
 
 def _check(parser: ToolParser, options: argparse.Namespace) -> None:
-    client_options.require(parser, options, "bootstrap-server", "topic", "num-records", "producer-acks", "record-size")
+    parser.require(options, "bootstrap-server", "topic", "num-records", "producer-acks", "record-size")
     if options.producer_acks not in ("1", "all"):
         parser.error(
             "Invalid value for --producer-acks. Latency testing requires synchronous acknowledgement. "

@@ -33,7 +33,10 @@ class _FeaturesParser(CommandParser):
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.bootstrap_server is None and options.run in (_describe, _change):
+        parser.error("You must specify either --bootstrap-controller or --bootstrap-server.")
     try:
         exit_code: int = options.run(options)
     except CommandError as error:
@@ -44,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> CommandParser:
     parser = _FeaturesParser(prog="kafka-features", description="This tool manages feature flags in Kafka.")
-    parser.add_bootstrap()
+    parser.add_bootstrap(is_required=False)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     describe = commands.add_parser("describe", help="show features and their levels")
     describe.add_argument("--node-id", type=int, help="the broker to ask; any if it is not given")

@@ -31,11 +31,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--topic-partitions", metavar="RULES", help="topic1:1,topic2:0-3,topic3,topic4:5-,topic5:-3")
     parser.add_argument("--time", default="latest", metavar="WHEN", help=f"milliseconds, or {', '.join(PLACES)}")
     parser.add_argument("--exclude-internal-topics", action="store_true", help="leave internal topics out")
-    if not arguments:
-        parser.error("")
-    options = parser.parse_args(arguments)
-    if options.bootstrap_server is None:
-        parser.missing("bootstrap-server")
+    options = parser.parse(arguments)
+    parser.require(options, "bootstrap-server")
     try:
         at = _time(options.time)
         is_meant = partition_filter(options)

@@ -23,9 +23,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--describe", action="store_true", help="show log directories")
     parser.add_argument("--broker-list", default="", metavar="ID,ID,...", help="brokers to ask; default all")
     parser.add_argument("--topic-list", default="", metavar="TOPIC,...", help="topics to show; default all")
-    options = parser.parse_args(arguments)
-    if not options.describe:
-        parser.missing("describe")
+    options = parser.parse(arguments)
+    parser.require(options, "bootstrap-server", "describe")
     try:
         return _describe(options)
     except CommandError as error:

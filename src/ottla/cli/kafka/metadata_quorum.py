@@ -37,7 +37,7 @@ def _parser() -> CommandParser:
     parser = CommandParser(
         prog="kafka-metadata-quorum", description="This tool describes kraft metadata quorum status."
     )
-    parser.add_bootstrap()
+    parser.add_bootstrap(is_required=True)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     describe = commands.add_parser("describe", help="describe the metadata quorum")
     describe.add_argument("--status", action="store_true", help="a short summary")

@@ -1,7 +1,9 @@
 """Options as Apache's tools take them: `--name value` or `--name=value`, unique beginnings of names, old names.
 
 A line that cannot be understood ends with the reason and the list of options on stderr and exit code 1, which is what
-Apache's tools do, so scripts may rely on it.
+Apache's tools do, so scripts may rely on it. Three kinds of parsers tell help in three ways, as Apache's do: most tools
+on stderr with exit code 1, clients on stdout with exit code 1 (0 where nothing was asked), and tools with commands of
+their own on stdout with exit code 0.
 """
 
 import argparse
@@ -22,15 +24,40 @@ class ToolParser(argparse.ArgumentParser):
 
     def __init__(self, tool: str, description: str) -> None:
         super().__init__(prog=tool, description=description, add_help=False)
-        self.add_argument("--help", action="help", help="print usage information")
+        self.add_argument("--help", action=_Help, nargs=0, help="print usage information")
         version = f"{KAFKA_VERSION} (Ottla {__version__})"
         self.add_argument("--version", action="version", version=version, help="print the version")
         self.add_argument("--zookeeper", action=_NoZooKeeper, help=argparse.SUPPRESS)
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """The options of a line. Words that belong to no option are ignored, as Apache's tools do."""
+        if not arguments:
+            self.tell_nothing_asked()
+        options, words = self.parse_known_args(arguments)
+        for word in words:
+            if word.startswith("--"):
+                self.error(f"{word.lstrip('-').partition('=')[0]} is not a recognized option")
+        return options
+
+    def tell_help(self) -> NoReturn:
+        """Answer --help."""
+        self.print_help(sys.stderr)
+        sys.exit(ExitCode.FAILED)
+
+    def tell_nothing_asked(self) -> NoReturn:
+        """Answer a line without arguments."""
+        self.tell_help()
 
     def error(self, message: str) -> NoReturn:
         print(message, file=sys.stderr)
         self.print_help(sys.stderr)
         sys.exit(ExitCode.FAILED)
+
+    def require(self, options: argparse.Namespace, *names: str) -> None:
+        """Fail unless these options were given."""
+        for name in names:
+            if getattr(options, name.replace("-", "_")) in (None, False):
+                self.missing(name)
 
     def add_bootstrap(self, *old_names: str, config_names: Sequence[str] = ("--command-config",)) -> None:
         """The option that names the cluster, and the one with the client's properties file."""
@@ -46,6 +73,24 @@ class ToolParser(argparse.ArgumentParser):
         self.error(f'Option "[{used}]" can\'t be used with option "[{other}]"')
 
 
+class ClientToolParser(ToolParser):
+    """The parser of a tool that is a client: a producer or consumer, verifiable or measured."""
+
+    def tell_help(self) -> NoReturn:
+        self.print_help(sys.stdout)
+        sys.exit(ExitCode.FAILED)
+
+    def tell_nothing_asked(self) -> NoReturn:
+        self.print_help(sys.stdout)
+        sys.exit(ExitCode.DONE)
+
+
+class _Help(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        assert isinstance(parser, ToolParser), "a tool's option"
+        parser.tell_help()
+
+
 class CommandParser(argparse.ArgumentParser):
     """The parser of a tool with commands of its own, and of each of these: usage and reason on stderr, exit code 1."""
 
@@ -54,10 +99,11 @@ class CommandParser(argparse.ArgumentParser):
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         sys.exit(ExitCode.FAILED)
 
-    def add_bootstrap(self) -> None:
+    def add_bootstrap(self, *, is_required: bool) -> None:
         """The options that name the cluster, and the one with the client's properties file."""
-        self.add_argument("--bootstrap-server", metavar="HOST:PORT[,...]", help="brokers to ask first")
-        self.add_argument("--bootstrap-controller", action=_NoControllers, help=argparse.SUPPRESS)
+        servers = self.add_mutually_exclusive_group(required=is_required)
+        servers.add_argument("--bootstrap-server", metavar="HOST:PORT[,...]", help="brokers to ask first")
+        servers.add_argument("--bootstrap-controller", action=_NoControllers, help=argparse.SUPPRESS)
         self.add_argument("--zookeeper", action=_NoZooKeeper, help=argparse.SUPPRESS)
         self.add_argument("--command-config", metavar="FILE", help="client properties")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.kafka import client_options
-from ottla.cli.kafka.options import ToolParser
+from ottla.cli.kafka.options import ClientToolParser
 
 if TYPE_CHECKING:
     from ottla.cli.load.meter import Tally
@@ -30,7 +30,7 @@ _OLD_NAMES: Final = {
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = _parser()
-    options = client_options.parse(parser, arguments)
+    options = parser.parse(arguments)
     _check(parser, options)
     client_options.remark(options, _OLD_NAMES, "Option ")
     try:
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         return client_options.failed(error)
 
 
-def _parser() -> ToolParser:
-    parser = ToolParser("kafka-producer-perf-test", "This tool is used to verify the producer performance.")
+def _parser() -> ClientToolParser:
+    parser = ClientToolParser("kafka-producer-perf-test", "This tool is used to verify the producer performance.")
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT[,...]")
     parser.add_argument("--topic", metavar="TOPIC", help="where to")
     parser.add_argument("--num-records", type=int, metavar="COUNT")
@@ -62,8 +62,8 @@ def _parser() -> ToolParser:
     return parser
 
 
-def _check(parser: ToolParser, options: argparse.Namespace) -> None:
-    client_options.require(parser, options, "topic", "num-records", "throughput")
+def _check(parser: ClientToolParser, options: argparse.Namespace) -> None:
+    parser.require(options, "topic", "num-records", "throughput")
     given = (options.record_size is not None, options.payload_file is not None, options.payload_monotonic)
     if sum(given) != 1:
         parser.error("exactly one of --record-size, --payload-file and --payload-monotonic is required")

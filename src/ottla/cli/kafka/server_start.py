@@ -20,6 +20,7 @@ _OUTPUT_FILE: Final = "kafkaServer.out"
 def main(arguments: Sequence[str]) -> int:
     """Run a node until it is stopped, or leave it running behind; the value is the exit code."""
     parser = argparse.ArgumentParser(prog="kafka-server-start", add_help=False, usage=_USAGE)
+    parser.add_argument("--help", action="store_true")
     parser.add_argument("-daemon", action="store_true")
     parser.add_argument("properties", nargs="?")
     parser.add_argument("--override", action="append", default=[])
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         options = parser.parse_args(arguments)
     except SystemExit:
         return ExitCode.FAILED
-    if options.properties is None:
+    if options.help or options.properties is None:
         print(_USAGE, file=sys.stderr)
         return ExitCode.FAILED
     try:

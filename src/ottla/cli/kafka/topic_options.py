@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import Final
 
+from ottla.cli.exits import UsageError
 from ottla.cli.kafka.options import Once, ToolParser
 
 _ACTIONS: Final = ("create", "list", "alter", "describe", "delete")
@@ -64,6 +65,8 @@ def chosen_action(parser: ToolParser, options: argparse.Namespace) -> str:
     if len(chosen) != 1:
         parser.error("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
     (action,) = chosen
+    if options.bootstrap_server is None:
+        raise UsageError("--bootstrap-server must be specified")
     if options.delete_config:
         print("--delete-config has no effect: settings of a topic are changed with kafka-configs.", file=sys.stderr)
     if action == "alter" and options.config:

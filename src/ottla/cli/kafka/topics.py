@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.cluster_access import with_client
-from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.kafka.java_errors import as_java, told
 from ottla.cli.kafka.options import tool_access
 from ottla.cli.kafka.replica_assignments import parse_assignment
@@ -28,12 +28,12 @@ _KAFKA_CLASS: Final = "org.apache.kafka.tools.TopicCommand"
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = topic_parser()
-    options, unknown = parser.parse_known_args(arguments)
-    # Words that belong to no option are ignored, as Apache's tool does.
-    for word in unknown:
-        if word.startswith("--"):
-            parser.error(f"{word.lstrip('-').partition('=')[0]} is not a recognized option")
-    action = chosen_action(parser, options)
+    options = parser.parse(arguments)
+    try:
+        action = chosen_action(parser, options)
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return ExitCode.FAILED
     work = {"create": _create, "list": _list, "alter": _alter, "describe": _describe, "delete": _delete}[action]
     try:
         return with_client(tool_access(options), lambda client: work(client, options))

@@ -6,7 +6,7 @@ from typing import Final
 
 from ottla.cli.exits import CommandError
 from ottla.cli.kafka import client_options
-from ottla.cli.kafka.options import ToolParser
+from ottla.cli.kafka.options import ClientToolParser
 
 _ENDLESS: Final = -1
 
@@ -14,8 +14,8 @@ _ENDLESS: Final = -1
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = _parser()
-    options = client_options.parse(parser, arguments)
-    client_options.require(parser, options, "topic", "group-id", "bootstrap-server")
+    options = parser.parse(arguments)
+    parser.require(options, "topic", "group-id", "bootstrap-server")
     # The client, which help can do without.
     from ottla.cli.kafka.verifiable_consuming import VerifiableConsumer
 
@@ -25,8 +25,8 @@ def main(arguments: Sequence[str]) -> int:
         return client_options.failed(error)
 
 
-def _parser() -> ToolParser:
-    parser = ToolParser("kafka-verifiable-consumer", "Consumes a topic in a group and tells in JSON what happens.")
+def _parser() -> ClientToolParser:
+    parser = ClientToolParser("kafka-verifiable-consumer", "Consumes a topic in a group, tells in JSON what happens.")
     client_options.add_client_options(parser, "consumer")
     parser.add_argument("--topic", metavar="TOPIC", help="what to read")
     parser.add_argument("--group-id", metavar="GROUP", help="the group")

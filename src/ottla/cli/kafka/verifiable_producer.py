@@ -9,7 +9,7 @@ from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError
 from ottla.cli.kafka import client_options
 from ottla.cli.kafka.json_events import event, now_ms
-from ottla.cli.kafka.options import ToolParser
+from ottla.cli.kafka.options import ClientToolParser
 
 if TYPE_CHECKING:
     from signal import Signals
@@ -23,8 +23,8 @@ _ENDLESS: Final = -1
 def main(arguments: Sequence[str]) -> int:
     """Run the tool; the value is the exit code."""
     parser = _parser()
-    options = client_options.parse(parser, arguments)
-    client_options.require(parser, options, "topic", "bootstrap-server")
+    options = parser.parse(arguments)
+    parser.require(options, "topic", "bootstrap-server")
     try:
         properties = client_options.client_properties(options)
         properties["acks"] = str(options.acks)
@@ -33,8 +33,8 @@ def main(arguments: Sequence[str]) -> int:
         return client_options.failed(error)
 
 
-def _parser() -> ToolParser:
-    parser = ToolParser("kafka-verifiable-producer", "Produces numbers and tells in JSON which were acknowledged.")
+def _parser() -> ClientToolParser:
+    parser = ClientToolParser("kafka-verifiable-producer", "Produces numbers, tells in JSON which were acknowledged.")
     client_options.add_client_options(parser, "producer")
     parser.add_argument("--topic", metavar="TOPIC", help="where to")
     parser.add_argument("--max-messages", type=int, default=_ENDLESS, metavar="COUNT", help="default -1: for ever")

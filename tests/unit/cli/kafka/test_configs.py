@@ -53,7 +53,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([], "exactly one action: --describe, --alter"),
+        (["--topic", "t"], "exactly one action: --describe, --alter"),
         (["--describe", "--alter"], "exactly one action: --describe, --alter"),
         (["--describe", "--topic", "t", "--add-config", "a=b"], 'can\'t be used with option "[add-config]"'),
         (["--describe", "--topic", "t", "--force"], "force is not a recognized option"),

@@ -4,6 +4,7 @@ import pytest
 
 from ottla.cli.kafka import run_tool
 from ottla.cli.kafka.options import CommandParser, Once, ToolParser
+from ottla.cli.main import main
 
 
 def ended(tool: str, *arguments: str) -> int:
@@ -43,6 +44,73 @@ def test_a_tool_with_commands_ends_with_1_too(tool: str, capsys: pytest.CaptureF
     assert ended(tool, "no-such-command") == 1
     assert ended(tool, "--bootstrap-controller", "localhost:9093", "describe") == 1
     assert "give --bootstrap-server" in capsys.readouterr().err
+
+
+HELP_ON_STDERR = [
+    *("kafka-topics", "kafka-configs", "kafka-consumer-groups", "kafka-console-producer", "kafka-console-consumer"),
+    *("kafka-get-offsets", "kafka-delete-records", "kafka-dump-log", "kafka-log-dirs", "kafka-broker-api-versions"),
+    "kafka-consumer-perf-test",
+]
+CLIENTS = ["kafka-verifiable-producer", "kafka-verifiable-consumer", "kafka-producer-perf-test"]
+WITH_COMMANDS = ["kafka-storage", "kafka-features", "kafka-metadata-quorum"]
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ()])
+@pytest.mark.parametrize("tool", HELP_ON_STDERR)
+def test_most_tools_tell_help_on_stderr_and_end_with_1(
+    tool: str, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(tool, *arguments) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.startswith(f"usage: {tool}")) == ("", True)
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(("--help",), 1), ((), 0)])
+@pytest.mark.parametrize("tool", CLIENTS)
+def test_clients_tell_help_on_stdout(
+    tool: str, arguments: tuple[str, ...], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(tool, *arguments) == code
+    printed = capsys.readouterr()
+    assert (printed.err, printed.out.startswith(f"usage: {tool}")) == ("", True)
+
+
+@pytest.mark.parametrize("tool", WITH_COMMANDS)
+def test_tools_with_commands_tell_help_on_stdout_and_end_with_0(tool: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(tool, "--help") == 0
+    printed = capsys.readouterr()
+    assert (printed.err, printed.out.startswith(f"usage: {tool}")) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("kafka-topics --list", "--bootstrap-server must be specified"),
+        (
+            "kafka-configs --describe --entity-type topics",
+            "Either --bootstrap-server or --bootstrap-controller must",
+        ),
+        ("kafka-consumer-groups --list", 'Missing required argument "[bootstrap-server]"'),
+        ("kafka-console-consumer --topic a", 'Missing required argument "[bootstrap-server]"'),
+        ("kafka-get-offsets --topic a", 'Missing required argument "[bootstrap-server]"'),
+        ("kafka-delete-records --offset-json-file a", 'Missing required argument "[bootstrap-server]"'),
+        ("kafka-log-dirs --describe", 'Missing required argument "[bootstrap-server]"'),
+        ("kafka-broker-api-versions --command-config a", 'Missing required argument "[bootstrap-server]"'),
+        ("kafka-features describe", "You must specify either --bootstrap-controller or --bootstrap-server."),
+        ("kafka-metadata-quorum describe --status", "--bootstrap-server is required"),
+    ],
+)
+def test_a_tool_does_not_guess_where_the_cluster_is(
+    line: str, reason: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTTLA_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    try:
+        code = main(line.split())
+    except SystemExit as ending:
+        code = int(ending.code or 0)
+    printed = capsys.readouterr()
+    assert (code, printed.out) == (1, "")
+    assert reason in printed.err
 
 
 def test_an_option_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
