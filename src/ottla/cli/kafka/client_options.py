@@ -1,20 +1,15 @@
-"""What Apache's tools that move records have in common: properties from files and flags, old names of flags, errors.
+"""What Apache's tools that move records have in common: properties from files and flags, and old names of flags.
 
 `add_client_options` gives a tool the flags of `--command-config` and `--command-property` together with their old
 names; using one of those is remarked on stdout, as Apache's tools do.
 """
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ottla.cli.cluster_access import ClusterAccess, access, properties_of_file
-from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.options import ToolParser
-
-if TYPE_CHECKING:
-    from ottla.client.errors import ClientError
 
 _REMARK_ON_OPTION: Final = "{word}--{old} is deprecated and will be removed in a future version. Use --{new} instead."
 
@@ -53,28 +48,3 @@ def pairs(given: Sequence[str]) -> dict[str, str]:
 def cluster(options: argparse.Namespace, properties: Mapping[str, str]) -> ClusterAccess:
     """The cluster of a tool's options."""
     return access(options.bootstrap_server, properties)
-
-
-def log_error(text: str, logger: str, cause: str | None = None) -> None:
-    """An error as the logs of Apache's tools have it, on stderr."""
-    from datetime import datetime
-
-    stamp = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
-    print(f"[{stamp}] ERROR {text} ({logger})", file=sys.stderr)
-    if cause is not None:
-        print(cause, file=sys.stderr)
-
-
-def failed(error: "CommandError | ClientError | ValueError") -> int:
-    """Tell what ended a tool, as Java prints an exception; the exit code."""
-    from ottla.cli.kafka.java_errors import as_java
-    from ottla.client.errors import ClientError
-
-    if isinstance(error, ClientError) or (isinstance(error, CommandError) and error.__cause__ is not None):
-        print(as_java(error), file=sys.stderr)
-    else:
-        print(error, file=sys.stderr)
-    remedy = getattr(error, "remedy", None)
-    if remedy:
-        print(f"  {remedy}", file=sys.stderr)
-    return ExitCode.FAILED

@@ -9,7 +9,8 @@ from ottla.cli.kafka.java_numbers import java_double
 
 if TYPE_CHECKING:
     from ottla.client import Client
-    from ottla.client.admin.quotas import ClientQuota, NewScramCredential, QuotaFilter, ScramMechanism
+    from ottla.client.admin.quotas import ClientQuota, QuotaFilter
+    from ottla.client.admin.scram_credentials import NewScramCredential, ScramMechanism
 
 _CLIENT_QUOTAS: Final = frozenset(
     {"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"}
@@ -127,7 +128,7 @@ async def _alter_values(
 
 def parse_scram(name: str, text: str) -> "NewScramCredential":
     """The credential of `SCRAM-SHA-256=[iterations=8192,password=secret]`."""
-    from ottla.client.admin.quotas import NewScramCredential
+    from ottla.client.admin.scram_credentials import NewScramCredential
 
     parts = dict(part.strip().partition("=")[::2] for part in text.split(","))
     iterations = parts.get("iterations", str(_ITERATIONS_MIN))
@@ -141,6 +142,6 @@ def parse_scram(name: str, text: str) -> "NewScramCredential":
 
 
 def _mechanism(name: str) -> "ScramMechanism":
-    from ottla.client.admin.quotas import ScramMechanism
+    from ottla.client.admin.scram_credentials import ScramMechanism
 
     return ScramMechanism[name.replace("-", "_")]

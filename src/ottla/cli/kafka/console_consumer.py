@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.cluster_access import properties_of_file, with_client
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka import client_options
+from ottla.cli.kafka.java_errors import log_error, report_failure
 from ottla.cli.kafka.message_formatters import Formatter, formatter_named
 from ottla.cli.kafka.options import ToolParser
 
@@ -43,8 +44,8 @@ def main(arguments: Sequence[str]) -> int:
         formatter = formatter_named(options.formatter, _formatter_properties(options))
         return _Tool(options, properties, formatter).run()
     except CommandError as error:
-        client_options.log_error("Unknown error when running consumer: ", _CLASS)
-        return client_options.failed(error)
+        log_error("Unknown error when running consumer: ", _CLASS)
+        return report_failure(error)
 
 
 def _parser() -> ToolParser:
@@ -169,7 +170,7 @@ class _Tool:
             while not self._is_done:
                 records = await self._poll(client, consumer)
                 if not records:
-                    client_options.log_error(
+                    log_error(
                         "Error processing message, terminating consumer process: ",
                         _CLASS,
                         "org.apache.kafka.common.errors.TimeoutException",
@@ -227,9 +228,9 @@ class _Tool:
             except ValueError as error:
                 cause = f"org.apache.kafka.common.errors.SerializationException: {error}"
                 if self._options.skip_message_on_error:
-                    client_options.log_error("Error processing message, skipping this message: ", _CLASS, cause)
+                    log_error("Error processing message, skipping this message: ", _CLASS, cause)
                     continue
-                client_options.log_error("Unknown error when running consumer: ", _CLASS, cause)
+                log_error("Unknown error when running consumer: ", _CLASS, cause)
                 self._is_bad = True
                 break
         out.flush()

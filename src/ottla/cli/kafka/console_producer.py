@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.cluster_access import properties_of_file, with_client
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.kafka import client_options
+from ottla.cli.kafka.java_errors import as_java, log_error, report_failure
 from ottla.cli.kafka.line_reader import LineReader, UnreadableLine
 from ottla.cli.kafka.options import ToolParser
 
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _produce(options)
     except (CommandError, UnreadableLine) as error:
-        return client_options.failed(error)
+        return report_failure(error)
 
 
 def _parser() -> ToolParser:
@@ -172,10 +173,8 @@ class _Sending:
                 print(error, file=sys.stderr)
 
     def _tell(self, record: "InputRecord", outcome: "Outcome") -> None:
-        from ottla.cli.kafka.java_errors import as_java
-
         if not isinstance(outcome, Exception):
             return
         key, value = ("null" if data is None else f"{len(data)} bytes" for data in (record.key, record.value))
         text = f"Error when sending message to topic {self._topic} with key: {key}, value: {value} with error:"
-        client_options.log_error(text, _CALLBACK, as_java(outcome))
+        log_error(text, _CALLBACK, as_java(outcome))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka import client_options
+from ottla.cli.kafka.java_errors import report_failure
 from ottla.cli.kafka.options import ToolParser
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _run(options)
     except CommandError as error:
-        return client_options.failed(error)
+        return report_failure(error)
 
 
 def _parser() -> ToolParser:

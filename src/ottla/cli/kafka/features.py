@@ -14,7 +14,7 @@ from ottla.cli.kafka.options import CommandParser, tool_access
 
 if TYPE_CHECKING:
     from ottla.client import Client
-    from ottla.client.admin.quorum import FeatureUpdate
+    from ottla.client.admin.features import FeatureUpdate
     from ottla.client.api_versions import BrokerVersions
     from ottla.client.errors import ClientError
 
@@ -123,7 +123,7 @@ def _print_outcome(options: argparse.Namespace, feature: str, level: int, error:
 
 def _updates(options: argparse.Namespace) -> "dict[str, FeatureUpdate]":
     """The levels that are asked for, and how far the change may go."""
-    from ottla.client.admin.quorum import FeatureUpdate, UpgradeType
+    from ottla.client.admin.features import FeatureUpdate, UpgradeType
 
     if options.command == "upgrade":
         kind = UpgradeType.UPGRADE

@@ -1,8 +1,9 @@
 """Errors under the names of Java's exceptions: scripts look for these words in the output of Apache's tools."""
 
+import sys
 from typing import TYPE_CHECKING, Final
 
-from ottla.cli.exits import CommandError
+from ottla.cli.exits import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from ottla.client.errors import ClientError
@@ -80,3 +81,27 @@ def as_java(error: "CommandError | ClientError") -> str:
     else:
         name = "java.lang.IllegalArgumentException"
     return f"{name}: {told(error)}"
+
+
+def log_error(text: str, logger: str, cause: str | None = None) -> None:
+    """An error as the logs of Apache's tools have it, on stderr."""
+    from datetime import datetime
+
+    stamp = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
+    print(f"[{stamp}] ERROR {text} ({logger})", file=sys.stderr)
+    if cause is not None:
+        print(cause, file=sys.stderr)
+
+
+def report_failure(error: "CommandError | ClientError | ValueError") -> int:
+    """Tell what ended a tool, as Java prints an exception; the exit code."""
+    from ottla.client.errors import ClientError
+
+    if isinstance(error, ClientError) or (isinstance(error, CommandError) and error.__cause__ is not None):
+        print(as_java(error), file=sys.stderr)
+    else:
+        print(error, file=sys.stderr)
+    remedy = getattr(error, "remedy", None)
+    if remedy:
+        print(f"  {remedy}", file=sys.stderr)
+    return ExitCode.FAILED

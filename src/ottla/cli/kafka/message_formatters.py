@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import UsageError
-from ottla.cli.kafka.client_options import log_error
 from ottla.cli.kafka.java_deserializers import Deserializer, deserializer_named
+from ottla.cli.kafka.java_errors import log_error
 
 if TYPE_CHECKING:
     from ottla.client import Record

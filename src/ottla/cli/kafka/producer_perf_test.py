@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.kafka import client_options
+from ottla.cli.kafka.java_errors import report_failure
 from ottla.cli.kafka.options import ClientToolParser
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _run(options)
     except CommandError as error:
-        return client_options.failed(error)
+        return report_failure(error)
 
 
 def _parser() -> ClientToolParser:
@@ -138,7 +139,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.print_metrics:
         print("Metrics of a Java client are not available.")
     if run.failures:
-        return client_options.failed(run.failures[0])
+        return report_failure(run.failures[0])
     return ExitCode.DONE
 
 

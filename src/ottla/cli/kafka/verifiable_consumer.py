@@ -6,6 +6,7 @@ from typing import Final
 
 from ottla.cli.exits import CommandError
 from ottla.cli.kafka import client_options
+from ottla.cli.kafka.java_errors import report_failure
 from ottla.cli.kafka.options import ClientToolParser
 
 _ENDLESS: Final = -1
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return VerifiableConsumer(options, _properties(options)).run()
     except CommandError as error:
-        return client_options.failed(error)
+        return report_failure(error)
 
 
 def _parser() -> ClientToolParser:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.cluster_access import with_client
 from ottla.cli.exits import CommandError
 from ottla.cli.kafka import client_options
+from ottla.cli.kafka.java_errors import report_failure
 from ottla.cli.kafka.json_events import event, now_ms
 from ottla.cli.kafka.options import ClientToolParser
 
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
         properties["acks"] = str(options.acks)
         return _Tool(options, properties).run()
     except CommandError as error:
-        return client_options.failed(error)
+        return report_failure(error)
 
 
 def _parser() -> ClientToolParser:

@@ -2,7 +2,8 @@ import pytest
 
 from ottla.cli.exits import CommandError
 from ottla.cli.kafka.config_quotas import entity_text, parse_scram
-from ottla.client.admin.quotas import ClientQuota, NewScramCredential, ScramMechanism
+from ottla.client.admin.quotas import ClientQuota
+from ottla.client.admin.scram_credentials import NewScramCredential, ScramMechanism
 
 
 def test_entities_are_named_in_the_tools_words() -> None:
