@@ -13,26 +13,26 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ottla import __version__
-from ottla.cli import cluster_access
+from ottla.cli.access import cluster_access
 from ottla.cli.exits import CommandError, ExitCode, report
 from ottla.cli.kafka import TOOLS, run_tool
 from ottla.cli.verbs import add_output_option
 
 # The command, the module it is in, what it does in a line.
 COMMANDS: Final = {
-    "server": ("ottla.cli.server", "run a node until Ctrl-C"),
-    "storage": ("ottla.cli.storage", "prepare the directories of a node"),
-    "topics": ("ottla.cli.topics", "list, create, describe, alter and delete topics"),
-    "configs": ("ottla.cli.configs", "describe and alter settings of topics, brokers and groups"),
-    "groups": ("ottla.cli.groups", "list, describe, reset and delete consumer groups"),
-    "offsets": ("ottla.cli.offsets", "get offsets of partitions by place or time"),
-    "produce": ("ottla.cli.produce", "write records"),
-    "consume": ("ottla.cli.consume", "read records"),
-    "records": ("ottla.cli.records", "delete records before an offset"),
-    "log": ("ottla.cli.log", "dump and verify the files of a partition"),
-    "cluster": ("ottla.cli.cluster", "describe brokers, quorum, features and directories"),
-    "perf": ("ottla.cli.perf", "measure producing, consuming and the way from end to end"),
-    "verify": ("ottla.cli.verify", "produce numbered records, consume them, and tell what became of each"),
+    "server": ("ottla.cli.server.command", "run a node until Ctrl-C"),
+    "storage": ("ottla.cli.storage.command", "prepare the directories of a node"),
+    "topics": ("ottla.cli.topics.command", "list, create, describe, alter and delete topics"),
+    "configs": ("ottla.cli.configs.command", "describe and alter settings of topics, brokers and groups"),
+    "groups": ("ottla.cli.groups.command", "list, describe, reset and delete consumer groups"),
+    "offsets": ("ottla.cli.offsets.command", "get offsets of partitions by place or time"),
+    "produce": ("ottla.cli.data.produce", "write records"),
+    "consume": ("ottla.cli.data.consume", "read records"),
+    "records": ("ottla.cli.records.command", "delete records before an offset"),
+    "log": ("ottla.cli.log.command", "dump and verify the files of a partition"),
+    "cluster": ("ottla.cli.cluster.command", "describe brokers, quorum, features and directories"),
+    "perf": ("ottla.cli.perf.command", "measure producing, consuming and the way from end to end"),
+    "verify": ("ottla.cli.verify.command", "produce numbered records, consume them, and tell what became of each"),
 }
 
 
