@@ -8,7 +8,9 @@ from harness.clients.catalogue import start_client
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Client
 from harness.clients.java_client import JavaClient
+from harness.command_line import CommandLine
 from harness.servers import Server
+from harness.timed_records import timed_records
 from harness.waiting import eventually
 
 
@@ -69,5 +71,25 @@ def new_topic(reference: ConfluentKafka, fresh_name: Callable[[], str]) -> Calla
         reference.create_topic(topic, partitions, configs or {})
         eventually(reference.topics, lambda topics: topics.get(topic) == partitions)
         return topic
+
+    return create
+
+
+@pytest.fixture
+def ottla(capsys: pytest.CaptureFixture[str], server: Server, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """The command line, for this server."""
+    monkeypatch.setenv("OTTLA_BOOTSTRAP_SERVERS", server.bootstrap)
+    return CommandLine(capsys)
+
+
+@pytest.fixture
+def timed_topic(reference: ConfluentKafka, new_topic: Callable[..., str]) -> Callable[..., str]:
+    """Creates a topic whose partitions hold so many records, a second between them."""
+
+    def create(*counts: int) -> str:
+        name = new_topic(len(counts))
+        for partition, count in enumerate(counts):
+            reference.produce(name, timed_records(count), partition=partition)
+        return name
 
     return create

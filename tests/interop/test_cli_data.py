@@ -14,16 +14,16 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
 from harness.commands import Commands, Run
 from harness.servers import Server
+from harness.timed_records import FIRST_MS
 from harness.waiting import eventually
 
-NOW_MS = 1_700_000_000_000
 HEADERS = (("a", b"1"), ("a", b"2"), ("empty", b""), ("none", None))
 ODD = [
-    Record(b"plain", b"key", (), NOW_MS),
-    Record(None, b"tombstone", (), NOW_MS + 1),
-    Record(b"", b"", HEADERS, NOW_MS + 2),
-    Record(b"\xff\x00\xfe\n", b"\x80", (("binary", b"\xff"),), NOW_MS + 3),
-    Record("š☃\u2028\n".encode(), None, (("š", "☃".encode()),), NOW_MS + 4),
+    Record(b"plain", b"key", (), FIRST_MS),
+    Record(None, b"tombstone", (), FIRST_MS + 1),
+    Record(b"", b"", HEADERS, FIRST_MS + 2),
+    Record(b"\xff\x00\xfe\n", b"\x80", (("binary", b"\xff"),), FIRST_MS + 3),
+    Record("š☃\u2028\n".encode(), None, (("š", "☃".encode()),), FIRST_MS + 4),
 ]
 
 NewTopic = Callable[..., str]
@@ -45,11 +45,9 @@ def kcat(server: Server) -> Callable[..., bytes]:
 
 
 @pytest.fixture
-def numbers(reference: ConfluentKafka, new_topic: NewTopic) -> str:
+def numbers(timed_topic: NewTopic) -> str:
     """A topic with the values 0 to 9, a second apart."""
-    topic = new_topic()
-    reference.produce(topic, [Record(b"%d" % n, timestamp_ms=NOW_MS + 1000 * n) for n in range(10)])
-    return topic
+    return timed_topic(10)
 
 
 @pytest.mark.parametrize(
@@ -124,12 +122,12 @@ def test_json_lines_carry_a_topic_over_without_loss(ottla: Run, reference: Confl
 
 def test_a_format_is_written_and_read_back(ottla: Run, reference: ConfluentKafka, new_topic: NewTopic) -> None:
     source, target = new_topic(), new_topic()
-    reference.produce(source, [Record(b"\n%d" % n, b"k", timestamp_ms=NOW_MS) for n in range(5)])
+    reference.produce(source, [Record(b"\n%d" % n, b"k", timestamp_ms=FIRST_MS) for n in range(5)])
     form = "%K{big32}%k%V{little16}%v%d{big64}"
     written = ottla("consume", source, "-e", "-f", form).out
     assert ottla("produce", target, "-f", form, stdin=written).code == 0
     assert [one.record for one in reference.read(target, 0, 0, 5)] == [
-        Record(b"\n%d" % n, b"k", timestamp_ms=NOW_MS) for n in range(5)
+        Record(b"\n%d" % n, b"k", timestamp_ms=FIRST_MS) for n in range(5)
     ]
 
 
@@ -144,15 +142,15 @@ def test_a_format_is_written_and_read_back(ottla: Run, reference: ConfluentKafka
         (("--offset", "+8:end"), "89"),
         (("--offset", "-2:end"), "89"),
         (("--offset", "8:100"), "89"),
-        (("--offset", f"@{NOW_MS + 6500}:end"), "789"),
-        (("--offset", f"@{NOW_MS + 2000}:{NOW_MS + 4000}"), "23"),
-        (("--offset", f"@:{NOW_MS + 1000}"), "0"),
-        (("--offset", f"@{NOW_MS + 2000}:2s"), "23"),
-        (("--offset", f"s@{NOW_MS + 8000}", "-e"), "89"),
+        (("--offset", f"@{FIRST_MS + 6500}:end"), "789"),
+        (("--offset", f"@{FIRST_MS + 2000}:{FIRST_MS + 4000}"), "23"),
+        (("--offset", f"@:{FIRST_MS + 1000}"), "0"),
+        (("--offset", f"@{FIRST_MS + 2000}:2s"), "23"),
+        (("--offset", f"s@{FIRST_MS + 8000}", "-e"), "89"),
         (("--tail", "3", "-e"), "789"),
-        (("--from", f"@{NOW_MS + 8000}", "-e"), "89"),
+        (("--from", f"@{FIRST_MS + 8000}", "-e"), "89"),
         (("--from", "-1m", "-e"), ""),
-        (("--from", "2023-11-14T22:13:25Z", "--to", str(NOW_MS + 7000)), "56"),
+        (("--from", "2023-11-14T22:13:25Z", "--to", str(FIRST_MS + 7000)), "56"),
         (("-n", "4"), "0123"),
         (("--offset", "3", "-n", "2"), "34"),
         (("--offset", "end", "-e"), ""),

@@ -10,20 +10,13 @@ from pathlib import Path
 import pytest
 
 from harness.clients.confluent import ConfluentKafka
-from harness.clients.contract import Record
 from harness.clients.java_client import JavaClient
 from harness.command_line import CommandLine, SideBySide
 from harness.servers import Server
+from harness.timed_records import FIRST_MS
 from harness.waiting import eventually
 
 CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
-NOW_MS = 1_700_000_000_000
-
-
-@pytest.fixture
-def ottla(capsys: pytest.CaptureFixture[str], server: Server, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    monkeypatch.setenv("OTTLA_BOOTSTRAP_SERVERS", server.bootstrap)
-    return CommandLine(capsys)
 
 
 @pytest.fixture
@@ -38,13 +31,9 @@ def same(java: JavaClient, ottla: CommandLine, server: Server) -> Callable[..., 
 
 
 @pytest.fixture
-def topic(reference: ConfluentKafka, new_topic: Callable[..., str]) -> str:
-    """Two partitions: twenty records with a second between them, and five."""
-    name = new_topic(2)
-    for partition, count in ((0, 20), (1, 5)):
-        records = [Record(b"%d" % n, timestamp_ms=NOW_MS + 1000 * n) for n in range(count)]
-        reference.produce(name, records, partition=partition)
-    return name
+def topic(timed_topic: Callable[..., str]) -> str:
+    """Two partitions, with 20 and 5 records."""
+    return timed_topic(20, 5)
 
 
 @pytest.fixture
@@ -93,7 +82,7 @@ def test_a_group_that_is_not_there_is_exit_code_3(ottla: CommandLine, fresh_name
         ("7", [7, 5]),
         ("+3", [13, 5]),
         ("-4", [6, 1]),
-        (f"@{NOW_MS + 3000}", [3, 3]),
+        (f"@{FIRST_MS + 3000}", [3, 3]),
         ("@2023-11-14T22:13:23Z", [3, 3]),
         ("@-1m", [20, 5]),
     ],
@@ -129,9 +118,10 @@ def test_a_group_with_members_is_neither_reset_nor_deleted(
     member = java.member(topic, group)
     try:
         eventually(member.assignment)
-        refused = ottla("groups", "reset", group, "--topic", topic, "--to", "earliest", "--execute")
-        assert (refused.code, "Stop its consumers" in refused.err) == (6, True)
-        assert ottla("groups", "delete", group, "--execute").code == 6
+        for how in ((), ("--execute",)):
+            refused = ottla("groups", "reset", group, "--topic", topic, "--to", "earliest", *how)
+            assert (refused.code, "Stop its consumers" in refused.err) == (6, True)
+            assert ottla("groups", "delete", group, *how).code == 6
         [described] = json.loads(ottla("groups", "describe", group, "-o", "json").out)
         assert described["members"][0]["partitions"] == [f"{topic}:0", f"{topic}:1"]
         for what in (
@@ -162,6 +152,15 @@ def test_offsets_then_the_group_are_deleted(
     assert ottla("groups", "describe", group).code == 0
     assert ottla("groups", "delete", group, "--execute").code == 0
     assert ottla("groups", "describe", group).code == 3
+
+
+def test_groups_are_deleted_together_or_not_at_all(
+    ottla: CommandLine, reference: ConfluentKafka, group: str, topic: str, fresh_name: Callable[[], str]
+) -> None:
+    for what in ((group, fresh_name()), (group, "--topic", topic, "--topic", f"no-{topic}")):
+        refused = ottla("groups", "delete", *what, "--execute")
+        assert (refused.code, "Nothing was changed" in refused.err) == (3, True)
+        assert committed(reference, group, topic) == [10, 5]
 
 
 def test_the_tools_list_and_describe_alike(same: Callable[..., str], group: str) -> None:

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.cli.record_io.format_strings import Shown, compile_format
-from ottla.cli.record_io.input_formats import InputFormat
-from ottla.cli.record_io.json_records import InputRecord, json_line
-from ottla.cli.record_io.record_input import FormattedInput, JsonInput
+from ottla.cli.data.record_io.format_strings import Shown, compile_format
+from ottla.cli.data.record_io.input_formats import InputFormat
+from ottla.cli.data.record_io.json_records import InputRecord, json_line
+from ottla.cli.data.record_io.record_input import FormattedInput, JsonInput
 from ottla.client.records import NewRecord, Record, decode_records, encode_records
 
 data = st.none() | st.binary(max_size=40) | st.text(max_size=20).map(str.encode)

@@ -10,29 +10,29 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ottla import __version__
-from ottla.cli import cluster_access
+from ottla.cli.access import cluster_access
 from ottla.cli.exits import CommandError, ExitCode, report
 from ottla.cli.kafka import TOOLS, run_tool
 from ottla.cli.verbs import add_output_option
 
 # The command, the module it is in, what it does in a line.
 COMMANDS: Final = {
-    "server": ("ottla.cli.server", "run a node until Ctrl-C"),
-    "storage": ("ottla.cli.storage", "prepare the directories of a node"),
-    "topics": ("ottla.cli.topics", "list, create, describe, alter and delete topics"),
-    "configs": ("ottla.cli.configs", "describe and alter settings of topics, brokers and groups"),
-    "groups": ("ottla.cli.groups", "list, describe, reset and delete consumer groups"),
-    "offsets": ("ottla.cli.offsets", "get offsets of partitions by place or time"),
-    "produce": ("ottla.cli.produce", "write records"),
-    "consume": ("ottla.cli.consume", "read records"),
-    "records": ("ottla.cli.records", "delete records before an offset"),
-    "log": ("ottla.cli.log", "dump and verify the files of a partition"),
-    "cluster": ("ottla.cli.cluster", "describe brokers, quorum, features and directories"),
-    "perf": ("ottla.cli.perf", "measure producing, consuming and the way from end to end"),
-    "verify": ("ottla.cli.verify", "produce numbered records, consume them, and tell what became of each"),
+    "server": ("ottla.cli.server.command", "run a node until Ctrl-C"),
+    "storage": ("ottla.cli.storage.command", "prepare the directories of a node"),
+    "topics": ("ottla.cli.topics.command", "list, create, describe, alter and delete topics"),
+    "configs": ("ottla.cli.configs.command", "describe and alter settings of topics, brokers and groups"),
+    "groups": ("ottla.cli.groups.command", "list, describe, reset and delete consumer groups"),
+    "offsets": ("ottla.cli.offsets.command", "get offsets of partitions by place or time"),
+    "produce": ("ottla.cli.data.produce", "write records"),
+    "consume": ("ottla.cli.data.consume", "read records"),
+    "records": ("ottla.cli.records.command", "delete records before an offset"),
+    "log": ("ottla.cli.log.command", "dump and verify the files of a partition"),
+    "cluster": ("ottla.cli.cluster.command", "describe brokers, quorum, features and directories"),
+    "perf": ("ottla.cli.perf.command", "measure producing, consuming and the way from end to end"),
+    "verify": ("ottla.cli.verify.command", "produce numbered records, consume them, and tell what became of each"),
 }
 
 
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = _parser(_named_command(arguments))
+    parser = _parser()
     options, words = parser.parse_known_args(arguments)
     _take_more(parser, options, words)
     run: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
@@ -79,13 +79,20 @@ def _take_more(parser: argparse.ArgumentParser, options: argparse.Namespace, wor
         getattr(options, options.takes_more).extend(words)
 
 
-def _named_command(arguments: Sequence[str]) -> str | None:
-    """The command of a line: the first word that is one, since the values of the options before it look otherwise."""
-    return next((word for word in arguments if word in COMMANDS), None)
+class _CommandParser(argparse.ArgumentParser):
+    """The parser of a command, which learns its arguments from the command's module when it is called."""
+
+    module_name: str | None = None
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
+        if self.module_name is not None:
+            importlib.import_module(self.module_name).add_arguments(self)
+            self.module_name = None
+        return super().parse_known_args(args, namespace)
 
 
-def _parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser of all commands, in which only the one that is called knows its arguments."""
+def _parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="ottla",
         description="A streaming platform that speaks Apache Kafka's wire protocol.",
@@ -94,11 +101,10 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     cluster_access.add_options(parser)
     add_output_option(parser)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_CommandParser)
     for name, (module_name, summary) in COMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        if name == command:
-            importlib.import_module(module_name).add_arguments(subparser)
+        subparser.module_name = module_name
     return parser
 
 

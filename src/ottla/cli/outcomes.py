@@ -20,6 +20,8 @@ def report_errors(command: str, errors: Errors) -> ExitCode:
             continue
         codes.add(error.code if isinstance(error, CommandError) else exit_code_of(error))
         print(f"{command}: {name}: {error}", file=sys.stderr)
+        if isinstance(error, CommandError) and error.remedy is not None:
+            print(f"  {error.remedy}", file=sys.stderr)
     if not codes:
         return ExitCode.DONE
     return codes.pop() if len(codes) == 1 else ExitCode.FAILED

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from ottla.cli import cluster_access
+from ottla.cli.access import cluster_access
 from ottla.cli.output import OutputFormat
 
 Run = Callable[[argparse.Namespace], int]

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,14 @@ def test_a_wrong_command_line_exits_with_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
+
+
+def test_the_value_of_an_option_may_be_the_name_of_a_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["--client-config", "log", "topics", "list"]) == 2
+    assert "ottla topics: Cannot read log" in capsys.readouterr().err
 
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The administrator's calls: topics, settings, groups, offsets, brokers, quorum, quotas.
+"""The administrator's calls: topics, settings, groups, offsets, brokers, features, quorum, quotas, credentials.
 
 What concerns several things answers with one result for each, and an error of one of them is a value in its result;
 exceptions are for calls that failed as a whole.
@@ -8,15 +8,19 @@ from collections.abc import Mapping
 
 from ottla.client.admin.brokers import BrokerCalls
 from ottla.client.admin.configs import ConfigCalls
+from ottla.client.admin.features import FeatureCalls
 from ottla.client.admin.groups import GroupCalls
 from ottla.client.admin.quorum import QuorumCalls
 from ottla.client.admin.quotas import QuotaCalls
+from ottla.client.admin.scram_credentials import ScramCredentialCalls
 from ottla.client.admin.topics import TopicCalls
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, ListedOffset, list_offsets
 
 
-class Admin(TopicCalls, ConfigCalls, GroupCalls, BrokerCalls, QuorumCalls, QuotaCalls):
+class Admin(
+    TopicCalls, ConfigCalls, GroupCalls, BrokerCalls, FeatureCalls, QuorumCalls, QuotaCalls, ScramCredentialCalls
+):
     """All admin calls over the connections of one client."""
 
     async def list_offsets(

@@ -1,0 +1,1 @@
+"""How commands reach clusters and nodes: options, properties of clients, configuration files."""

@@ -1,0 +1,233 @@
+"""`ottla consume`: records of topics, to stdout."""
+
+import argparse
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ottla.cli.access import cluster_access
+from ottla.cli.exits import ExitCode, UsageError
+from ottla.cli.verbs import add_output_option
+
+if TYPE_CHECKING:
+    from ottla.cli.data.record_io.reading import Reader, Reading
+    from ottla.cli.data.record_io.record_output import BoundsOf, RecordOutput
+    from ottla.cli.words.offset_ranges import OffsetRange
+    from ottla.client import Client, ConsumerSettings, GroupSettings, Record
+    from ottla.client.consumer import PartitionBounds
+
+    OutputOf = Callable[["Reader"], RecordOutput]
+
+_EPILOG: Final = """\
+offsets (--offset):
+  start, end            all there is; only what comes from now on
+  N, +N, -N             offset N; N after the start; N before the end
+  A:B, :B, N-M          from A to before B; ':end' stops at the present end
+  @T, @T:U, @:U         by time: ms, seconds, 2024-06-10, 2024-06-10T06:13:20Z, -15m
+
+examples:
+  ottla consume orders                              everything, then follow
+  ottla consume orders --tail 10 -e                 the last ten of each partition
+  ottla consume orders --offset @-15m:end -o jsonl  a quarter of an hour, for jq
+  ottla consume orders -f '%p %o %k: %v\\n'          kcat's and rpk's directives
+  ottla consume -r 'order.*' --group audit          shared with a group
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to read, and how to show it."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = "Read records of one or several topics and write their values, one on each line."
+    parser.epilog = _EPILOG
+    # An offset such as -3:end and a time such as -15m are values, as -3 is by itself; there are no such options.
+    parser._negative_number_matcher = re.compile(r"-\d")
+    parser.add_argument("topics", nargs="+", metavar="TOPIC", help="topics, or with -r expressions that match them")
+    place = parser.add_argument_group("where to read")
+    place.add_argument("-r", "--regex", action="store_true", help="TOPIC is a regular expression for whole names")
+    place.add_argument("-p", "--partitions", metavar="N[,...]", help="only these partitions")
+    place.add_argument("--offset", metavar="OFFSET", help="from where to where, see below; default start")
+    place.add_argument("--tail", type=int, metavar="N", help="the last N of each partition: --offset -N")
+    place.add_argument("--from", dest="from_time", metavar="TIME", help="from a time on: --offset @TIME")
+    place.add_argument("--to", dest="to_time", metavar="TIME", help="up to a time: --offset @:TIME")
+    place.add_argument("-g", "--group", metavar="GROUP", help="as a member of a group, which goes on where it was")
+    end = parser.add_argument_group("what to read and when to end")
+    end.add_argument("-n", "--count", type=int, metavar="N", help="end after N records")
+    end.add_argument("-e", "--exit", action="store_true", help="end where the partitions end now")
+    end.add_argument("--read-committed", action="store_true", help="no records of open and aborted transactions")
+    end.add_argument("--control", action="store_true", help="the markers of transactions too")
+    shown = parser.add_argument_group("how records are written")
+    shown.add_argument("-f", "--format", metavar="FORMAT", help="by a format string of kcat's or rpk's")
+    shown.add_argument("-K", "--key-delimiter", metavar="TEXT", help="the key and this text before each value")
+    shown.add_argument("-D", "--delimiter", metavar="TEXT", default="\\n", help="text after each record; default \\n")
+    shown.add_argument("-Z", "--null", action="store_true", help="write NULL for null keys and values")
+    add_output_option(parser, "raw", "hex", default="value lines")
+    cluster_access.add_options(parser)
+    parser.set_defaults(run=run, takes_more="topics")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read until the end, the count, or Ctrl-C."""
+    from ottla.cli.data.record_io.reading import Reader
+    from ottla.cli.interruption import until_interrupted
+
+    access = cluster_access.cluster_access(options)
+    offsets = _offsets(options, time.time_ns() // 1_000_000)
+    reading, settings = _reading(options), _settings(options, access, offsets)
+    group = _group(options, access, offsets)
+    output_of = _output(options)
+
+    async def read(client: "Client") -> None:
+        reader = Reader(client, reading, settings)
+        output = output_of(reader)
+        await until_interrupted(_write_all(client, reader, reading, offsets, group, output))
+        output.end()
+
+    cluster_access.with_client(access, read)
+    return ExitCode.DONE
+
+
+async def _write_all(
+    client: "Client",
+    reader: "Reader",
+    reading: "Reading",
+    offsets: "OffsetRange",
+    group: "GroupSettings | None",
+    output: "RecordOutput",
+) -> None:
+    from contextlib import aclosing
+
+    from ottla.cli.data.record_io.reading import matching_topics
+
+    if group is None:
+        records = reader.from_range(offsets)
+    else:
+        await matching_topics(client, reading)
+        records = reader.in_group(group)
+    async with aclosing(records):
+        async for batch in records:
+            output.write(batch)
+
+
+def _offsets(options: argparse.Namespace, now_ms: int) -> "OffsetRange":
+    from ottla.cli.words.offset_ranges import FROM_START, parse_offset_range
+
+    by_time = options.from_time is not None or options.to_time is not None
+    if sum((options.offset is not None, options.tail is not None, by_time)) > 1:
+        raise UsageError("--offset, --tail and --from/--to say the same in three ways: give one of them.")
+    text = options.offset
+    if options.tail is not None:
+        if options.tail < 0:
+            raise UsageError(f"--tail {options.tail}: it is a number of records.")
+        text = f"-{options.tail}"
+    elif by_time:
+        first, last = ((time or "").removeprefix("@") for time in (options.from_time, options.to_time))
+        text = f"@{first}:{last}"
+    try:
+        return FROM_START if text is None else parse_offset_range(text, now_ms)
+    except ValueError as error:
+        raise UsageError(f"{error}.") from None
+
+
+def _reading(options: argparse.Namespace) -> "Reading":
+    from ottla.cli.data.record_io.reading import Reading, topic_pattern
+
+    if options.count is not None and options.count < 1:
+        raise UsageError(f"-n {options.count}: it is a number of records, from 1.")
+    if options.regex:
+        try:
+            topic_pattern(options.topics)
+        except re.error as error:
+            raise UsageError(f"{' '.join(options.topics)} is not a regular expression: {error}.") from None
+    return Reading(
+        tuple(options.topics),
+        is_pattern=options.regex,
+        partitions=_numbers(options.partitions),
+        count=options.count,
+        stops_at_end=options.exit,
+    )
+
+
+def _numbers(text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    try:
+        numbers = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        numbers = (-1,)
+    if min(numbers) < 0:
+        raise UsageError(f"-p {text}: write numbers of partitions, as in -p 0,3.")
+    return numbers
+
+
+def _settings(
+    options: argparse.Namespace, access: cluster_access.ClusterAccess, offsets: "OffsetRange"
+) -> "ConsumerSettings":
+    from ottla.cli.access.client_properties import consumer_settings
+    from ottla.cli.words.offset_ranges import END
+    from ottla.client import IsolationLevel, OffsetReset
+
+    reset = OffsetReset.LATEST if offsets.start == END else OffsetReset.EARLIEST
+    settings = consumer_settings(access.properties, offset_reset=reset)
+    if options.read_committed:
+        settings = replace(settings, isolation=IsolationLevel.READ_COMMITTED)
+    return replace(settings, include_control=options.control)
+
+
+def _group(
+    options: argparse.Namespace, access: cluster_access.ClusterAccess, offsets: "OffsetRange"
+) -> "GroupSettings | None":
+    from ottla.cli.access.client_properties import group_settings
+    from ottla.cli.words.offset_ranges import END, START
+
+    if options.group is None:
+        return None
+    if options.partitions is not None:
+        raise UsageError("-p and --group: the group decides which partitions each of its members reads.")
+    if offsets.end is not None or offsets.start not in (START, END):
+        raise UsageError(
+            "with --group, --offset is start or end: where to begin if the group has committed nothing.",
+            remedy="To move a group: ottla groups reset",
+        )
+    return group_settings(options.group, access.properties)
+
+
+def _output(options: argparse.Namespace) -> "OutputOf":
+    from ottla.cli.data.record_io import record_output
+    from ottla.cli.data.record_io.format_strings import compile_format
+    from ottla.cli.data.record_io.format_tokens import unescaped
+
+    named = getattr(options, "output", None)
+    if options.format is not None and named is not None:
+        raise UsageError(f"-f and -o {named}: give one of them.")
+    null = b"NULL" if options.null else b""
+    try:
+        if options.format is not None:
+            part = compile_format(options.format, null)
+            return lambda reader: record_output.FormatOutput(part, _bounds_of(reader))
+        if named is None:
+            key_delimiter = None if options.key_delimiter is None else unescaped(options.key_delimiter)
+            delimiter = unescaped(options.delimiter)
+            return lambda _: record_output.LineOutput(delimiter, key_delimiter, null)
+    except ValueError as error:
+        raise UsageError(f"{error}.") from None
+    if named == "raw":
+        return lambda _: record_output.LineOutput(delimiter=b"")
+    kinds = {
+        "hex": record_output.HexOutput,
+        "json": record_output.JsonOutput,
+        "jsonl": record_output.JsonLinesOutput,
+        "table": record_output.TableOutput,
+    }
+    return lambda _: kinds[named]()
+
+
+def _bounds_of(reader: "Reader") -> "BoundsOf":
+    from ottla.client import TopicPartition
+
+    def bounds(record: "Record") -> "PartitionBounds | None":
+        consumer = reader.consumer
+        return None if consumer is None else consumer.bounds(TopicPartition(record.topic, record.partition))
+
+    return bounds

@@ -1,0 +1,52 @@
+"""Records on their way to the cluster: what became of each is told once it is known, oldest first.
+
+Each record has a name of its sender's choice, under which it is told with its place or with its error. A record that
+the producer does not even take is told at once. When telling raises, nothing more is told.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+from ottla.client import ClientError, RecordMetadata
+from ottla.client.delivery import Delivery
+
+Name = TypeVar("Name")
+Outcome = RecordMetadata | ClientError
+
+
+class Deliveries(Generic[Name]):
+    """The records that are under way."""
+
+    def __init__(self, tell: Callable[[Name, Outcome], None]) -> None:
+        self._tell = tell
+        self._pending: deque[tuple[Name, Delivery]] = deque()
+
+    async def add(self, name: Name, sending: Awaitable[Delivery]) -> None:
+        """Send one more, and tell what is known by now."""
+        try:
+            delivery = await sending
+        except ClientError as error:
+            self._tell(name, error)
+            return
+        self._pending.append((name, delivery))
+        await self.settle_known()
+
+    async def settle_known(self) -> None:
+        """Tell what has happened, without waiting."""
+        while self._pending and self._pending[0][1].is_done:
+            await self._settle()
+
+    async def finish(self) -> None:
+        """Wait for the rest."""
+        while self._pending:
+            await self._settle()
+
+    async def _settle(self) -> None:
+        name, delivery = self._pending.popleft()
+        outcome: Outcome
+        try:
+            outcome = await delivery
+        except ClientError as error:
+            outcome = error
+        self._tell(name, outcome)

@@ -1,0 +1,167 @@
+"""`ottla groups`: consumer groups, how far they are, and moving them."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ottla.cli.access.cluster_access import cluster_access, with_client
+from ottla.cli.dry_run import add_execute_option
+from ottla.cli.exits import ExitCode
+from ottla.cli.groups.changes import delete_groups, reset_groups
+from ottla.cli.outcomes import report_errors
+from ottla.cli.output import OutputFormat, print_object, print_rows
+from ottla.cli.verbs import Verbs, output_format
+
+if TYPE_CHECKING:
+    from ottla.cli.groups.lags import GroupLag
+    from ottla.client import Client
+
+_LIST_COLUMNS = ("group", "state", "type", "protocol", "coordinator")
+_LAG_COLUMNS = ("topic", "partition", "current_offset", "log_end_offset", "lag", "member", "host", "client_id")
+_MEMBER_COLUMNS = ("member", "instance_id", "client_id", "host", "partitions")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs of groups."""
+    verbs = Verbs(parser)
+    listing = verbs.add("list", list_groups, "list groups", epilog="example: ottla groups list --state stable,empty")
+    listing.add_argument("--state", metavar="STATE[,...]", help="only groups in these states")
+    listing.add_argument("--type", metavar="TYPE[,...]", help="only groups of these types: classic, consumer")
+
+    describing = verbs.add(
+        "describe",
+        describe_groups,
+        "show the state, the members and the lag of groups",
+        epilog="example: ottla groups describe billing -o json",
+    )
+    describing.add_argument("group", nargs="+")
+
+    resetting = verbs.add(
+        "reset",
+        reset_groups,
+        "move what groups have committed; shows the plan, and does it with --execute",
+        epilog="examples: ottla groups reset billing --all-topics --to earliest | "
+        "ottla groups reset billing --topic orders:0,1 --to @-15m --execute --export undo.csv | "
+        "ottla groups reset billing --from-file undo.csv --execute",
+    )
+    resetting.add_argument("group", nargs="+")
+    scope = resetting.add_mutually_exclusive_group()
+    scope.add_argument("--topic", action="append", metavar="TOPIC[:PARTITIONS]", help="where; repeatable")
+    scope.add_argument("--all-topics", action="store_true", help="wherever the group has committed something")
+    target = resetting.add_mutually_exclusive_group(required=True)
+    target.add_argument(
+        "--to",
+        metavar="WHERE",
+        help="earliest, latest, current, an offset, +N, -N, @-15m, @DATE, @MS",
+    )
+    target.add_argument("--from-file", metavar="FILE", help="lines of [GROUP,]TOPIC,PARTITION,OFFSET")
+    resetting.add_argument("--export", metavar="FILE", help="write what is committed now: --from-file brings it back")
+    add_execute_option(resetting)
+
+    deleting = verbs.add(
+        "delete",
+        delete_groups,
+        "delete groups, or what they committed for topics; shows what goes, and does it with --execute",
+        epilog="examples: ottla groups delete old-billing --execute | "
+        "ottla groups delete billing --topic orders --execute",
+    )
+    deleting.add_argument("group", nargs="+")
+    deleting.add_argument(
+        "--topic", action="append", metavar="TOPIC[:PARTITIONS]", help="only the offsets of this topic; repeatable"
+    )
+    add_execute_option(deleting)
+
+
+def list_groups(options: argparse.Namespace) -> int:
+    """Every group with its state, type and coordinator."""
+
+    async def ask(client: "Client") -> list[dict[str, object]]:
+        groups = await client.admin.list_groups(states=_words(options.state), types=_words(options.type))
+        return [
+            {
+                "group": group.group_id,
+                "state": group.state,
+                "type": group.type.lower(),
+                "protocol": group.protocol_type,
+                "coordinator": group.coordinator_id,
+            }
+            for group in groups
+        ]
+
+    print_rows(output_format(options), _LIST_COLUMNS, with_client(cluster_access(options), ask))
+    return ExitCode.DONE
+
+
+def _words(text: str | None) -> list[str]:
+    return [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
+
+
+def describe_groups(options: argparse.Namespace) -> int:
+    """State, members and lag of each group; the exit code is that of the first that could not be described."""
+
+    async def ask(client: "Client") -> "dict[str, GroupLag]":
+        from ottla.cli.groups.lags import group_lags
+
+        return await group_lags(client, options.group)
+
+    found = with_client(cluster_access(options), ask)
+    shown = [lag for lag in found.values() if lag.description.error is None]
+    chosen = output_format(options)
+    if chosen is OutputFormat.TABLE:
+        for number, lag in enumerate(shown):
+            if number:
+                print()
+            _print_group(lag)
+    else:
+        print_rows(chosen, _GROUP_KEYS, map(_group_object, shown))
+    return report_errors("ottla groups", {name: lag.description.error for name, lag in found.items()})
+
+
+_GROUP_KEYS = ("group", "state", "type", "assignor", "coordinator", "lag", "partitions", "members")
+
+
+def _group_object(lag: "GroupLag") -> dict[str, object]:
+    described = lag.description
+    known = [row.lag for row in lag.partitions if row.lag is not None]
+    return {
+        "group": described.group_id,
+        "state": described.state,
+        "type": described.type,
+        "assignor": described.assignor or None,
+        "coordinator": None if described.coordinator is None else described.coordinator.node_id,
+        "lag": sum(known),
+        "partitions": [
+            {
+                "topic": row.partition.topic,
+                "partition": row.partition.partition,
+                "current_offset": row.current_offset,
+                "log_end_offset": row.log_end_offset,
+                "lag": row.lag,
+                "member": None if row.member is None else row.member.member_id,
+                "host": None if row.member is None else row.member.host,
+                "client_id": None if row.member is None else row.member.client_id,
+            }
+            for row in lag.partitions
+        ],
+        "members": [
+            {
+                "member": member.member_id,
+                "instance_id": member.instance_id,
+                "client_id": member.client_id,
+                "host": member.host,
+                "partitions": [f"{topic}:{number}" for topic, number in sorted(member.assignment)],
+            }
+            for member in described.members
+        ],
+    }
+
+
+def _print_group(lag: "GroupLag") -> None:
+    shown = _group_object(lag)
+    partitions, members = shown.pop("partitions"), shown.pop("members")
+    assert isinstance(partitions, list), "a group's partitions are rows"
+    assert isinstance(members, list), "a group's members are rows"
+    print_object(OutputFormat.TABLE, shown)
+    for columns, rows in ((_LAG_COLUMNS, partitions), (_MEMBER_COLUMNS, members)):
+        if rows:
+            print()
+            print_rows(OutputFormat.TABLE, columns, rows)

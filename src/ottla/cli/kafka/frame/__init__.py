@@ -1,0 +1,1 @@
+"""What Apache's tools have in common: options, properties, errors, Java's ways of writing."""

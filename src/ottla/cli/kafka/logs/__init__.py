@@ -1,0 +1,1 @@
+"""`kafka-dump-log` and `kafka-log-dirs`."""

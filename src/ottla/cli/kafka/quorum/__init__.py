@@ -1,0 +1,1 @@
+"""`kafka-metadata-quorum`, `kafka-features` and `kafka-broker-api-versions`."""

@@ -1,0 +1,1 @@
+"""`kafka-storage`, `kafka-server-start` and `kafka-server-stop`."""

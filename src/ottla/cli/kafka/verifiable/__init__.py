@@ -1,0 +1,1 @@
+"""`kafka-verifiable-producer` and `kafka-verifiable-consumer`."""

@@ -1,1 +1,0 @@
-"""Load on a cluster, and how it took it: produced, consumed, and from end to end."""

@@ -1,0 +1,1 @@
+"""`ottla perf`: loads, and what they measure."""

@@ -1,0 +1,1 @@
+"""`ottla server`, and the servers that run on this machine."""

@@ -1,0 +1,153 @@
+"""`ottla server`: from a command line to a running node."""
+
+import argparse
+import logging
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ottla import __version__
+from ottla.cli.exits import CommandError, ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from ottla.broker.node import Node
+    from ottla.config.broker_config import BrokerConfig
+
+DEFAULT_DATA_DIR: Final = "ottla-data"
+DEFAULT_LISTEN: Final = "127.0.0.1:9092"
+_PORT_MAX: Final = 65535
+
+logger = logging.getLogger("ottla.cli.server.command")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a node is started with."""
+    parser.description = (
+        "Run a node until Ctrl-C or SIGTERM. Without a properties file it is a cluster by itself, and its storage is "
+        "made on the first start."
+    )
+    parser.epilog = (
+        "examples: ottla server --data ./data --listen 127.0.0.1:9092 | "
+        "ottla server server.properties --override log.retention.hours=24"
+    )
+    parser.add_argument("properties", nargs="?", metavar="server.properties", help="configuration in Kafka's format")
+    parser.add_argument("--data", metavar="DIR", help="data directory (log.dirs); default ./ottla-data without a file")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="address to serve (listeners); default 127.0.0.1:9092 without a file"
+    )
+    parser.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set one configuration, stronger than the file; repeatable",
+    )
+    parser.add_argument(
+        "--metrics", metavar="HOST:PORT", help="address of a page for Prometheus, /metrics; nothing is counted without"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a node until it is told to stop; the value is the exit code."""
+    from ottla.config import unserved
+
+    metrics_address = None if options.metrics is None else _metrics_address(options.metrics)
+    config = checked_config(options)
+    _start_logging()
+    for warning in (*config.warnings, *unserved.warnings(config)):
+        logger.warning("%s", warning)
+    from ottla.broker import node
+
+    try:
+        node.run(config, announce, metrics_address)
+    except node.StartupError as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        # Ctrl-C before the node has taken over signals: nothing is open yet.
+        pass
+    return ExitCode.DONE
+
+
+def checked_config(options: argparse.Namespace) -> "BrokerConfig":
+    """The configuration of a command line; an error says what is wrong with it."""
+    from ottla.config import unserved
+    from ottla.config.broker_config import BrokerConfig
+    from ottla.config.values import ConfigError
+
+    try:
+        given = properties(options)
+        unserved.check(given)
+        return BrokerConfig(given)
+    except ConfigError as error:
+        raise CommandError(str(error)) from error
+
+
+def properties(options: argparse.Namespace) -> dict[str, str]:
+    """What file and switches say together; an override beats a switch, a switch beats the file."""
+    from ottla.config.broker_config import plaintext_listener, single_node_defaults
+    from ottla.config.properties_file import load_properties
+
+    if options.data is not None and "," in options.data:
+        raise UsageError(f"--data {options.data}: it names one directory; several go into --override log.dirs=A,B.")
+    if options.properties is None:
+        listen = options.listen or DEFAULT_LISTEN
+        merged = single_node_defaults(Path(options.data or DEFAULT_DATA_DIR).absolute(), listen)
+    else:
+        merged = load_properties(Path(options.properties))
+        if options.data is not None:
+            merged["log.dirs"] = str(Path(options.data).absolute())
+        if options.listen is not None:
+            merged["listeners"] = ",".join((plaintext_listener(options.listen), *_controller_listeners(merged)))
+    for override in options.override:
+        name, separator, value = override.partition("=")
+        if not separator or not name.strip():
+            raise UsageError(f"--override {override}: write KEY=VALUE, as in --override log.retention.hours=24.")
+        merged[name.strip()] = value.strip()
+    return merged
+
+
+def _controller_listeners(given: dict[str, str]) -> list[str]:
+    """The listeners of a file that --listen leaves alone, since it is about where clients connect."""
+    names = {name.strip().upper() for name in given.get("controller.listener.names", "").split(",")}
+    entries = (entry.strip() for entry in given.get("listeners", "").split(","))
+    return [entry for entry in entries if entry.partition(":")[0].upper() in names]
+
+
+def _metrics_address(text: str) -> tuple[str, int]:
+    host, separator, port = text.rpartition(":")
+    is_ipv6 = host.startswith("[") and host.endswith("]")
+    if not separator or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX or (":" in host) != is_ipv6:
+        raise UsageError(f"--metrics {text}: write HOST:PORT, as in --metrics 127.0.0.1:9308.")
+    return host.strip("[]"), int(port)
+
+
+def announce(node: "Node") -> None:
+    """Say where everything is, once clients are served."""
+    config = node.config
+    advertised = {listener.name: listener for listener in config.advertised_listeners}
+    print(f"Ottla {__version__} is running.")
+    for listener in node.listeners:
+        shown = advertised.get(listener.config.name)
+        if shown is None:
+            continue
+        # A listener on port 0 has the port that the system chose.
+        port = shown.port or listener.port
+        print(f"  bootstrap   {replace(shown, port=port).address}  (listener {shown.name})")
+    if node.metrics is not None:
+        print(f"  metrics     {node.metrics.url}")
+    print(f"  data        {', '.join(str(directory) for directory in config.log_dirs)}")
+    print(f"  cluster id  {node.cluster_id}")
+    print(f"  node id     {config.node_id}")
+    print("Press Ctrl-C to stop.", flush=True)
+
+
+def _start_logging() -> None:
+    level = os.environ.get("OTTLA_LOG_LEVEL", "INFO").upper()
+    logging.basicConfig(
+        level=level if level in logging.getLevelNamesMapping() else "INFO",
+        format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )

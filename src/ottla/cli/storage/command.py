@@ -1,0 +1,106 @@
+"""`ottla storage`: the directories of a node before its first start.
+
+A node that is a cluster by itself needs none of this: `ottla server` formats its storage when it starts. Formatting
+ahead is for those who choose the cluster's id, or who want to know that all disks can be written.
+"""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ottla.cli.access.node_config import load_config
+from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.output import print_object, print_rows
+from ottla.cli.verbs import Verbs, output_format
+
+if TYPE_CHECKING:
+    from ottla.broker.storage_format import DirectoryState
+
+_COLUMNS = ("path", "metadata", "cluster_id", "node_id", "directory_id", "problem")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs of storage."""
+    verbs = Verbs(parser)
+    verbs.add_local("random-uuid", random_uuid, "print an id for a new cluster")
+    formatting = verbs.add_local(
+        "format",
+        format_storage,
+        "prepare the directories of a configuration for a cluster",
+        epilog='example: ottla storage format -t "$(ottla storage random-uuid)" -c server.properties',
+    )
+    formatting.add_argument("-t", "--cluster-id", metavar="ID", help="default: a random one")
+    formatting.add_argument("-c", "--config", required=True, metavar="FILE", help="the node's server.properties")
+    formatting.add_argument(
+        "-g", "--ignore-formatted", action="store_true", help="leave formatted directories alone instead of failing"
+    )
+    showing = verbs.add_local("info", info, "show the directories of a configuration and to whom they belong")
+    showing.add_argument("-c", "--config", required=True, metavar="FILE", help="the node's server.properties")
+
+
+def random_uuid(options: argparse.Namespace) -> int:
+    """22 characters that nobody else has."""
+    from ottla.cli.output import OutputFormat
+    from ottla.protocol import uuids
+
+    text = uuids.uuid_to_text(uuids.random_uuid())
+    if output_format(options) is OutputFormat.TABLE:
+        print(text)
+    else:
+        print_object(output_format(options), {"uuid": text})
+    return ExitCode.DONE
+
+
+def format_storage(options: argparse.Namespace) -> int:
+    """Format what is not formatted yet."""
+    from ottla.broker import storage_format
+    from ottla.protocol import uuids
+
+    config = load_config(options.config)
+    cluster_id = options.cluster_id or _known_cluster(storage_format.directory_states(config))
+    try:
+        formatting = storage_format.prepare(
+            config,
+            cluster_id=cluster_id or uuids.uuid_to_text(uuids.random_uuid()),
+            levels={},
+            ignores_formatted=options.ignore_formatted,
+            standalone=not config.quorum_voters,
+        )
+        for state in formatting.directories if formatting else ():
+            assert formatting is not None, "there are directories to format"
+            storage_format.write(formatting, state)
+    except storage_format.FormatRefused as error:
+        already = any(state.properties for state in storage_format.directory_states(config))
+        raise CommandError(str(error), ExitCode.CONFLICT if already else ExitCode.FAILED) from error
+    return _show(options, storage_format.directory_states(config))
+
+
+def _known_cluster(states: "list[DirectoryState]") -> str | None:
+    """The cluster that a directory belongs to already: a disk that is added belongs there too."""
+    return next((state.properties.cluster_id for state in states if state.properties is not None), None)
+
+
+def info(options: argparse.Namespace) -> int:
+    """Where the directories are, and what is wrong with them: exit code 1 if something is."""
+    from ottla.broker import storage_format
+
+    states = storage_format.directory_states(load_config(options.config))
+    _show(options, states)
+    return ExitCode.FAILED if any(state.problem for state in states) else ExitCode.DONE
+
+
+def _show(options: argparse.Namespace, states: "list[DirectoryState]") -> int:
+    from ottla.protocol.uuids import uuid_to_text
+
+    rows = (
+        {
+            "path": str(state.path),
+            "metadata": state.is_metadata,
+            "cluster_id": None if state.properties is None else state.properties.cluster_id,
+            "node_id": None if state.properties is None else state.properties.node_id,
+            "directory_id": None if state.properties is None else uuid_to_text(state.properties.directory_id),
+            "problem": state.problem,
+        }
+        for state in states
+    )
+    print_rows(output_format(options), _COLUMNS, rows)
+    return ExitCode.DONE

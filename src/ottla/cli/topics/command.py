@@ -1,0 +1,145 @@
+"""`ottla topics`: the topics of a cluster."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ottla.cli.access.cluster_access import cluster_access, with_client
+from ottla.cli.dry_run import add_execute_option
+from ottla.cli.output import print_rows
+from ottla.cli.topics.changes import alter_topics, delete_topics
+from ottla.cli.topics.description import describe_topics
+from ottla.cli.verbs import Verbs, output_format
+
+if TYPE_CHECKING:
+    from ottla.cli.outcomes import Errors
+    from ottla.client import Client
+
+_NAMES = "name, or pattern such as 'logs-*'"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs of topics."""
+    verbs = Verbs(parser)
+    listing = verbs.add("list", list_topics, "list topics", epilog="example: ottla topics list 'orders-*' -o json")
+    listing.add_argument("topics", nargs="*", metavar="TOPIC", help=f"{_NAMES}; all of them if none is given")
+    listing.add_argument("--internal", action="store_true", help="internal topics too")
+
+    create = verbs.add(
+        "create",
+        create_topics,
+        "create topics",
+        epilog="examples: ottla topics create orders -p 6 -r 3 | "
+        "ottla topics create users prices -c cleanup.policy=compact --if-not-exists",
+    )
+    create.add_argument("topics", nargs="+", metavar="TOPIC")
+    create.add_argument("-p", "--partitions", type=int, default=-1, help="default: the broker's num.partitions")
+    create.add_argument(
+        "-r", "--replication-factor", type=int, default=-1, help="default: the broker's default.replication.factor"
+    )
+    create.add_argument("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="setting; repeatable")
+    create.add_argument("--if-not-exists", action="store_true", help="a topic that is there already is no error")
+
+    describe = verbs.add(
+        "describe",
+        describe_topics,
+        "describe topics: settings, partitions, offsets and sizes",
+        epilog="example: ottla topics describe orders",
+    )
+    describe.add_argument("topics", nargs="+", metavar="TOPIC", help=_NAMES)
+
+    alter = verbs.add(
+        "alter",
+        alter_topics,
+        "add partitions to a topic, change its settings",
+        epilog="examples: ottla topics alter orders -p 12 | "
+        "ottla topics alter orders -c retention.ms=3600000 --execute. What may remove records is shown first and "
+        "done with --execute.",
+    )
+    alter.add_argument("topics", nargs="+", metavar="TOPIC", help=_NAMES)
+    alter.add_argument("-p", "--partitions", type=int, help="number of partitions afterwards")
+    alter.add_argument("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="setting; repeatable")
+    alter.add_argument(
+        "-d", "--delete-config", action="append", default=[], metavar="KEY", help="back to the default; repeatable"
+    )
+    add_execute_option(alter, only_for="may lose records")
+
+    delete = verbs.add(
+        "delete",
+        delete_topics,
+        "delete topics; without --execute, show what would be deleted",
+        epilog="example: ottla topics delete orders 'test-*' --execute",
+    )
+    delete.add_argument("topics", nargs="+", metavar="TOPIC", help=_NAMES)
+    add_execute_option(delete)
+
+
+def list_topics(options: argparse.Namespace) -> int:
+    """Name, id, partitions and replication factor of every topic."""
+    from ottla.cli.outcomes import report_errors
+
+    async def ask(client: "Client") -> "tuple[list[dict[str, object]], Errors]":
+        from ottla.cli.words.topic_names import select
+        from ottla.protocol.uuids import uuid_to_text
+
+        listed = await client.admin.list_topics(include_internal=True)
+        names, missing = select(listed, options.topics)
+        if not options.topics:
+            names = [topic.name for topic in listed if options.internal or not topic.is_internal]
+        described = await client.admin.describe_topics(names)
+        rows: list[dict[str, object]] = [
+            {
+                "topic": topic.name,
+                "partitions": len(topic.partitions),
+                "replication_factor": topic.replication_factor,
+                "internal": topic.is_internal,
+                "topic_id": uuid_to_text(topic.topic_id),
+            }
+            for topic in described.values()
+            if topic.error is None
+        ]
+        return rows, missing
+
+    rows, missing = with_client(cluster_access(options), ask)
+    print_rows(output_format(options), ("topic", "partitions", "replication_factor", "internal", "topic_id"), rows)
+    return report_errors("ottla topics", missing)
+
+
+def create_topics(options: argparse.Namespace) -> int:
+    """Make topics that are alike."""
+    from ottla.cli.outcomes import error_text, report_errors
+    from ottla.cli.words.config_texts import parse_settings
+
+    configs = parse_settings("-c", options.config)
+
+    async def ask(client: "Client") -> "tuple[list[dict[str, object]], Errors]":
+        from ottla.client import NewTopic
+        from ottla.protocol.errors import ErrorCode
+        from ottla.protocol.uuids import uuid_to_text
+
+        topics = [
+            NewTopic(name, options.partitions, options.replication_factor, configs)
+            for name in dict.fromkeys(options.topics)
+        ]
+        created = await client.admin.create_topics(topics)
+        rows: list[dict[str, object]] = []
+        errors = {}
+        for name, topic in created.items():
+            exists = topic.error is not None and topic.error.code is ErrorCode.TOPIC_ALREADY_EXISTS
+            errors[name] = None if exists and options.if_not_exists else topic.error
+            is_made = topic.error is None
+            rows.append(
+                {
+                    "topic": name,
+                    "created": is_made,
+                    "partitions": topic.partitions if is_made else None,
+                    "replication_factor": topic.replication_factor if is_made else None,
+                    "topic_id": uuid_to_text(topic.topic_id) if is_made else None,
+                    "error": error_text(errors[name]),
+                }
+            )
+        return rows, errors
+
+    rows, errors = with_client(cluster_access(options), ask)
+    columns = ("topic", "created", "partitions", "replication_factor", "topic_id", "error")
+    print_rows(output_format(options), columns, rows)
+    return report_errors("ottla topics", errors)

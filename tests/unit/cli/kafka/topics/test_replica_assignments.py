@@ -1,0 +1,23 @@
+import pytest
+
+from ottla.cli.exits import UsageError
+from ottla.cli.kafka.topics.replica_assignments import parse_assignment
+
+
+def test_colons_are_between_replicas_and_commas_between_partitions() -> None:
+    assert parse_assignment("1:2,2:3") == ((1, 2), (2, 3))
+    assert parse_assignment("0") == ((0,),)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1:1", "may not contain duplicate entries: 1"),
+        ("1:2,3", "Partition 1 has different replication factor"),
+        ("1,x", "'x' does not name the brokers of partition 1"),
+        ("", "does not name the brokers of partition 0"),
+    ],
+)
+def test_what_cannot_be_assigned_is_told(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        parse_assignment(text)
