@@ -19,9 +19,14 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 def test_every_page_is_reachable_from_the_index() -> None:
-    index = ROOT / "docs" / "index.md"
-    linked = {(index.parent / target).resolve() for target in LINK.findall(index.read_text(encoding="utf-8"))}
-    assert {path.resolve() for path in (ROOT / "docs").rglob("*.md")} - {index} <= linked
+    reached = set[Path]()
+    ahead = [ROOT / "docs" / "index.md"]
+    while ahead:
+        page = ahead.pop()
+        reached.add(page)
+        linked = {(page.parent / target).resolve() for target in LINK.findall(page.read_text(encoding="utf-8"))}
+        ahead += [path for path in linked if path.suffix == ".md" and path not in reached]
+    assert {path.resolve() for path in (ROOT / "docs").rglob("*.md")} <= reached
 
 
 @pytest.mark.parametrize("page", ["api", "config"])
