@@ -1,6 +1,7 @@
 """Fixtures for tests that talk to a running server; see harness/servers.py for which server that is."""
 
 import itertools
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from harness.servers import Server
 
 StartServer = Callable[..., "Server"]
+
+# A job in a shell's background has Ctrl-C switched off, and its children would inherit that: some tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager
