@@ -22,6 +22,7 @@ from ottla.client import (
     Codec,
     ConsumerSettings,
     FetchLimits,
+    GroupSettings,
     IsolationLevel,
     KafkaError,
     NewRecord,
@@ -464,3 +465,24 @@ def test_a_batch_without_a_topic_or_a_leader_is_given_up_in_time(server: Server)
             await produce_batches(client.cluster, "nowhere", 0, b"nonsense")
 
     run(server, work)
+
+
+def test_a_record_that_cannot_be_one_harms_no_other(server: Server, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    with sync.Client(server.bootstrap) as blocking, blocking.producer() as producer:
+        deliveries = [producer.send(topic, b"good 1")]
+        with pytest.raises(TypeError, match="value must be bytes, not str"):
+            producer.send(topic, "bad")  # type: ignore[arg-type]
+        deliveries.append(producer.send(topic, b"good 2"))
+        assert [delivery.result(30).offset for delivery in deliveries] == [0, 1]
+
+
+def test_one_where_several_are_expected_is_told_at_once(server: Server, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    with sync.Client(server.bootstrap) as blocking:
+        with pytest.raises(TypeError, match="write NewTopic"):
+            blocking.admin.create_topics([topic])  # type: ignore[list-item]
+        with blocking.consumer(group=GroupSettings("readers")) as consumer, pytest.raises(TypeError, match="pattern"):
+            consumer.subscribe(topic)
+        with blocking.consumer() as consumer, pytest.raises(TypeError, match="several partitions"):
+            consumer.assign(TopicPartition(topic, 0))

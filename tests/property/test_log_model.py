@@ -124,6 +124,10 @@ class LogModel(RuleBasedStateMachine):
         offset = self.start + int((self.end - self.start) * fraction)
         self.log.truncate_to(offset, NOW_MS)
         self.cut(offset)
+        if not self.batches:
+            # As in Kafka, a log of which no segment is left begins where it ends.
+            assert self.log.log_start_offset in (self.start, offset)
+            self.start = self.log.log_start_offset
 
     def cut(self, offset: int) -> None:
         """The batch that holds the offset goes with all after it; the producer begins anew with an epoch."""

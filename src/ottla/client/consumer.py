@@ -115,10 +115,16 @@ class Consumer:
         """Read exactly these partitions, without sharing them with anybody."""
         if self._session is not None:
             raise ValueError("a consumer that has subscribed gets its partitions from the group: use another consumer")
+        if isinstance(partitions, TopicPartition):
+            raise TypeError("assign takes several partitions: write [TopicPartition(...)]")
         self._set_assignment(frozenset(partitions))
 
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
         """Share these topics, or all whose names match entirely, with the other members of the group."""
+        if isinstance(topics, str):
+            raise TypeError(
+                f"subscribe takes several topics, or a pattern: write [{topics!r}] or re.compile({topics!r})"
+            )
         if self.group is None:
             raise ValueError("subscribe needs a group: make the consumer with GroupSettings(group_id=...), or assign")
         if self._session is None:

@@ -24,6 +24,7 @@ from ottla.client.partitioner import StickyPartitioner, partition_for_key
 from ottla.client.produce_request import produce
 from ottla.client.producer_ids import ProducerIdentity, init_producer_id
 from ottla.client.producer_queue import Outcome, PartitionQueue, ProducerBatch
+from ottla.client.record_types import check_record
 from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import HEADER_BYTES
@@ -54,6 +55,8 @@ class ProducerSettings:
             raise ValueError(f"acks={self.acks}: it is -1 (all replicas in sync), 1 (the leader) or 0 (nobody)")
         if self.idempotent and self.acks != -1:
             raise ValueError(f"an idempotent producer needs acks=-1, not {self.acks}: set idempotent=False as well")
+        if self.linger_ms < 0:
+            raise ValueError(f"linger_ms={self.linger_ms}: a wait cannot be shorter than 0")
 
 
 class Producer:
@@ -96,9 +99,11 @@ class Producer:
         """Hand a record over; waits only while the buffer is full or the topic is not known yet."""
         if self._is_closed:
             raise ClientClosed("the producer was closed")
+        check_record(key, value, headers, partition, timestamp_ms)
         size = record_size_bound(key, value, headers)
         if size + HEADER_BYTES > self.settings.request_bytes_max:
-            text = f"a record of {size} bytes is more than request_bytes_max={self.settings.request_bytes_max} allows"
+            limit = self.settings.request_bytes_max
+            text = f"a record of {size} bytes is more than request_bytes_max={limit} (max.request.size) allows"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, text)
         known = self._cluster.metadata.topics.get(topic)
         if known is None or known.error is not None:

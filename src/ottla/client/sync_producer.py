@@ -11,6 +11,7 @@ from ottla.client.blocking import LoopThread
 from ottla.client.delivery import Delivery as CoreDelivery
 from ottla.client.delivery import RecordMetadata
 from ottla.client.errors import ClientError
+from ottla.client.record_types import check_record
 from ottla.protocol.records import Headers
 
 # Records that have not crossed yet; a caller that is quicker than the loop waits here.
@@ -81,6 +82,7 @@ class Producer:
         headers: Headers = (),
     ) -> Delivery:
         """Hand a record over and go on; its delivery tells what became of it, and so does `flush`."""
+        check_record(key, value, headers, partition, timestamp_ms)
         delivery = Delivery(self)
         if timestamp_ms is None:
             timestamp_ms = time.time_ns() // 1_000_000

@@ -159,7 +159,11 @@ class TopicCalls(AdminCalls):
         self, topics: Iterable[NewTopic], *, validate_only: bool = False, timeout_ms: int = 60_000
     ) -> dict[str, CreatedTopic]:
         """Make topics, or only say whether it would work."""
-        rows = [_creatable(topic) for topic in topics]
+        wanted = list(topics)
+        for topic in wanted:
+            if not isinstance(topic, NewTopic):
+                raise TypeError(f"create_topics takes NewTopic objects: write NewTopic({topic!r})")
+        rows = [_creatable(topic) for topic in wanted]
 
         async def ask(connection: Connection) -> dict[str, CreatedTopic]:
             request = CreateTopicsRequest(topics=rows, timeout_ms=timeout_ms, validate_only=validate_only)
