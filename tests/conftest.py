@@ -1,18 +1,24 @@
 """Fixtures for tests that talk to a running server; see harness/servers.py for which server that is."""
 
 import itertools
+import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from harness.servers import Server
 
 StartServer = Callable[..., "Server"]
+
+# The same cases on every run, so that a build fails for what was changed; OTTLA_RANDOM=1 looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=not os.environ.get("OTTLA_RANDOM"))
+hypothesis.settings.load_profile("repeatable")
 
 # A job in a shell's background has Ctrl-C switched off, and its children would inherit that: some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
