@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--to",
         metavar="WHERE",
-        help="earliest, latest, current, an offset, +N, -N, @-15m, @DATE, @MS",
+        help="earliest, latest, current, an offset, +N, -N, -15m, @DATE, @MS",
     )
     target.add_argument("--from-file", metavar="FILE", help="lines of [GROUP,]TOPIC,PARTITION,OFFSET")
     resetting.add_argument("--export", metavar="FILE", help="write what is committed now: --from-file brings it back")
