@@ -73,6 +73,18 @@ def test_a_group_that_is_not_there_is_exit_code_3(ottla: CommandLine, fresh_name
     assert name in ottla("groups", "delete", name, "--execute").err
 
 
+def test_a_mistyped_group_is_not_reset_but_a_new_one_may_get_offsets(
+    ottla: CommandLine, topic: str, fresh_name: Callable[[], str]
+) -> None:
+    name = fresh_name()
+    refused = ottla("groups", "reset", name, "--all-topics", "--to", "earliest", "--execute")
+    assert (refused.code, f"{name}: no such group" in refused.err) == (3, True)
+    line = ("groups", "reset", name, "--topic", topic, "--to", "10", "-o", "json", "--execute")
+    notes = [row["note"] for row in json.loads(ottla(*line).out)]
+    assert (notes[0], notes[1].startswith("new group. New offset (10) is higher")) == ("new group", True)
+    assert [row["note"] is None for row in json.loads(ottla(*line).out)] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("to", "offsets"),
     [
@@ -85,6 +97,7 @@ def test_a_group_that_is_not_there_is_exit_code_3(ottla: CommandLine, fresh_name
         (f"@{FIRST_MS + 3000}", [3, 3]),
         ("@2023-11-14T22:13:23Z", [3, 3]),
         ("@-1m", [20, 5]),
+        ("-1m", [20, 5]),
     ],
 )
 def test_a_reset_shows_its_plan_then_does_it(

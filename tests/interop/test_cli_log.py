@@ -196,7 +196,7 @@ def test_the_files_are_shown_as_rows(ottla: CommandLine, data: Path) -> None:
     assert properties["version"] == "1"
     for name in ("recovery-point-offset-checkpoint", "__cluster_metadata-0/quorum-state"):
         assert rows(str(data / name))
-    assert ottla("log", "dump", str(data / "nothing")).code == 1
+    assert ottla("log", "dump", str(data / "nothing")).code == 3
 
 
 def test_a_table_names_its_file_and_a_damaged_one_is_shown_as_far_as_it_goes(ottla: CommandLine, copy: Path) -> None:

@@ -6,14 +6,14 @@ command is called, so that help and completion stay quick whatever the others ne
 """
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ottla import __version__
 from ottla.cli.access import cluster_access
+from ottla.cli.command_parser import CommandParser, MainParser
 from ottla.cli.exits import CommandError, ExitCode, report
 from ottla.cli.kafka import TOOLS, run_tool
 from ottla.cli.verbs import add_output_option
@@ -44,8 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if given and given[0] in TOOLS:
-            return run_tool(given[0], given[1:])
+        # Apache ships its tools as scripts.
+        tool = given[0].removesuffix(".sh") if given else ""
+        if tool in TOOLS:
+            return run_tool(tool, given[1:])
         return _run(given)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
@@ -61,8 +63,7 @@ def _run(arguments: Sequence[str]) -> int:
     _take_more(parser, options, words)
     run: Callable[[argparse.Namespace], int] | None = getattr(options, "run", None)
     if run is None:
-        named = getattr(options, "command", None)
-        (parser if named is None else _subparser(parser, named)).print_help(sys.stderr)
+        parser.chosen(options).print_help(sys.stderr)
         return ExitCode.USAGE
     try:
         return run(options)
@@ -70,30 +71,18 @@ def _run(arguments: Sequence[str]) -> int:
         return report(f"ottla {options.command}", error)
 
 
-def _take_more(parser: argparse.ArgumentParser, options: argparse.Namespace, words: Sequence[str]) -> None:
+def _take_more(parser: CommandParser, options: argparse.Namespace, words: Sequence[str]) -> None:
     """Words after an option, which argparse leaves over, go to the list that a command names as `takes_more`."""
     strange = [word for word in words if word.startswith("-") and word != "-"]
     if words and (strange or not hasattr(options, "takes_more")):
-        parser.error(f"unrecognized arguments: {' '.join(strange or words)}")
+        parser.chosen(options).error(f"unrecognized arguments: {' '.join(strange or words)}")
     if words:
         getattr(options, options.takes_more).extend(words)
 
 
-class _CommandParser(argparse.ArgumentParser):
-    """The parser of a command, which learns its arguments from the command's module when it is called."""
-
-    module_name: str | None = None
-
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
-        if self.module_name is not None:
-            importlib.import_module(self.module_name).add_arguments(self)
-            self.module_name = None
-        return super().parse_known_args(args, namespace)
-
-
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> CommandParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = MainParser(
         prog="ottla",
         description="A streaming platform that speaks Apache Kafka's wire protocol.",
         epilog=f"Apache's tools, with their flags and output: {', '.join(sorted(TOOLS))}.",
@@ -101,20 +90,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ottla {__version__}")
     cluster_access.add_options(parser)
     add_output_option(parser)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_CommandParser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=CommandParser)
     for name, (module_name, summary) in COMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         subparser.module_name = module_name
     return parser
-
-
-def _subparser(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
-    """The parser of one command of another."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found: argparse.ArgumentParser = action.choices[name]
-            return found
-    raise AssertionError(f"{name} has no parser")
 
 
 if __name__ == "__main__":

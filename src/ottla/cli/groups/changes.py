@@ -4,6 +4,8 @@ Each shows first what it would do, and does it with --execute; the offsets of a 
 """
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,14 +42,16 @@ def reset_groups(options: argparse.Namespace) -> int:
         plans: dict[str, list[PlannedOffset]] = {}
         problems: dict[str, CommandError | None] = {}
         for group_id in dict.fromkeys(options.group):
-            problems[group_id] = await _problem_of_reset(client, group_id)
+            described = (await client.admin.describe_groups([group_id]))[group_id]
             goal: Target
             if target is None:
                 goal = _targets_of_file(options.from_file, group_id, alone=len(options.group) == 1)
                 partitions = await _existing(client, goal)
             else:
                 goal, partitions = target, await _scope(client, options, group_id)
-            plans[group_id] = await offset_resets.plan_reset(client, group_id, partitions, goal)
+            plan = await offset_resets.plan_reset(client, group_id, partitions, goal)
+            plans[group_id] = list(map(_noted_as_new, plan)) if _is_new(described) else plan
+            problems[group_id] = _problem_of_reset(described, plan)
         if options.export is not None:
             _write_file(options.export, _undo(plans))
         if acts := may_act(options, problems):
@@ -61,13 +65,27 @@ def reset_groups(options: argparse.Namespace) -> int:
     return report_outcome("ottla groups", problems, acted=acted)
 
 
-async def _problem_of_reset(client: "Client", group_id: str) -> CommandError | None:
-    described = (await client.admin.describe_groups([group_id]))[group_id]
+def _is_new(described: "GroupDescription") -> bool:
+    return described.error is not None and exit_code_of(described.error) is ExitCode.NOT_FOUND
+
+
+def _noted_as_new(one: "PlannedOffset") -> "PlannedOffset":
+    return replace(one, note="new group" if one.note is None else f"new group. {one.note}")
+
+
+def _problem_of_reset(described: "GroupDescription", plan: "Sequence[PlannedOffset]") -> CommandError | None:
     if described.error is None:
         return _problem_of_members(described)
-    # Offsets may be committed for a group that does not exist yet.
-    is_new = exit_code_of(described.error) is ExitCode.NOT_FOUND
-    return None if is_new else command_error(described.error)
+    if not _is_new(described):
+        return command_error(described.error)
+    # Offsets may be committed for a group that does not exist yet; one without any is a name that was mistyped.
+    if plan:
+        return None
+    return CommandError(
+        "no such group.",
+        ExitCode.NOT_FOUND,
+        remedy="`ottla groups list` shows those that exist; with --topic a new one gets its first offsets.",
+    )
 
 
 def _problem_of_members(described: "GroupDescription") -> CommandError | None:

@@ -1,11 +1,12 @@
 """`ottla groups`: consumer groups, how far they are, and moving them."""
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
 from ottla.cli.dry_run import add_execute_option
-from ottla.cli.exits import ExitCode
+from ottla.cli.exits import ExitCode, UsageError
 from ottla.cli.groups.changes import delete_groups, reset_groups
 from ottla.cli.outcomes import report_errors
 from ottla.cli.output import OutputFormat, print_object, print_rows
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
     from ottla.cli.groups.lags import GroupLag
     from ottla.client import Client
 
+_STATES: Final = (
+    "Empty",
+    "Stable",
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+    "Dead",
+)
+_TYPES: Final = ("classic", "consumer", "share", "streams")
 _LIST_COLUMNS = ("group", "state", "type", "protocol", "coordinator")
 _LAG_COLUMNS = ("topic", "partition", "current_offset", "log_end_offset", "lag", "member", "host", "client_id")
 _MEMBER_COLUMNS = ("member", "instance_id", "client_id", "host", "partitions")
@@ -24,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of groups."""
     verbs = Verbs(parser)
     listing = verbs.add("list", list_groups, "list groups", epilog="example: ottla groups list --state stable,empty")
-    listing.add_argument("--state", metavar="STATE[,...]", help="only groups in these states")
-    listing.add_argument("--type", metavar="TYPE[,...]", help="only groups of these types: classic, consumer")
+    listing.add_argument("--state", metavar="STATE[,...]", help=f"only groups in these states: {', '.join(_STATES)}")
+    listing.add_argument("--type", metavar="TYPE[,...]", help=f"only groups of these types: {', '.join(_TYPES)}")
 
     describing = verbs.add(
         "describe",
@@ -51,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument(
         "--to",
         metavar="WHERE",
-        help="earliest, latest, current, an offset, +N, -N, @-15m, @DATE, @MS",
+        help="earliest, latest, current, an offset, +N, -N, -15m, @DATE, @MS",
     )
     target.add_argument("--from-file", metavar="FILE", help="lines of [GROUP,]TOPIC,PARTITION,OFFSET")
     resetting.add_argument("--export", metavar="FILE", help="write what is committed now: --from-file brings it back")
@@ -74,8 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_groups(options: argparse.Namespace) -> int:
     """Every group with its state, type and coordinator."""
 
+    states, types = _chosen("--state", options.state, _STATES), _chosen("--type", options.type, _TYPES)
+
     async def ask(client: "Client") -> list[dict[str, object]]:
-        groups = await client.admin.list_groups(states=_words(options.state), types=_words(options.type))
+        groups = await client.admin.list_groups(states=states, types=types)
         return [
             {
                 "group": group.group_id,
@@ -91,8 +105,16 @@ def list_groups(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _words(text: str | None) -> list[str]:
-    return [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
+def _chosen(option: str, text: str | None, names: Sequence[str]) -> list[str]:
+    """The names that a list says, in any case."""
+    if text is None:
+        return []
+    known = {name.casefold(): name for name in names}
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word.casefold() not in known:
+            raise UsageError(f"{option} {text}: there is no {word or 'empty name'}.", f"Write {', '.join(names)}.")
+    return [known[word.casefold()] for word in words]
 
 
 def describe_groups(options: argparse.Namespace) -> int:
@@ -121,14 +143,13 @@ _GROUP_KEYS = ("group", "state", "type", "assignor", "coordinator", "lag", "part
 
 def _group_object(lag: "GroupLag") -> dict[str, object]:
     described = lag.description
-    known = [row.lag for row in lag.partitions if row.lag is not None]
     return {
         "group": described.group_id,
         "state": described.state,
         "type": described.type,
         "assignor": described.assignor or None,
         "coordinator": None if described.coordinator is None else described.coordinator.node_id,
-        "lag": sum(known),
+        "lag": lag.lag,
         "partitions": [
             {
                 "topic": row.partition.topic,

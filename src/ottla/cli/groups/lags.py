@@ -36,6 +36,12 @@ class GroupLag:
     description: "GroupDescription"
     partitions: tuple[PartitionLag, ...] = ()
 
+    @property
+    def lag(self) -> int | None:
+        """That of all partitions where it is known; None where it is known of none."""
+        known = [row.lag for row in self.partitions if row.lag is not None]
+        return None if self.partitions and not known else sum(known)
+
 
 async def group_lags(client: "Client", group_ids: "Iterable[str]") -> dict[str, GroupLag]:
     """The groups by name; one that cannot be described has only its error."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import CommandError, UsageError, command_error
-from ottla.cli.words.moments import parse_moment
+from ottla.cli.words.moments import is_duration, parse_moment
 
 if TYPE_CHECKING:
     from ottla.client import Client, KafkaError, TopicPartition
@@ -77,12 +77,13 @@ _WORDS: Final[Mapping[str, Target]] = {
 
 
 def parse_target(text: str, now_ms: int) -> Target:
-    """Where `groups reset --to` goes: a word, an offset, +N, -N or @TIME."""
+    """Where `groups reset --to` goes: a word, an offset, +N, -N, @TIME, or so long ago without the @."""
     if text in _WORDS:
         return _WORDS[text]
-    if text.startswith("@"):
+    # A shift has no unit: -10 is ten records back, -10m ten minutes ago.
+    if text.startswith("@") or is_duration(text):
         try:
-            return ToTime(parse_moment(text[1:], now_ms))
+            return ToTime(parse_moment(text.removeprefix("@"), now_ms))
         except ValueError as error:
             raise UsageError(f"--to {text}: {error}.") from None
     try:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import OutputFormat, Row, print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
 
@@ -42,6 +42,10 @@ def dump(options: argparse.Namespace) -> int:
     from ottla.cli.log.contents import contents_of
     from ottla.cli.log.segments import UnreadableLog
 
+    for path in map(Path, options.file):
+        _check_exists(path)
+        if path.is_dir():
+            raise UsageError(f"{path} is a directory.", "Name files in it, or check it whole with `ottla log verify`.")
     code = ExitCode.DONE
     printer = _PRINTERS[output_format(options)]()
     for name in options.file:
@@ -112,12 +116,23 @@ def verify(options: argparse.Namespace) -> int:
 
     paths = [Path(name) for name in options.path]
     for path in paths:
-        if not path.exists():
-            raise CommandError(f"{path} does not exist.", ExitCode.NOT_FOUND)
-    verdicts = list(check_paths(paths))
+        _check_exists(path)
+    found = {path: list(check_paths([path])) for path in paths}
+    verdicts = [verdict for of_path in found.values() for verdict in of_path]
     damaged = [verdict for verdict in verdicts if verdict.faults]
     rows = ({"file": str(verdict.path), "faults": list(verdict.faults)} for verdict in damaged)
     if damaged or output_format(options) is not OutputFormat.TABLE:
         print_rows(output_format(options), _VERIFY_COLUMNS, rows)
     print(f"{len(verdicts)} files checked, {len(damaged)} damaged.", file=sys.stderr)
-    return ExitCode.FAILED if damaged else ExitCode.DONE
+    # A mistyped directory must not look like one without damage.
+    unchecked = [path for path, of_path in found.items() if not of_path]
+    for path in unchecked:
+        print(f"ottla log: {path}: no file of a log directory was found there.", file=sys.stderr)
+    if damaged:
+        return ExitCode.FAILED
+    return ExitCode.NOT_FOUND if unchecked else ExitCode.DONE
+
+
+def _check_exists(path: Path) -> None:
+    if not path.exists():
+        raise CommandError(f"{path} does not exist.", ExitCode.NOT_FOUND)

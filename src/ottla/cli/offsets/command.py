@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time",
         default="latest",
         metavar="WHEN",
-        help=f"{', '.join(PLACES)}, or a time: @-15m, @DATE, @MILLISECONDS, @SECONDS; default latest",
+        help=f"{', '.join(PLACES)}, or a time: -15m, @DATE, @MILLISECONDS, @SECONDS; default latest",
     )
 
 

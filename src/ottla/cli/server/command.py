@@ -92,6 +92,8 @@ def properties(options: argparse.Namespace) -> dict[str, str]:
 
     if options.data is not None and "," in options.data:
         raise UsageError(f"--data {options.data}: it names one directory; several go into --override log.dirs=A,B.")
+    if options.listen is not None and not _has_port(options.listen):
+        raise UsageError(f"--listen {options.listen}: write HOST:PORT, as in --listen {DEFAULT_LISTEN}.")
     if options.properties is None:
         listen = options.listen or DEFAULT_LISTEN
         merged = single_node_defaults(Path(options.data or DEFAULT_DATA_DIR).absolute(), listen)
@@ -117,11 +119,16 @@ def _controller_listeners(given: dict[str, str]) -> list[str]:
 
 
 def _metrics_address(text: str) -> tuple[str, int]:
-    host, separator, port = text.rpartition(":")
+    host, _, port = text.rpartition(":")
     is_ipv6 = host.startswith("[") and host.endswith("]")
-    if not separator or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX or (":" in host) != is_ipv6:
+    if not _has_port(text) or (":" in host) != is_ipv6:
         raise UsageError(f"--metrics {text}: write HOST:PORT, as in --metrics 127.0.0.1:9308.")
     return host.strip("[]"), int(port)
+
+
+def _has_port(text: str) -> bool:
+    _, separator, port = text.rpartition(":")
+    return bool(separator) and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX
 
 
 def announce(node: "Node") -> None:

@@ -33,6 +33,7 @@ ORDERS_0 = TopicPartition("orders", 0)
         ("+12", ShiftBy(12)),
         ("-12", ShiftBy(-12)),
         ("@-15m", ToTime(NOW_MS - 900_000)),
+        ("-15m", ToTime(NOW_MS - 900_000)),
         ("@1700000000123", ToTime(1_700_000_000_123)),
     ],
 )
@@ -40,7 +41,7 @@ def test_a_place_is_a_word_an_offset_a_shift_or_a_time(text: str, target: Target
     assert parse_target(text, NOW_MS) == target
 
 
-@pytest.mark.parametrize("text", ["", "middle", "1.5", "@", "+x"])
+@pytest.mark.parametrize("text", ["", "middle", "1.5", "@", "+x", "+15m"])
 def test_what_is_no_place_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_target(text, NOW_MS)

@@ -68,7 +68,9 @@ def test_an_override_needs_a_key_and_a_value(override: str) -> None:
     [
         (["--override", "x"], 2, "write KEY=VALUE"),
         (["--override", "num.partitions=none"], 1, "Invalid value none for configuration num.partitions"),
-        (["--listen", "here"], 1, "write HOST:PORT"),
+        (["--listen", "here"], 2, "--listen here: write HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], 2, "write HOST:PORT"),
+        (["/no/such/server.properties", "--listen", "here"], 2, "write HOST:PORT"),
         (["--metrics", "here"], 2, "--metrics here: write HOST:PORT"),
         (["--metrics", "127.0.0.1:99999"], 2, "write HOST:PORT"),
         (["--metrics", "::1:9308"], 2, "write HOST:PORT"),

@@ -1,0 +1,73 @@
+import pytest
+
+from ottla.cli.main import main
+
+# Nobody listens there, so that a command line that is understood ends with 5.
+NOBODY = ("-b", "127.0.0.1:1", "-X", "default.api.timeout.ms=100", "-X", "request.timeout.ms=100")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["topics", "delete", "orders", "--exec"],
+        ["groups", "delete", "billing", "--execut"],
+        ["records", "delete", "orders:0=5", "--exec"],
+        ["--boot", "127.0.0.1:1", "topics", "list"],
+        ["server", "--dat", "x"],
+    ],
+)
+def test_an_abbreviation_is_no_option(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "ottla" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["offsets", "get", "orders", "--time", "-15m"],
+        ["groups", "reset", "billing", "--all-topics", "--to", "-2h"],
+        ["groups", "reset", "billing", "--all-topics", "--to", "-10"],
+        ["consume", "orders", "--from", "-15m", "--to", "-1m"],
+        ["consume", "orders", "--offset", "-5"],
+    ],
+)
+def test_a_value_may_begin_with_a_minus(arguments: list[str]) -> None:
+    assert main([*NOBODY, *arguments]) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage"),
+    [
+        (["topics", "delete", "orders", "--force"], "usage: ottla topics delete "),
+        (["server", "--force"], "usage: ottla server "),
+        (["--force"], "usage: ottla [-h]"),
+    ],
+)
+def test_a_strange_option_shows_the_usage_of_what_was_called(
+    arguments: list[str], usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    told = capsys.readouterr().err
+    assert told.startswith(usage)
+    assert "unrecognized arguments: --force" in told
+
+
+def test_a_strange_command_is_told_which_commands_and_tools_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["topic", "list"])
+    told = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert "no such command: topic. Commands: server, storage, topics," in told
+    assert "kafka-topics" in told.partition("Apache's tools: ")[2]
+
+
+def test_a_tool_may_be_called_by_the_name_of_apaches_script(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["kafka-topics", "--help"])
+    expected = capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["kafka-topics.sh", "--help"])
+    assert capsys.readouterr() == expected
