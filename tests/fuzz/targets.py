@@ -265,9 +265,10 @@ def indexes(data: bytes) -> None:
     for kind in (OffsetIndex, TimeIndex):
         index = kind.load(file_of(data), _PATH, 100)
         if isinstance(index, OffsetIndex):
-            index.position_before(150)
+            index.entry_before(150)
+            index.entry_at_or_before(4096)
         elif isinstance(index, TimeIndex):
-            index.offset_before(NOW_MS)
+            index.entry_before(NOW_MS)
     with contextlib.suppress(DamagedFile):
         TransactionIndex.load(file_of(data), _PATH).overlapping(0, 2**60)
 
