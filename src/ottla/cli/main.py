@@ -6,6 +6,7 @@ command is called, so that help and completion stay quick whatever the others ne
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -35,6 +36,8 @@ COMMANDS: Final = {
     "verify": ("ottla.cli.verify.command", "produce numbered records, consume them, and tell what became of each"),
 }
 
+_OUTPUT_FAILURES: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the value is the exit code."""
@@ -46,15 +49,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Apache ships its tools as scripts.
         tool = given[0].removesuffix(".sh") if given else ""
-        if tool in TOOLS:
-            return run_tool(tool, given[1:])
-        return _run(given)
+        code = run_tool(tool, given[1:]) if tool in TOOLS else _run(given)
+        print(end="", flush=True)
+        return code
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough; nothing may be flushed into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _drop_output()
         return ExitCode.DONE
+    except OSError as error:
+        # One with a file's name is somebody else's, and a bug if it gets here.
+        if error.filename is not None or error.errno not in _OUTPUT_FAILURES:
+            raise
+        print(f"ottla: the output cannot be written: {error.strerror}", file=sys.stderr)
+        _drop_output()
+        return ExitCode.FAILED
+
+
+def _drop_output() -> None:
+    """Nothing may be flushed at exit into what takes nothing."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -62,3 +62,11 @@ def test_help_imports_nothing_that_only_the_work_needs(command: str) -> None:
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()[-1].split()
     heavy = ("asyncio", "ottla.broker", "ottla.client", "ottla.config", "ottla.protocol", "ottla.storage")
     assert [name for name in loaded if name.startswith(heavy)] == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_output_that_cannot_be_written_is_told_in_a_line() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "ottla.cli.main", "storage", "random-uuid"]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "ottla: the output cannot be written: No space left on device\n")

@@ -109,6 +109,8 @@ def _targets_of_file(path: str, group_id: str, *, alone: bool) -> offset_resets.
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} cannot be read: it is not UTF-8 text.") from error
     plans = offset_resets.read_plan(text, path)
     found = plans.get(group_id) or (plans.get(None) if alone else None)
     if found is None:

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import errno
 import io
 import os
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import Final, TextIO
 
 _CHUNK_BYTES: Final = 262_144
 CHUNKS_AHEAD: Final = 4
@@ -34,11 +35,15 @@ _Read = Callable[[], bytes]
 
 @contextlib.contextmanager
 def _stdin_reader() -> Iterator[_Read]:
+    # Python's own types do not say so, but stdin is None if the shell closed it.
+    stdin: TextIO | None = sys.stdin
+    if stdin is None:
+        raise OSError(errno.EBADF, "it is closed")
     try:
-        descriptor = sys.stdin.fileno()
+        descriptor = stdin.fileno()
     except io.UnsupportedOperation:
         # Stdin was replaced, by a program that calls the command line.
-        yield lambda: sys.stdin.buffer.read(_CHUNK_BYTES)
+        yield lambda: stdin.buffer.read(_CHUNK_BYTES)
         return
     yield lambda: os.read(descriptor, _CHUNK_BYTES)
 
@@ -46,8 +51,16 @@ def _stdin_reader() -> Iterator[_Read]:
 @contextlib.contextmanager
 def _file_reader(path: str) -> Iterator[_Read]:
     descriptor = os.open(path, os.O_RDONLY)
+
+    def read() -> bytes:
+        try:
+            return os.read(descriptor, _CHUNK_BYTES)
+        except OSError as error:
+            error.filename = path
+            raise
+
     try:
-        yield lambda: os.read(descriptor, _CHUNK_BYTES)
+        yield read
     finally:
         os.close(descriptor)
 
@@ -59,11 +72,11 @@ async def _chunks(source: Callable[[], AbstractContextManager[_Read]]) -> AsyncG
     read, after which its number could mean another file.
     """
     loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[bytes | OSError] = asyncio.Queue()
+    queue: asyncio.Queue[bytes | Exception] = asyncio.Queue()
     room = threading.Semaphore(CHUNKS_AHEAD)
     is_over = threading.Event()
 
-    def put(chunk: bytes | OSError) -> None:
+    def put(chunk: bytes | Exception) -> None:
         # The loop may be gone when a read returns.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(queue.put_nowait, chunk)
@@ -78,13 +91,13 @@ async def _chunks(source: Callable[[], AbstractContextManager[_Read]]) -> AsyncG
                         return
                     chunk = read()
                     put(chunk)
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - whoever waits for the input gets it
             put(error)
 
     threading.Thread(target=work, name="input", daemon=True).start()
     try:
         while chunk := await queue.get():
-            if isinstance(chunk, OSError):
+            if isinstance(chunk, Exception):
                 raise chunk
             room.release()
             yield chunk

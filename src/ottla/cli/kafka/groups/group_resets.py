@@ -134,6 +134,8 @@ def _file_plans(path: str | None) -> "dict[str | None, dict[TopicPartition, int]
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise CommandError(f"Unable to read file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"Unable to read file {path}: it is not UTF-8 text") from error
     return offset_resets.read_plan(text, path)
 
 

@@ -49,6 +49,8 @@ def _read(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise CommandError(f"Unable to read file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"Unable to read file {path}: it is not UTF-8 text") from error
 
 
 def parse_offsets(text: str) -> "dict[TopicPartition, int]":

@@ -57,3 +57,15 @@ def test_nothing_is_read_once_the_reader_has_seen_enough(tmp_path: Path, monkeyp
             thread.join()
     assert len(read_of) == byte_streams.CHUNKS_AHEAD + 1
     assert closed.count(read_of[0]) == 1
+
+
+def test_a_directory_is_named_in_the_error(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError) as caught:
+        asyncio.run(everything(tmp_path))
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_a_closed_stdin_is_an_error_of_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(OSError, match="closed"):
+        asyncio.run(everything(Path("-")))
