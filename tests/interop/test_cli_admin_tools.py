@@ -263,9 +263,15 @@ def test_log_directories_are_the_same_json(
     java: JavaClient, new_topic: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ("--bootstrap-server", java.bootstrap, "--describe", "--topic-list", f"{new_topic(2)},nowhere")
+
+    def described() -> list[str]:
+        assert main(["kafka-log-dirs", *command]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    # A broker may make the directories of a new topic a moment after it has answered.
+    eventually(described, lambda lines: lines[2].count('"partition"') == 2)
     apache = java.tool(CLASSES["kafka-log-dirs"], *command).out.splitlines()
-    assert main(["kafka-log-dirs", *command]) == 0
-    ottla = capsys.readouterr().out.splitlines()
+    ottla = described()
     assert ottla[:2] == apache[:2]
 
     def sorted_partitions(line: str) -> str:
