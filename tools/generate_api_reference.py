@@ -7,6 +7,7 @@ from pathlib import Path
 from ottla.broker.handlers import load_handlers
 from ottla.protocol.api_keys import ApiKey
 from ottla.security.permissions import PERMISSIONS
+from reference_page import write_or_check
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference" / "apis.md"
 
@@ -39,16 +40,5 @@ def _lines() -> Iterator[str]:
         yield f"| {module.API_KEY} | {name} | {request.VERSIONS.start}-{last} | {needed} |"
 
 
-def main() -> int:
-    page = reference()
-    if "--check" in sys.argv[1:]:
-        is_fresh = REFERENCE.read_text(encoding="utf-8") == page
-        if not is_fresh:
-            print(f"{REFERENCE.name} is stale: run tools/generate_api_reference.py")
-        return 0 if is_fresh else 1
-    REFERENCE.write_text(page, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(REFERENCE, reference()))

@@ -9,6 +9,7 @@ from ottla.config.client_metrics_configs import CLIENT_METRICS_CONFIGS
 from ottla.config.definition import REQUIRED, ConfigKey
 from ottla.config.group_configs import GROUP_CONFIGS, GROUP_SYNONYMS
 from ottla.config.topic_configs import TOPIC_CONFIGS, TOPIC_SYNONYMS
+from reference_page import write_or_check
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference" / "configuration.md"
 
@@ -81,17 +82,5 @@ def _code(text: str | None) -> str:
     return f"`{text}`" if text else ""
 
 
-def main() -> int:
-    page = reference()
-    if "--check" in sys.argv[1:]:
-        if REFERENCE.is_file() and REFERENCE.read_text(encoding="utf-8") == page:
-            return 0
-        print(f"{REFERENCE} is stale: run python tools/generate_config_reference.py", file=sys.stderr)
-        return 1
-    REFERENCE.parent.mkdir(parents=True, exist_ok=True)
-    REFERENCE.write_text(page, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(REFERENCE, reference()))

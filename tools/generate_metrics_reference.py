@@ -7,6 +7,7 @@ from pathlib import Path
 from ottla.broker.metrics.catalogue import SECTIONS
 from ottla.broker.metrics.group_samples import OFFSETS_MAX
 from ottla.broker.metrics.partition_samples import PARTITIONS_MAX
+from reference_page import write_or_check
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference" / "metrics.md"
 
@@ -48,16 +49,5 @@ def _lines() -> Iterator[str]:
             yield f"| `{metric.name}` | {metric.kind} | {labels} | {metric.text} |"
 
 
-def main() -> int:
-    page = reference()
-    if "--check" in sys.argv[1:]:
-        is_fresh = REFERENCE.read_text(encoding="utf-8") == page
-        if not is_fresh:
-            print(f"{REFERENCE.name} is stale: run tools/generate_metrics_reference.py")
-        return 0 if is_fresh else 1
-    REFERENCE.write_text(page, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(REFERENCE, reference()))

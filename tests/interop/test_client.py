@@ -15,6 +15,7 @@ from harness.clients.contract import Received
 from harness.clients.contract import Record as Sent
 from harness.ports import free_port
 from harness.servers import Server
+from harness.taking import take
 from ottla.client import (
     Client,
     ClientError,
@@ -32,7 +33,6 @@ from ottla.client import (
     Record,
     TopicPartition,
     sync,
-    sync_consumer,
 )
 from ottla.client.columns import batches_to_columns, columns_to_batches
 from ottla.client.raw import produce_batches
@@ -82,15 +82,6 @@ def read_all(client: sync.Client, partitions: list[TopicPartition], count: int, 
     with client.consumer(ConsumerSettings(offset_reset=OffsetReset.EARLIEST, **settings)) as consumer:  # type: ignore[arg-type]
         consumer.assign(partitions)
         return take(consumer, count)
-
-
-def take(consumer: sync_consumer.Consumer, count: int) -> list[Record]:
-    taken: list[Record] = []
-    while len(taken) < count:
-        records = consumer.poll(30_000, max_records=count - len(taken))
-        assert records, f"{len(taken)} of {count} records came"
-        taken += records
-    return taken
 
 
 def as_received(record: Record) -> Received:

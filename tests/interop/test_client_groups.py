@@ -11,6 +11,7 @@ import pytest
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record as Sent
 from harness.servers import Server
+from harness.taking import take
 from harness.waiting import eventually
 from ottla.client import (
     Client,
@@ -33,15 +34,6 @@ FROM_THE_START = ConsumerSettings(offset_reset=OffsetReset.EARLIEST)
 def client(server: Server) -> Iterator[sync.Client]:
     with sync.Client(server.bootstrap) as opened:
         yield opened
-
-
-def take(consumer: sync_consumer.Consumer, count: int) -> list[Record]:
-    taken: list[Record] = []
-    while len(taken) < count:
-        records = consumer.poll(30_000, max_records=count - len(taken))
-        assert records, f"{len(taken)} of {count} records came"
-        taken += records
-    return taken
 
 
 class OurMember:

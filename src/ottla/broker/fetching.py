@@ -228,7 +228,10 @@ class Fetching:
             try:
                 partition = replicas.partition(self._topic_name(wanted), wanted.index)
                 by_disk.setdefault(replicas.threads_of(partition), []).append(place)
-                self._rows[place] = _row_without_records(partition.log, wanted)
+                log = partition.log
+                self._rows[place] = _row_without_records(
+                    wanted, log.high_watermark, log.last_stable_offset, log.log_start_offset
+                )
             except ApiError as error:
                 self._rows[place] = self._refused(wanted, error)
         reads = [disk.reading(self._read_rows, places) for disk, places in by_disk.items() if not disk.is_hanging]
@@ -300,9 +303,7 @@ class Fetching:
         ):
             wanted.is_settled = True
             return None
-        row = _row_without_records(log, wanted)
-        row.high_watermark = high_watermark
-        row.last_stable_offset = last_stable_offset
+        row = _row_without_records(wanted, high_watermark, last_stable_offset, log.log_start_offset)
         if wanted.last_fetched_epoch >= 0 and self._diverges(log, wanted, row):
             return row
         read = log.read(
@@ -361,11 +362,13 @@ def _new_row(wanted: FetchPartition) -> PartitionData:
     return PartitionData(partition_index=wanted.index, high_watermark=-1, aborted_transactions=None)
 
 
-def _row_without_records(log: Log, wanted: FetchPartition) -> PartitionData:
+def _row_without_records(
+    wanted: FetchPartition, high_watermark: int, last_stable_offset: int, log_start_offset: int
+) -> PartitionData:
     row = _new_row(wanted)
-    row.high_watermark = log.high_watermark
-    row.last_stable_offset = log.last_stable_offset
-    row.log_start_offset = log.log_start_offset
+    row.high_watermark = high_watermark
+    row.last_stable_offset = last_stable_offset
+    row.log_start_offset = log_start_offset
     row.records = b""
     return row
 

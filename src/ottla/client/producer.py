@@ -97,9 +97,21 @@ class Producer:
         headers: Headers = (),
     ) -> Delivery:
         """Hand a record over; waits only while the buffer is full or the topic is not known yet."""
+        check_record(key, value, headers, partition, timestamp_ms)
+        return await self.send_checked(topic, value, key, partition, timestamp_ms, headers)
+
+    async def send_checked(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: Headers,
+    ) -> Delivery:
+        """As `send`, for whoever has called `check_record` already."""
         if self._is_closed:
             raise ClientClosed("the producer was closed")
-        check_record(key, value, headers, partition, timestamp_ms)
         size = record_size_bound(key, value, headers)
         if size + HEADER_BYTES > self.settings.request_bytes_max:
             limit = self.settings.request_bytes_max

@@ -112,9 +112,7 @@ class Producer:
             while self._handed:
                 delivery, topic, value, key, partition, timestamp_ms, headers = self._handed.popleft()
                 try:
-                    delivery._core = await self._core.send(
-                        topic, value, key, partition=partition, timestamp_ms=timestamp_ms, headers=headers
-                    )
+                    delivery._core = await self._core.send_checked(topic, value, key, partition, timestamp_ms, headers)
                 except ClientError as error:
                     delivery._error = error
                     self._failure = self._failure or error

@@ -90,7 +90,7 @@ class Connection(asyncio.BufferedProtocol):
         self.is_open = False
         if self._pending is not None:
             # In the next turn: a request that has just begun must get to where it can clean up after itself.
-            asyncio.get_running_loop().call_soon(self._pending.cancel)
+            self._loop.call_soon(self._pending.cancel)
         self._dispatcher.response_budget.give_back(self._give_up)
         self._dispatcher.request_budget.release(self, self._reserved_bytes)
         self._reserved_bytes = 0
@@ -146,9 +146,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def mute(self, seconds: float) -> None:
         """Takes no new request for that long: how a quota slows a client that does not slow itself (KIP-219)."""
-        loop = asyncio.get_running_loop()
-        self._muted_until = max(self._muted_until, loop.time() + seconds)
-        loop.call_at(self._muted_until, self._unmute)
+        self._muted_until = max(self._muted_until, self._loop.time() + seconds)
+        self._loop.call_at(self._muted_until, self._unmute)
 
     def _unmute(self) -> None:
         if self.is_open:
@@ -168,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
                 is_turn_over = begun == REQUESTS_PER_TURN or self._dispatcher.response_budget.is_full
                 if is_turn_over or has_large_answer:
                     # Others want to be served as well, and large answers must leave before more are made.
-                    asyncio.get_running_loop().call_soon(self._work)
+                    self._loop.call_soon(self._work)
                     break
                 frame = self._frames.next_frame()
                 if frame is None:
@@ -211,7 +210,7 @@ class Connection(asyncio.BufferedProtocol):
     def _may_begin(self) -> bool:
         if self._is_write_paused or not self.is_open:
             return False
-        return self._muted_until == 0.0 or asyncio.get_running_loop().time() >= self._muted_until
+        return self._muted_until == 0.0 or self._loop.time() >= self._muted_until
 
     def _is_idle(self) -> bool:
         return self._pending is None and self._frames.pending_bytes == 0

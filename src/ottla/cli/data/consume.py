@@ -41,8 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = "Read records of one or several topics and write their values, one on each line."
     parser.epilog = _EPILOG
-    # An offset such as -3:end and a time such as -15m are values, as -3 is by itself; there are no such options.
-    parser._negative_number_matcher = re.compile(r"-\d")
     parser.add_argument("topics", nargs="+", metavar="TOPIC", help="topics, or with -r expressions that match them")
     place = parser.add_argument_group("where to read")
     place.add_argument("-r", "--regex", action="store_true", help="TOPIC is a regular expression for whole names")

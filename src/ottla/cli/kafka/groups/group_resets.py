@@ -3,12 +3,12 @@
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.cli.exits import CommandError, UsageError
 from ottla.cli.groups import offset_resets
 from ottla.cli.groups.offset_resets import PlannedOffset, ShiftBy, Target, ToPlanned
+from ottla.cli.kafka.frame.input_files import read_text
 from ottla.cli.kafka.frame.java_errors import as_java
 from ottla.cli.kafka.frame.java_times import datetime_ms, duration_ms
 from ottla.cli.kafka.groups import group_tables
@@ -130,13 +130,7 @@ def _target(options: argparse.Namespace) -> Target:
 def _file_plans(path: str | None) -> "dict[str | None, dict[TopicPartition, int]]":
     if path is None:
         return {}
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"Unable to read file {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"Unable to read file {path}: it is not UTF-8 text") from error
-    return offset_resets.read_plan(text, path)
+    return offset_resets.read_plan(read_text(path), path)
 
 
 async def delete_offsets(client: "Client", options: argparse.Namespace) -> None:

@@ -3,11 +3,11 @@
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ottla.cli.access.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.kafka.frame.input_files import read_text
 from ottla.cli.kafka.frame.java_errors import as_java, told
 from ottla.cli.kafka.frame.options import ToolParser, tool_access
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse(arguments)
     parser.require(options, "bootstrap-server", "offset-json-file")
     try:
-        offsets = parse_offsets(_read(options.offset_json_file))
+        offsets = parse_offsets(read_text(options.offset_json_file))
         print("Executing records delete operation")
         outcome = with_client(tool_access(options), lambda client: client.admin.delete_records(offsets))
     except CommandError as error:
@@ -42,15 +42,6 @@ def main(arguments: Sequence[str]) -> int:
         else:
             print(f"partition: {partition}\terror: {as_java(answer.error)}")
     return ExitCode.DONE
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"Unable to read file {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"Unable to read file {path}: it is not UTF-8 text") from error
 
 
 def parse_offsets(text: str) -> "dict[TopicPartition, int]":
