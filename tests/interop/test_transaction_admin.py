@@ -1,4 +1,4 @@
-"""What the admin clients of Java and kafka-python say of transactions, and do to them; librdkafka's has no such calls."""
+"""What the admin clients of Java and kafka-python say of transactions, and do to them; librdkafka has no such calls."""
 
 from collections.abc import Callable
 
