@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.clock import now_ms
-from ottla.broker.coordinator_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.internal_topic import InternalTopic
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.directory_closing import close_directories, settled
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.handlers import load_handlers
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
@@ -47,6 +48,7 @@ from ottla.broker.services import Services
 from ottla.broker.storage_format import lone_voter
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
+from ottla.broker.transactions.partition_adding import PartitionAdding
 from ottla.broker.volumes import Volumes
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
@@ -145,7 +147,7 @@ class Node:
             raise
         self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
-        await self._groups.loaded()
+        await self._groups.shards.loaded()
         self._maintenance.start()
         making = self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_groups(self._quorum.image))
         self._tasks.start_background("unmade partitions", making)
@@ -200,7 +202,9 @@ class Node:
         topic_creation = TopicCreation(self._quorum, self._configs)
         group_config = _group_config(self.config)
         log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, group_config.offsets_commit_timeout_ms)
-        offsets_topic = OffsetsTopic(group_config, lambda: self._quorum.image, topic_creation.create_internal)
+        offsets_topic = InternalTopic(
+            offsets_topic_spec(group_config), lambda: self._quorum.image, topic_creation.create_internal
+        )
         self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks)
         self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts)
         return Services(
@@ -211,6 +215,7 @@ class Node:
             replicas=self.replicas,
             groups=self._groups,
             topic_creation=topic_creation,
+            partition_adding=PartitionAdding(),
             producer_ids=ProducerIds(self._allocate_producer_ids),
             fetch_sessions=FetchSessionCache(
                 self.config.get_int("max.incremental.fetch.session.cache.slots"),
@@ -273,7 +278,7 @@ class Node:
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
         await self.replicas.apply(delta, image)
         if OFFSETS_TOPIC in delta.deleted_topics.values():
-            self._groups.resign_all()
+            self._groups.shards.resign_all()
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_groups(image)
@@ -286,9 +291,9 @@ class Node:
             return
         for index, state in topic.partitions.items():
             if state.leader == self.config.node_id and self.replicas.is_online(OFFSETS_TOPIC, index):
-                self._groups.become_leader(index)
+                self._groups.shards.become_leader(index)
             else:
-                self._groups.resign(index)
+                self._groups.shards.resign(index)
 
     async def _allocate_producer_ids(self) -> range:
         block = await self._quorum.submit(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.stubborn_file_system import StubbornFileSystem
-from ottla.broker.coordinator_log import PartitionCoordinatorLog
-from ottla.broker.groups.log import AppendLost
+from ottla.broker.coordinators.log import AppendLost
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.batch_builder import BatchBuilder

@@ -1,4 +1,4 @@
-"""The group coordinator's log: `__consumer_offsets` as this broker's partitions hold it.
+"""A coordinator's log: its internal topic as this broker's partitions hold it.
 
 Where appends wait in a queue for their disk, their offsets are not known when they are put there. The coordinator gets
 numbers in their place, and goes on: nobody is told of what it decided before it is in the log. If an append fails after
@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator
 
 from ottla.broker.clock import now_ms
-from ottla.broker.groups.log import AppendLost
+from ottla.broker.coordinators.log import AppendLost
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.errors import ApiError, ErrorCode
