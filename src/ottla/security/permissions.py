@@ -41,6 +41,7 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.DELETE_RECORDS: (Operation.DELETE, Resource.TOPIC),
     ApiKey.INIT_PRODUCER_ID: (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (Operation.DESCRIBE, Resource.TOPIC),
+    ApiKey.WRITE_TXN_MARKERS: (Operation.CLUSTER_ACTION, Resource.CLUSTER),
     ApiKey.DESCRIBE_CONFIGS: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
     ApiKey.ALTER_CONFIGS: (Operation.ALTER_CONFIGS, Resource.CLUSTER),
     ApiKey.ALTER_REPLICA_LOG_DIRS: (Operation.ALTER, Resource.CLUSTER),
