@@ -13,7 +13,8 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from ottla.broker.groups.log import AppendLost, CoordinatorLog, coordinator_error, encode_batch
+from ottla.broker.coordinators.log import AppendLost, CoordinatorLog, coordinator_error
+from ottla.broker.groups.record_batches import encode_batch
 from ottla.broker.tasks import Tasks
 from ottla.coordinator.group.effects import Outcome, Respond
 from ottla.coordinator.group.records import GroupCoordinatorRecord

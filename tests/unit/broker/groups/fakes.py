@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from immutables import Map
 
-from ottla.broker.groups import CoordinatorLog, GroupConfig, GroupCoordinator, OffsetsTopic, OffsetsTopicSpec
-from ottla.broker.groups.log import AppendLost
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.log import AppendLost, CoordinatorLog
+from ottla.broker.groups import GroupConfig, GroupCoordinator
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.tasks import Tasks
 from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -101,16 +102,16 @@ class Node:
         self.config = GroupConfig(**{"group_initial_rebalance_delay_ms": 0, **config})
         self.log = log or MemoryLog()
         self.image = image or image_with()
-        self.created: list[OffsetsTopicSpec] = []
+        self.created: list[InternalTopicSpec] = []
         self.creation_error: ErrorCode | None = None
         self.tasks = Tasks()
-        self.topic = OffsetsTopic(self.config, lambda: self.image, self._create)
+        self.topic = InternalTopic(offsets_topic_spec(self.config), lambda: self.image, self._create)
         self.groups = GroupCoordinator(self.config, self.log, self.topic, self.tasks)
 
     async def serve(self, partitions: int = 1) -> "Node":
         for partition in range(partitions):
-            self.groups.become_leader(partition)
-        await self.groups.loaded()
+            self.groups.shards.become_leader(partition)
+        await self.groups.shards.loaded()
         return self
 
     async def background_ended(self) -> None:
@@ -121,7 +122,7 @@ class Node:
         self.groups.close()
         await self.tasks.cancel_all()
 
-    async def _create(self, spec: OffsetsTopicSpec) -> None:
+    async def _create(self, spec: InternalTopicSpec) -> None:
         await asyncio.sleep(0)
         self.created.append(spec)
         if self.creation_error is not None:

@@ -138,14 +138,14 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
         with pytest.raises(ApiError) as raised:
             node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.NOT_COORDINATOR
-        node.groups.become_leader(0)
+        node.groups.shards.become_leader(0)
         with pytest.raises(ApiError) as raised:
             node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert heartbeat(node, "m") is ErrorCode.NONE
         with pytest.raises(ApiError):
             await node.groups.list_groups([], [], TimeSlice())
-        await node.groups.loaded()
+        await node.groups.shards.loaded()
         assert list(node.groups.all_offsets("g")) == []
         assert heartbeat(node, "m") is ErrorCode.UNKNOWN_MEMBER_ID
         await node.stop()
@@ -156,7 +156,7 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
 def test_an_empty_partition_is_served_at_once() -> None:
     async def scenario() -> None:
         node = Node()
-        node.groups.become_leader(0)
+        node.groups.shards.become_leader(0)
         assert list(node.groups.all_offsets("g")) == []
         await node.stop()
 
@@ -181,7 +181,7 @@ def test_losing_leadership_answers_whoever_waits() -> None:
         node = await Node(group_initial_rebalance_delay_ms=60_000).serve()
         refused = await node.groups.join(join_request(), 9, "c", "/h")
         parked = node.groups.join(join_request(refused.member_id), 9, "c", "/h")
-        node.groups.resign(0)
+        node.groups.shards.resign(0)
         assert (await parked).error_code == ErrorCode.NOT_COORDINATOR
         assert heartbeat(node, refused.member_id) is ErrorCode.NOT_COORDINATOR
         await node.stop()
@@ -192,10 +192,10 @@ def test_losing_leadership_answers_whoever_waits() -> None:
 def test_leadership_that_goes_and_comes_during_a_load_ends_in_one_loaded_shard() -> None:
     async def scenario() -> None:
         node = Node()
-        node.groups.become_leader(0)
-        node.groups.resign(0)
-        node.groups.become_leader(0)
-        await node.groups.loaded()
+        node.groups.shards.become_leader(0)
+        node.groups.shards.resign(0)
+        node.groups.shards.become_leader(0)
+        await node.groups.shards.loaded()
         assert (await node.groups.list_groups([], [], TimeSlice())) == []
         await node.stop()
 
@@ -333,7 +333,7 @@ class TestCommitsThatWait:
             with pytest.raises(ApiError) as loading:
                 node.groups.fetch_offsets("g", None)
             assert loading.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            await node.groups.loaded()
+            await node.groups.shards.loaded()
             assert committed(node) == 5
             await node.stop()
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.stubborn_file_system import StubbornFileSystem
-from ottla.broker.coordinator_log import PartitionCoordinatorLog
-from ottla.broker.groups.log import AppendLost
+from ottla.broker.coordinators.log import AppendLost
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.batch_builder import BatchBuilder
@@ -20,6 +20,7 @@ from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from unit.broker.groups.fakes import NODE_ID, image_with
 
+LOAD_BUFFER_BYTES = 1024 * 1024
 COMMIT_TIMEOUT_MS = 50
 
 
@@ -34,7 +35,7 @@ class TwoDisks:
         self._disks = {home / name: StubbornFileSystem(home / name) for name in ("a", "b")}
         logs = LogManager([LogDirectory(disk) for disk in self._disks.values()])
         self.replicas = ReplicaManager(NODE_ID, logs, lambda _image, _topic: LogConfig())
-        self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, COMMIT_TIMEOUT_MS)
+        self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, COMMIT_TIMEOUT_MS, LOAD_BUFFER_BYTES)
 
     @property
     def disk(self) -> StubbornFileSystem:

@@ -1,4 +1,4 @@
-"""The group coordinator's log: `__consumer_offsets` as this broker's partitions hold it.
+"""A coordinator's log: its internal topic as this broker's partitions hold it.
 
 Where appends wait in a queue for their disk, their offsets are not known when they are put there. The coordinator gets
 numbers in their place, and goes on: nobody is told of what it decided before it is in the log. If an append fails after
@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator
 
 from ottla.broker.clock import now_ms
-from ottla.broker.groups.log import AppendLost
+from ottla.broker.coordinators.log import AppendLost
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -18,7 +18,6 @@ from ottla.replication.partition import Appending
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
 
-_READ_BYTES = 4 * 1024 * 1024
 _SETTLING_S = 60.0
 
 
@@ -65,10 +64,12 @@ class _QueuedAppends:
 class PartitionCoordinatorLog:
     """Implements `CoordinatorLog` over the partitions of one internal topic."""
 
-    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int) -> None:
+    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int, load_buffer_bytes: int) -> None:
+        """`load_buffer_bytes` are read at once when a partition is loaded, or one batch if that is larger."""
         self._replicas = replicas
         self._topic = topic
         self._commit_timeout_ms = commit_timeout_ms
+        self._load_buffer_bytes = load_buffer_bytes
         self._loop = asyncio.get_running_loop()
         self._queued: dict[int, _QueuedAppends] = {}
 
@@ -126,7 +127,11 @@ class PartitionCoordinatorLog:
         while offset < end_offset:
             try:
                 read = log.read(
-                    offset, _READ_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
+                    offset,
+                    self._load_buffer_bytes,
+                    max_offset_exclusive=end_offset,
+                    min_one_batch=True,
+                    allow_blocking=True,
                 )
             except StorageError as error:
                 self._loop.call_soon_threadsafe(self._replicas.disk_failed, error)
