@@ -58,6 +58,7 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: (Operation.DESCRIBE, Resource.CLUSTER),
     ApiKey.OFFSET_DELETE: (Operation.DELETE, Resource.GROUP),
     ApiKey.DESCRIBE_QUORUM: (Operation.DESCRIBE, Resource.CLUSTER),
+    ApiKey.UPDATE_FEATURES: (Operation.ALTER, Resource.CLUSTER),
     ApiKey.DESCRIBE_CLUSTER: (Operation.DESCRIBE, Resource.CLUSTER),
     ApiKey.DESCRIBE_PRODUCERS: (Operation.READ, Resource.TOPIC),
     ApiKey.LIST_CONFIG_RESOURCES: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
