@@ -42,7 +42,7 @@ from ottla.storage.recovery import load_log
 from ottla.storage.retention import deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
-from ottla.storage.segment_transactions import aborted_between, are_in_memory
+from ottla.storage.segment_transactions import NotInMemory, aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
 from ottla.storage.transaction_verification import VerificationGuard
@@ -412,15 +412,17 @@ class Log(DurableLog):
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        return self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        found = self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        self._segments.note_loaded()
+        return found
 
     def aborted_in_memory(self, start_offset: int, end_offset: int) -> list[AbortedTransaction] | None:
         """The same without waiting for a disk; None if that is not possible."""
         version = self._segments.version
-        segments = self._segments.segments
-        if not are_in_memory(segments, start_offset):
+        try:
+            found = aborted_between(self._segments.segments, start_offset, end_offset, allow_blocking=False)
+        except NotInMemory:
             return None
-        found = aborted_between(segments, start_offset, end_offset)
         return found if self._is_surely(version) else None
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:

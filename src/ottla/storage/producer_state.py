@@ -190,9 +190,7 @@ class ProducerStates:
         if is_client:
             if self.verification:
                 has_batches = state is not None and bool(state.batches)
-                self.verification.check_sequence(
-                    producer_id, header.base_sequence, has_batches=has_batches, topic_partition=self._topic_partition
-                )
+                self.verification.check_sequence(header, has_batches=has_batches, topic_partition=self._topic_partition)
             if state is not None:
                 self._check_sequence(state, header)
         if state is not None and state.transaction_first_offset is not None and not is_transactional:
