@@ -22,6 +22,7 @@ from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.producer_state import AppendOrigin
+from ottla.storage.transaction_verification import VerificationGuard
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -138,36 +139,91 @@ class Partition:
 
     # -- the leader's side --------------------------------------------------------------------------------------------
 
-    def append(self, records: Records, header: BatchHeader, acks: int, now_ms: int) -> AppendInfo:
+    def begin_verification(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, *, supports_epoch_bump: bool
+    ) -> VerificationGuard | None:
+        """Before a transactional batch is appended: the guard to append it with, once its coordinator agreed.
+
+        None if there is nothing to ask: a transaction of that producer and epoch is open here, or verification is
+        switched off. A client of transaction.version 2 `supports_epoch_bump`: the question adds its partitions, so it
+        is always asked.
+        """
+        log = self.log
+        if not (supports_epoch_bump or log.config.transaction_verification_enabled):
+            return None
+        if log.producers.has_open_transaction(producer_id, producer_epoch):
+            return None
+        return log.producers.verification.begin(
+            producer_id, producer_epoch, base_sequence, supports_epoch_bump=supports_epoch_bump
+        )
+
+    def append(
+        self,
+        records: Records,
+        header: BatchHeader,
+        acks: int,
+        now_ms: int,
+        verification: VerificationGuard | None = None,
+    ) -> AppendInfo:
         """Writes a client's batch, whose header was checked; under acks=all the caller waits until `is_committed`."""
         self._check_append(acks)
-        info = self.log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header)
+        info = self.log.append_as_leader(
+            records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header, verification=verification
+        )
         if not info.is_duplicate:
             self._advance_high_watermark(len(records))
         return info
 
     def queue_append(
-        self, queue: AppendQueue, records: Records, header: BatchHeader, acks: int, now_ms: int
+        self,
+        queue: AppendQueue,
+        records: Records,
+        header: BatchHeader,
+        acks: int,
+        now_ms: int,
+        verification: VerificationGuard | None = None,
     ) -> Appending[AppendInfo]:
         """As `append`, in turn; what is refused before it is written is refused at once."""
         self._check_append(acks)
-        work = partial(self.log.append_as_leader, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header)
+        work = partial(
+            self.log.append_as_leader,
+            leader_epoch=self.leader_epoch,
+            now_ms=now_ms,
+            header=header,
+            verification=verification,
+        )
         return queue.put(work, records, partial(self._appended, len(records)))
 
-    def append_own(self, batches: Records, now_ms: int) -> AppendInfo:
-        """Writes batches that this broker made itself, as a coordinator does; with acks=all in mind."""
+    def append_own(
+        self,
+        batches: Records,
+        now_ms: int,
+        *,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:
+        """Writes batches that this broker made itself, as a coordinator does; with acks=all in mind.
+
+        A marker of a transaction is judged by the rules of the transaction version; a repeated one is a duplicate.
+        """
         self._check_append(ACKS_ALL)
-        info = self.log.append_as_leader(
-            batches, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR
-        )
-        self._advance_high_watermark(len(batches))
+        info = self._own_append(now_ms, verification, transaction_version)(batches)
+        if not info.is_duplicate:
+            self._advance_high_watermark(len(batches))
         return info
 
-    def queue_own(self, queue: AppendQueue, batches: Records, now_ms: int) -> Appending[AppendInfo]:
+    def queue_own(
+        self,
+        queue: AppendQueue,
+        batches: Records,
+        now_ms: int,
+        *,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> Appending[AppendInfo]:
         """As `append_own`, in turn."""
         self._check_append(ACKS_ALL)
-        origin = AppendOrigin.COORDINATOR
-        work = partial(self.log.append_as_leader, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        work = self._own_append(now_ms, verification, transaction_version)
         return queue.put(work, batches, partial(self._appended, len(batches)))
 
     def is_committed(self, last_offset: int) -> bool:
@@ -229,6 +285,18 @@ class Partition:
             raise self.not_leader()
         if acks == ACKS_ALL:
             self._require_in_sync()
+
+    def _own_append(
+        self, now_ms: int, verification: VerificationGuard | None, transaction_version: int
+    ) -> Callable[[Records], AppendInfo]:
+        return partial(
+            self.log.append_as_leader,
+            leader_epoch=self.leader_epoch,
+            now_ms=now_ms,
+            origin=AppendOrigin.COORDINATOR,
+            verification=verification,
+            transaction_version=transaction_version,
+        )
 
     def _appended(self, size_bytes: int, info: AppendInfo) -> None:
         if not info.is_duplicate:
