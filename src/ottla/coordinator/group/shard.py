@@ -161,7 +161,7 @@ class GroupShard:
                 self._forget_group(record.group_id, now_ms)
 
     def marker_appended(self, producer_id: int, last_offset: int, *, is_commit: bool) -> None:
-        """The marker that ends a producer's transaction is in the log."""
+        """The marker that ends a producer's transaction is in the log; a repeated one is where the log ends."""
         self._put_in_flight(_Append(last_offset, (), None, producer_id, is_commit))
 
     def refused(self, last_offset: int) -> None:
@@ -174,7 +174,7 @@ class GroupShard:
             self.offsets.withdraw(record)
 
     def _put_in_flight(self, append: _Append) -> None:
-        assert not self._in_flight or self._in_flight[-1].last_offset < append.last_offset, "the log only grows"
+        assert not self._in_flight or self._in_flight[-1].last_offset <= append.last_offset, "the log only grows"
         self._in_flight.append(append)
 
     def append_failed(self, outcome: Outcome | None, error: ErrorCode, now_ms: int) -> None:
