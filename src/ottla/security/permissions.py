@@ -17,6 +17,7 @@ class Resource(IntEnum):
     TOPIC = 2
     GROUP = 3
     CLUSTER = 4
+    TRANSACTIONAL_ID = 5
 
 
 Permission: TypeAlias = "tuple[Operation, Resource] | None"
@@ -40,6 +41,12 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.DELETE_TOPICS: (Operation.DELETE, Resource.TOPIC),
     ApiKey.DELETE_RECORDS: (Operation.DELETE, Resource.TOPIC),
     ApiKey.INIT_PRODUCER_ID: (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.ADD_OFFSETS_TO_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.END_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.TXN_OFFSET_COMMIT: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.DESCRIBE_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
+    ApiKey.LIST_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (Operation.DESCRIBE, Resource.TOPIC),
     ApiKey.DESCRIBE_CONFIGS: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
     ApiKey.ALTER_CONFIGS: (Operation.ALTER_CONFIGS, Resource.CLUSTER),

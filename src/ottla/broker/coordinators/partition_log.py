@@ -23,7 +23,6 @@ from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
 from ottla.storage.transaction_verification import VerificationGuard
 
-_READ_BYTES = 4 * 1024 * 1024
 _SETTLING_S = 60.0
 # What the log thinks of a producer; a disk never says so.
 _REFUSALS = frozenset(
@@ -98,10 +97,12 @@ class _QueuedAppends:
 class PartitionCoordinatorLog:
     """Implements `CoordinatorLog`, and `OffsetsLog` of the groups, over the partitions of one internal topic."""
 
-    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int) -> None:
+    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int, load_buffer_bytes: int) -> None:
+        """`load_buffer_bytes` are read at once when a partition is loaded, or one batch if that is larger."""
         self._replicas = replicas
         self._topic = topic
         self._commit_timeout_ms = commit_timeout_ms
+        self._load_buffer_bytes = load_buffer_bytes
         self._loop = asyncio.get_running_loop()
         self._queued: dict[int, _QueuedAppends] = {}
 
@@ -181,7 +182,11 @@ class PartitionCoordinatorLog:
         while offset < end_offset:
             try:
                 read = log.read(
-                    offset, _READ_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
+                    offset,
+                    self._load_buffer_bytes,
+                    max_offset_exclusive=end_offset,
+                    min_one_batch=True,
+                    allow_blocking=True,
                 )
             except StorageError as error:
                 self._loop.call_soon_threadsafe(self._replicas.disk_failed, error)

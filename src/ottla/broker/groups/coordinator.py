@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
+from ottla.broker.coordinators.steady_clock import steady_clock
 from ottla.broker.groups.active_shard import ActiveShard
 from ottla.broker.groups.loading import load_shard
 from ottla.broker.groups.offsets_log import OffsetsLog
-from ottla.broker.groups.steady_clock import steady_clock
 from ottla.broker.tasks import Tasks
 from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.config import GroupConfig

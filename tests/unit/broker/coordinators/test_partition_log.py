@@ -21,6 +21,7 @@ from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from unit.broker.groups.fakes import NODE_ID, image_with
 
+LOAD_BUFFER_BYTES = 1024 * 1024
 COMMIT_TIMEOUT_MS = 50
 
 
@@ -35,7 +36,7 @@ class TwoDisks:
         self._disks = {home / name: StubbornFileSystem(home / name) for name in ("a", "b")}
         logs = LogManager([LogDirectory(disk) for disk in self._disks.values()])
         self.replicas = ReplicaManager(NODE_ID, logs, lambda _image, _topic: LogConfig())
-        self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, COMMIT_TIMEOUT_MS)
+        self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, COMMIT_TIMEOUT_MS, LOAD_BUFFER_BYTES)
 
     @property
     def disk(self) -> StubbornFileSystem:

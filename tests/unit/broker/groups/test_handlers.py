@@ -372,9 +372,6 @@ def test_the_coordinator_of_a_group_is_found_in_every_version(version: int) -> N
 
 def test_coordinators_of_other_kinds() -> None:
     async def story(client: Client) -> None:
-        transactions = FindCoordinatorRequest(key_type=1, coordinator_keys=["tx"])
-        (row,) = (await client.call(k10_find_coordinator, transactions, 6)).coordinators
-        assert (row.error_code, row.node_id) == (ErrorCode.NONE, NODE_ID)
         for key_type in (2, 7):
             request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])
             (row,) = (await client.call(k10_find_coordinator, request, 6)).coordinators
