@@ -30,8 +30,8 @@ T_co = TypeVar("T_co", covariant=True)
 NO_EPOCH = -1
 ACKS_ALL = -1
 
-# Called with the number of bytes that became readable, when the high watermark or the last stable offset moves; with 0
-# when something else did: the leader, its epoch, the first offset.
+# Called with the number of bytes that became readable, when the high watermark moves, or the last stable offset for who
+# reads committed records only; with 0 when something else did: the leader, its epoch, the first offset.
 Watcher: TypeAlias = "Callable[[int], None]"
 
 
@@ -64,6 +64,7 @@ class Partition:
     """A partition that has a replica on this broker."""
 
     __slots__ = (
+        "_committed_watchers",
         "_follower_end_offsets",
         "_told_log_start_offset",
         "_uncommitted_bytes",
@@ -98,6 +99,7 @@ class Partition:
         self.log = log
         self.queue = queue
         self._watchers: set[Watcher] = set()
+        self._committed_watchers: set[Watcher] = set()
         self._uncommitted_bytes = 0
         self._told_log_start_offset = log.log_start_offset
         self._follower_end_offsets: dict[int, int] = {}
@@ -259,17 +261,21 @@ class Partition:
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
-    def watch(self, watcher: Watcher) -> None:
-        """Calls `watcher` whenever a reader could be told something new, until `unwatch`."""
-        self._watchers.add(watcher)
+    def watch(self, watcher: Watcher, *, is_committed_only: bool = False) -> None:
+        """Calls `watcher` whenever a reader could be told something new, until `unwatch`.
+
+        Who reads committed transactions only is not told of records before their transaction has ended.
+        """
+        (self._committed_watchers if is_committed_only else self._watchers).add(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
         self._watchers.discard(watcher)
+        self._committed_watchers.discard(watcher)
 
     def wake(self, readable_bytes: int) -> None:
         """Tells everybody who waits that they may look again."""
-        for watcher in tuple(self._watchers):
-            watcher(readable_bytes)
+        _tell(self._watchers, readable_bytes)
+        _tell(self._committed_watchers, readable_bytes)
 
     def tell_log_start(self) -> None:
         """Tells everybody who waits if records were deleted, which the log does by itself and in any thread."""
@@ -327,8 +333,30 @@ class Partition:
                 least = min(least, self._follower_end_offsets.get(replica, -1))
         self._uncommitted_bytes += appended_bytes
         if least > log.high_watermark:
+            if log.producers.first_unstable_offset is not None:
+                self._advance_around_transactions(least)
+                return
             log.update_high_watermark(least)
             readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
-            if self._watchers:
+            if self._watchers or self._committed_watchers:
                 # Never 0, which would mean that something else than data moved.
                 self.wake(max(readable_bytes, 1))
+
+    def _advance_around_transactions(self, high_watermark: int) -> None:
+        """The same while transactions are open: committed readers are told when the last stable offset moves.
+
+        They are told of all that follows it, which may be more than they may read: who finds too little waits again,
+        until another transaction has ended.
+        """
+        log = self.log
+        stable_before = log.last_stable_offset
+        log.update_high_watermark(high_watermark)
+        readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
+        _tell(self._watchers, max(readable_bytes, 1))
+        if self._committed_watchers and log.last_stable_offset > stable_before:
+            _tell(self._committed_watchers, max(log.bytes_from(stable_before), 1))
+
+
+def _tell(watchers: set[Watcher], readable_bytes: int) -> None:
+    for watcher in tuple(watchers):
+        watcher(readable_bytes)

@@ -48,6 +48,7 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.DESCRIBE_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
     ApiKey.LIST_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (Operation.DESCRIBE, Resource.TOPIC),
+    ApiKey.WRITE_TXN_MARKERS: (Operation.CLUSTER_ACTION, Resource.CLUSTER),
     ApiKey.DESCRIBE_CONFIGS: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
     ApiKey.ALTER_CONFIGS: (Operation.ALTER_CONFIGS, Resource.CLUSTER),
     ApiKey.ALTER_REPLICA_LOG_DIRS: (Operation.ALTER, Resource.CLUSTER),

@@ -45,9 +45,6 @@ def encode_value(metadata: TransactionMetadata, transaction_version: int) -> byt
         transaction_start_timestamp_ms=metadata.start_timestamp_ms,
         client_transaction_version=metadata.client_transaction_version,
     )
-    if version == _PLAIN_VALUE_VERSION:
-        value.previous_producer_id = value.next_producer_id = -1
-        value.client_transaction_version = 0
     return _INT16.pack(version) + encode(value, version)
 
 
