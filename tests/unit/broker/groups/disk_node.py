@@ -24,6 +24,8 @@ from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from unit.broker.groups.fakes import NODE_ID, image_with
 
+LOAD_BUFFER_BYTES = 4096
+
 
 class AgreeingCoordinator(PartitionAdding):
     """Stands in for the coordinators of transactions: agrees, unless told otherwise, and keeps what it was asked."""
@@ -59,7 +61,7 @@ class DiskNode:
         self.tasks = Tasks()
         self.coordinator = AgreeingCoordinator()
         config = GroupConfig()
-        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, config.offsets_commit_timeout_ms)
+        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, config.offsets_commit_timeout_ms, LOAD_BUFFER_BYTES)
         topic = InternalTopic(offsets_topic_spec(config), lambda: self.image, self._create)
         self.groups = GroupCoordinator(config, log, topic, self.tasks)
 
