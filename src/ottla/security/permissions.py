@@ -44,6 +44,7 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.ADD_PARTITIONS_TO_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
     ApiKey.ADD_OFFSETS_TO_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
     ApiKey.END_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.TXN_OFFSET_COMMIT: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
     ApiKey.DESCRIBE_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
     ApiKey.LIST_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (Operation.DESCRIBE, Resource.TOPIC),
