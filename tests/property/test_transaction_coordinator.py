@@ -2,7 +2,8 @@
 
 The world: one coordinator whose log is a list, partitions that hold data and markers, and producers of one
 transactional id. Every request that was ever sent may be delivered, also again and late. What must hold is that no
-transaction is torn, and that a client that was told an outcome was told the truth.
+transaction is torn, that none is committed but by its own producer's wish, and that a client that was told an outcome
+was told the truth.
 """
 
 from collections import defaultdict
@@ -64,6 +65,7 @@ class Transactions(RuleBasedStateMachine):
         self.epochs: defaultdict[tuple[str, int], dict[int, int]] = defaultdict(dict)
         self.data: defaultdict[Transaction, set[tuple[str, int]]] = defaultdict(set)
         self.outcomes: defaultdict[Transaction, dict[tuple[str, int], bool]] = defaultdict(dict)
+        self.asked: dict[Transaction, bool] = {}
         self.told: dict[Transaction, bool] = {}
 
     def _fresh(self) -> int:
@@ -131,7 +133,7 @@ class Transactions(RuleBasedStateMachine):
         if not instance.written:
             return multiple()
         if instance.ending is None:
-            instance.ending = is_commit
+            instance.ending = self.asked[instance.producer_id, instance.epoch] = is_commit
         return End(number, instance.producer_id, instance.epoch, instance.ending)
 
     # The network
@@ -185,6 +187,7 @@ class Transactions(RuleBasedStateMachine):
         ended = metadata.producer_id, metadata.producer_epoch - 1
         if partition in self.data[ended]:
             assert self.outcomes[ended].setdefault(partition, metadata.is_commit) == metadata.is_commit
+            assert not metadata.is_commit or self.asked.get(ended), f"{ended} is committed and nobody asked for it"
         self.epochs[partition][metadata.producer_id] = metadata.producer_epoch
 
     @rule()
