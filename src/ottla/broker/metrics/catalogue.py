@@ -150,6 +150,27 @@ GROUPS_IN_STATE: Final = {
 }
 OFFSETS: Final = gauge(f"{_GROUPS}_numoffsets", "Committed offsets.")
 
+TRANSACTIONAL_IDS: Final = gauge(
+    "ottla_transactional_ids", "Transactional ids that this node coordinates, by state.", "state"
+)
+PRODUCER_IDS: Final = gauge(
+    "kafka_server_replicamanager_produceridcount", "Producers whose sequences partitions of this node remember."
+)
+LATE_TRANSACTIONS: Final = gauge(
+    "kafka_server_replicamanager_partitionswithlatetransactionscount",
+    "Partitions with a transaction that should have been aborted long ago: see ottla transactions find-hanging.",
+)
+LONGEST_SILENCE: Final = gauge(
+    "ottla_open_transaction_silence_seconds_max",
+    "How long ago the last record of an open transaction was written, for the one where that is longest.",
+)
+STABLE_LAG: Final = gauge(
+    "kafka_cluster_partition_laststableoffsetlag",
+    "Records that readers of committed records do not see yet.",
+    "topic",
+    "partition",
+)
+
 BROKERS: Final = gauge("kafka_brokers", "Brokers of the cluster.")
 BROKER_INFO: Final = gauge("kafka_broker_info", "The id of a broker, with its address.", "id", "address")
 TOPIC_PARTITIONS: Final = gauge("kafka_topic_partitions", "Partitions of a topic.", "topic")
@@ -255,6 +276,7 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         RAFT_STATE,
     ),
     "Groups": (GROUPS, *GROUPS_IN_STATE.values(), OFFSETS),
+    "Transactions": (TRANSACTIONAL_IDS, PRODUCER_IDS, LATE_TRANSACTIONS, LONGEST_SILENCE, STABLE_LAG),
     "As kafka_exporter names them": (
         BROKERS,
         BROKER_INFO,

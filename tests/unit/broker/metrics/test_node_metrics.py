@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from harness.running_node import RunningNode, batch_of, run_node
 from ottla.broker.metrics import collection, group_samples, partition_samples
 from ottla.broker.metrics.catalogue import SECTIONS
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -19,6 +20,7 @@ from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, D
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
+from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -281,3 +283,29 @@ def test_a_scrape_lets_others_run_after_each_slice(tmp_path: Path, monkeypatch: 
         assert turns > 50
 
     watch(tmp_path, scenario)
+
+
+def test_open_transactions_are_told_by_state_and_by_what_they_hold_up(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "t")
+        await client.call(FindCoordinatorRequest(key_type=1, coordinator_keys=["tx"]))
+        given = await client.call(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000))
+        builder = BatchBuilder(producer_id=given.producer_id, producer_epoch=0, base_sequence=0, is_transactional=True)
+        builder.append(b"k", b"v", timestamp_ms=1_700_000_000_000)
+        request = produce(topic_id, bytes(builder.build()))
+        request.transactional_id = "tx"
+        written = await client.call(request)
+        assert written.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+        told = await scrape(running)
+        assert told("ottla_transactional_ids", state="Ongoing") == 1
+        assert told("ottla_transactional_ids", state="Empty") == 0
+        assert told("kafka_server_replicamanager_produceridcount") == 1
+        assert told("kafka_cluster_partition_laststableoffsetlag", topic="t", partition="0") == 1
+        # Its record was written years ago, if its timestamp is to be believed.
+        assert told("kafka_server_replicamanager_partitionswithlatetransactionscount") == 1
+        silence_s = told("ottla_open_transaction_silence_seconds_max")
+        assert silence_s is not None
+        assert silence_s > 86_400
+
+    watch(tmp_path / "data", scenario)
