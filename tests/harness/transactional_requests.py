@@ -133,11 +133,13 @@ def marker(
     )
 
 
-def transactional_batch(producer: tuple[int, int], sequence: int, value: bytes = b"v", count: int = 1) -> bytes:
+def transactional_batch(
+    producer: tuple[int, int], sequence: int, value: bytes = b"v", count: int = 1, timestamp_ms: int = NOW_MS
+) -> bytes:
     """A batch of a transaction."""
     builder = BatchBuilder(
         producer_id=producer[0], producer_epoch=producer[1], base_sequence=sequence, is_transactional=True
     )
     for _ in range(count):
-        builder.append(b"k", value, timestamp_ms=NOW_MS)
+        builder.append(b"k", value, timestamp_ms=timestamp_ms)
     return bytes(builder.build())
