@@ -30,7 +30,9 @@ from ottla.client.producer_ids import ProducerIdentity, init_producer_id
 from ottla.client.producer_queue import Outcome, PartitionQueue, ProducerBatch
 from ottla.client.producer_transactions import ProducerTransactions
 from ottla.client.record_types import check_record
+from ottla.client.retries import RetryPolicy
 from ottla.client.transaction_owner import TransactionOwner
+from ottla.client.transaction_requests import QUICK_RETRY
 from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import HEADER_BYTES
@@ -38,6 +40,8 @@ from ottla.protocol.records import Headers
 
 # Requests without an answer, per broker. Brokers recognise the last five batches of a producer.
 IN_FLIGHT_REQUESTS_MAX = 5
+
+_TRANSACTION_ENDING = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_ENOUGH_REPLICAS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +434,7 @@ class Producer(ProducerTransactions):
             if self._owner is not None and self._owner.state.is_over:
                 queue.gave_up(batch, error)
                 continue
-            delay_ms = self._cluster.settings.retry.delay_ms(batch.attempts, random.random())
+            delay_ms = self._retry_policy(error).delay_ms(batch.attempts, random.random())
             queue.failed(batch, _explained(error, batch), now_s, delay_ms / 1000)
             if not isinstance(error, KafkaError) or error.code.refreshes_metadata:
                 stale.add(batch.partition.topic)
@@ -438,6 +442,11 @@ class Producer(ProducerTransactions):
         if stale:
             with contextlib.suppress(ClientError):
                 await self._cluster.refresh(stale)
+
+    def _retry_policy(self, error: ClientError) -> RetryPolicy:
+        """With NOT_ENOUGH_REPLICAS a broker also says that the transaction before is still being ended."""
+        is_brief = isinstance(error, KafkaError) and error.code in _TRANSACTION_ENDING
+        return QUICK_RETRY if self._owner is not None and is_brief else self._cluster.settings.retry
 
     def _expired(self, batch: ProducerBatch) -> ClientError:
         timeout_ms = self.settings.delivery_timeout_ms

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ottla.client.producer import ProducerSettings
     from ottla.client.sync_consumer import Consumer
     from ottla.client.sync_producer import Producer
+    from ottla.client.sync_transaction_owner import TransactionOwner
 
 
 class Admin:
@@ -90,6 +91,7 @@ class Client:
 
     _make_producer = on_loop(async_client.Client.producer)
     _make_consumer = on_loop(async_client.Client.consumer)
+    _make_owner = on_loop(async_client.Client.transaction_owner)
 
     def producer(self, settings: ProducerSettings | None = None) -> Producer:
         """A producer; use it as `with`, or close it."""
@@ -102,6 +104,13 @@ class Client:
         from ottla.client.sync_consumer import Consumer
 
         return Consumer(self._make_consumer(settings, group), self._thread)
+
+    def transaction_owner(self, transactional_id: str, *, transaction_timeout_ms: int = 60_000) -> TransactionOwner:
+        """A transaction in which others write with `produce_batches`; see `ottla.client.transaction_owner`."""
+        from ottla.client.sync_transaction_owner import TransactionOwner
+
+        owner = self._make_owner(transactional_id, transaction_timeout_ms=transaction_timeout_ms)
+        return TransactionOwner(owner, self._thread)
 
     def close(self) -> None:
         """Close every connection and end the thread."""

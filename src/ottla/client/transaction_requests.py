@@ -40,7 +40,7 @@ _END_VERSION_MAX: Final = 4
 _MEMBERSHIP_VERSION_MIN: Final = 3
 
 # The transaction before this one is finished within milliseconds: a full back-off would be most of the wait.
-_QUICK_RETRY: Final = RetryPolicy(initial_ms=20.0)
+QUICK_RETRY: Final = RetryPolicy(initial_ms=20.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class TransactionRequests:
             what=f"committing offsets of group {group.group_id!r} in a transaction",
             timeout_ms=self.timeout_ms,
             coordinates=group.group_id,
-            policy=_QUICK_RETRY,
+            policy=QUICK_RETRY,
         )
 
     async def end(self, identity: ProducerIdentity, *, is_commit: bool, is_v2: bool) -> ProducerIdentity:
@@ -165,7 +165,7 @@ class TransactionRequests:
             timeout_ms=self.timeout_ms,
             coordinates=self.transactional_id,
             kind=CoordinatorKind.TRANSACTION,
-            policy=_QUICK_RETRY,
+            policy=QUICK_RETRY,
         )
 
 
