@@ -181,6 +181,11 @@ class IndexedBatches:
             self._find_max_timestamp()
         return self._max_timestamp
 
+    @property
+    def known_max_timestamp(self) -> int:
+        """The same as far as it is known without a look at the disk, else -1."""
+        return max(self._max_timestamp, NO_TIMESTAMP)
+
     def _find_max_timestamp(self) -> None:
         with self._loading:
             if self._max_timestamp != _UNKNOWN:

@@ -36,7 +36,7 @@ def batch_of_one() -> bytes:
 
 def append(partition: Partition, acks: int = 1) -> AppendInfo:
     batch = batch_of_one()
-    return partition.append(batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
+    return partition.append(batch, validate_client_batch(batch, partition.log.config), acks, 1)
 
 
 def code_of(refused: pytest.ExceptionInfo[ApiError]) -> ErrorCode:
@@ -172,7 +172,7 @@ class HandQueue:
 
 def enqueue(partition: Partition, queue: HandQueue, acks: int = 1) -> None:
     batch = batch_of_one()
-    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
+    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config), acks, 1)
 
 
 def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) -> None:
