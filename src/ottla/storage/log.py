@@ -302,6 +302,7 @@ class Log(DurableLog):
             active.seal()
             self._take_snapshot(base_offset, sync=False)
             self._segments.roll(base_offset, self.config.index_interval_bytes, now_ms)
+            self._reserve_space()
             return self._segments.active
 
     # Reading.

@@ -109,7 +109,7 @@ DIRECTORY_USABLE: Final = gauge(
     "ottla_log_directory_usable_bytes", "Free bytes of the volume that a log directory is on.", "log_directory"
 )
 PASSES: Final = counter(
-    "ottla_maintenance_passes_total", "Rounds of flush, retention, checkpoints, high watermarks, compaction.", "pass"
+    "ottla_maintenance_passes_total", "Rounds of retention, of flushes, of writing checkpoints and the like.", "pass"
 )
 PASS_SECONDS: Final = counter("ottla_maintenance_seconds_total", "Time that these rounds took.", "pass")
 PASS_FAILURES: Final = counter("ottla_maintenance_failures_total", "Rounds that failed; the log says why.", "pass")
