@@ -114,12 +114,14 @@ def _passes_of(
     checkpoints_ms = config.get_int("log.flush.offset.checkpoint.interval.ms")
     log_starts_ms = config.get_int("log.flush.start.offset.checkpoint.interval.ms")
     high_watermarks_ms = config.get_int("replica.high.watermark.checkpoint.interval.ms")
+    producers_ms = config.get_int("producer.id.expiration.check.interval.ms")
     return [
         _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory, scheduler_ms)),
         _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory), tell_log_starts),
         _Pass("checkpoints", checkpoints_ms, lambda: _uncounted(logs.checkpoint_pass, directory)),
         _Pass("log start offsets", log_starts_ms, lambda: _uncounted(logs.log_start_pass, directory)),
         _Pass("high watermarks", high_watermarks_ms, lambda: _uncounted(logs.high_watermark_pass, directory)),
+        _Pass("producer expiry", producers_ms, lambda: logs.producer_expiry_pass(now_ms(), directory)),
     ]
 
 

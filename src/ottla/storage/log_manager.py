@@ -309,10 +309,22 @@ class LogManager:
                     dropped += log.delete_old_segments(now_ms)
                 with suppress(LogGone):
                     log.remove_deleted_files(now_ms)
-                    log.expire_producers(now_ms)
 
         self._for_each_directory(in_directory, only)
         return dropped
+
+    def producer_expiry_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
+        """Forget producers that have been idle for producer.id.expiration.ms; how many."""
+        forgotten = 0
+
+        def in_directory(directory: LogDirectory) -> None:
+            nonlocal forgotten
+            for log in list(directory.logs.values()):
+                with suppress(LogGone):
+                    forgotten += log.expire_producers(now_ms)
+
+        self._for_each_directory(in_directory, only)
+        return forgotten
 
     def flush_pass(self, now_ms: int, only: LogDirectory | None = None, scheduler_interval_ms: int = 0) -> int:
         """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced.

@@ -82,6 +82,7 @@ class Segment(IndexedBatches):
             file.truncate(0)
         segment._file = file
         segment.clear_indexes()
+        segment.clear_transaction_index()
         return segment
 
     def __repr__(self) -> str:

@@ -269,6 +269,16 @@ def test_the_flush_pass_syncs_closed_segments(broker: Broker, make_batch) -> Non
     assert broker.manager.flush_pass(NOW_MS) == 1
 
 
+def test_the_producer_expiry_pass_covers_every_log(broker: Broker, make_batch) -> None:
+    for index in range(3):
+        log = broker.create("t", index)
+        batch = make_batch(1, producer_id=index, producer_epoch=0, base_sequence=0)
+        log.append_as_leader(batch, leader_epoch=0, now_ms=NOW_MS)
+    day_ms = 24 * 3600 * 1000
+    assert broker.manager.producer_expiry_pass(NOW_MS + day_ms - 1) == 0
+    assert broker.manager.producer_expiry_pass(NOW_MS + day_ms) == 3
+
+
 def test_the_retention_pass_covers_every_log(broker: Broker, make_batch) -> None:
     broker.config = LogConfig(segment_bytes=200, retention_bytes=0)
     for number in range(3):

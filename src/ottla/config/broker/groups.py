@@ -66,7 +66,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         5_242_880,
         Importance.HIGH,
-        "Bytes read at once when the state of groups is loaded from the offsets topic. Not acted on yet.",
+        "Bytes read at once when the state of groups is loaded from the offsets topic, or one batch if that is larger.",
         validator=Range(1),
     ),
     ConfigKey(
