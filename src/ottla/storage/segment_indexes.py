@@ -194,6 +194,11 @@ class IndexedBatches:
             self._find_max_timestamp()
         return self._max_timestamp
 
+    @property
+    def known_max_timestamp(self) -> int:
+        """The same as far as it is known without a look at the disk, else -1."""
+        return max(self._max_timestamp, NO_TIMESTAMP)
+
     def _find_max_timestamp(self) -> None:
         with self._loading:
             if self._max_timestamp != _UNKNOWN:
@@ -318,9 +323,14 @@ class IndexedBatches:
         if self._bytes_since_index > self._index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.append(self._max_timestamp, self._max_timestamp_offset)
-            self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+            self.indexes_bytes = self._grown_indexes_bytes()
             self._bytes_since_index = 0
         self._bytes_since_index += size
+
+    def _grown_indexes_bytes(self) -> int:
+        """The size of the larger index after one more batch; the time index gets an entry for the end as well."""
+        offsets, times = self.offset_index, self.time_index
+        return max(offsets.size_bytes + offsets.ENTRY_BYTES, times.size_bytes + 2 * times.ENTRY_BYTES)
 
     def read_end(self) -> tuple[int, BatchHeader | None]:
         """Restore what appending needs, for the last segment of a log; its next offset and last batch."""
@@ -336,7 +346,7 @@ class IndexedBatches:
         with self._loading:
             self._max_timestamp = times.last_timestamp
             self._max_timestamp_offset = times.last_offset
-        self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+        self.indexes_bytes = self._grown_indexes_bytes()
         self._bytes_since_index = 0
         last: BatchHeader | None = None
         for _, header in scan_headers(self.file, start, self.size_bytes):

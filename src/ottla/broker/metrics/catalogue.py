@@ -109,9 +109,7 @@ DIRECTORY_USABLE: Final = gauge(
     "ottla_log_directory_usable_bytes", "Free bytes of the volume that a log directory is on.", "log_directory"
 )
 PASSES: Final = counter(
-    "ottla_maintenance_passes_total",
-    "Rounds of flush, retention, checkpoints, high watermarks, producer expiry, compaction.",
-    "pass",
+    "ottla_maintenance_passes_total", "Rounds of retention, of flushes, of writing checkpoints and the like.", "pass"
 )
 PASS_SECONDS: Final = counter("ottla_maintenance_seconds_total", "Time that these rounds took.", "pass")
 PASS_FAILURES: Final = counter("ottla_maintenance_failures_total", "Rounds that failed; the log says why.", "pass")
@@ -119,6 +117,12 @@ FLUSHES: Final = counter(
     "kafka_log_logflushstats_logflushrateandtimems_count", "Logs that flush.ms or a closed segment had synced."
 )
 SEGMENTS_DELETED: Final = counter("ottla_retention_segments_deleted_total", "Segments that retention deleted.")
+RETENTION_HELD: Final = gauge(
+    "ottla_retention_held_until_timestamp_seconds",
+    "When retention by time will reach a partition that holds a record dated far in the future; others have no series.",
+    "topic",
+    "partition",
+)
 LOGS_COMPACTED: Final = counter("ottla_compaction_logs_total", "Logs that were compacted.")
 
 _CONTROLLER = "kafka_controller_kafkacontroller"
@@ -255,6 +259,7 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         PASS_FAILURES,
         FLUSHES,
         SEGMENTS_DELETED,
+        RETENTION_HELD,
         LOGS_COMPACTED,
     ),
     "Controller and quorum": (

@@ -101,3 +101,6 @@ def _add_partition(out: Exposition, labels: str, state: PartitionState, partitio
     out.add(c.LOG_END, log.log_end_offset, labels)
     out.add(c.LOG_SIZE, log.size_bytes, labels)
     out.add(c.LOG_SEGMENTS, len(log.segments), labels)
+    future = log.future_timestamps.found
+    if future is not None:
+        out.add(c.RETENTION_HELD, (future.timestamp_ms + log.config.retention_ms) // 1000, labels)

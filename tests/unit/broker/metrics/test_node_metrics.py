@@ -3,6 +3,7 @@
 import asyncio
 import urllib.request
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,28 @@ def test_logs_partitions_and_groups_are_as_they_are(tmp_path: Path) -> None:
     watch(tmp_path, scenario)
 
 
+async def date_ahead(running: RunningNode, client: Any, topic: str, topic_id: bytes, timestamp_ms: int) -> None:
+    """A record that retention meets and cannot reach."""
+    log = running.node.replicas.partition(topic, 0).log
+    log.update_config(replace(log.config, message_timestamp_after_max_ms=2**62))
+    await client.call(produce(topic_id, batch_of(b"ahead", timestamp_ms=timestamp_ms)))
+    log.delete_old_segments(timestamp_ms - 10 * 3_600_000)
+
+
+def test_a_partition_that_retention_cannot_reach_is_told(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        orders, prices = await create(client, "orders"), await create(client, "prices")
+        await client.call(produce(prices, BATCH))
+        await date_ahead(running, client, "orders", orders, 4_102_444_800_000)
+        samples = await scrape(running)
+        name = "ottla_retention_held_until_timestamp_seconds"
+        assert samples(name, topic="orders", partition="0") == 4_102_444_800 + 7 * 24 * 3600
+        assert samples(name, topic="prices", partition="0") is None
+
+    watch(tmp_path, scenario)
+
+
 def test_every_metric_of_the_catalogue_appears_and_no_other(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         client, rude = await running.connect(), await running.connect()
@@ -205,6 +228,7 @@ def test_every_metric_of_the_catalogue_appears_and_no_other(tmp_path: Path) -> N
         await client.call(produce(orders, BATCH))
         await client.call(produce(orders, BATCH, partition=7))
         await commit(client, "billing", orders, 1)
+        await date_ahead(running, client, "orders", orders, 4_102_444_800_000)
         rude.send_frame(b"\x7f\xff")
         with pytest.raises(asyncio.IncompleteReadError):
             await rude.receive_frame()
