@@ -146,6 +146,7 @@ class Node:
         self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
         await self._groups.loaded()
+        self._maintenance.apply(self._configs.current(self._quorum.image))
         self._maintenance.start()
         making = self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_groups(self._quorum.image))
         self._tasks.start_background("unmade partitions", making)
@@ -278,6 +279,7 @@ class Node:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_groups(image)
         self._listeners.apply(self._configs.current(image))
+        self._maintenance.apply(self._configs.current(image))
 
     def _lead_groups(self, image: ClusterImage) -> None:
         """Serves the groups of every offsets partition that this broker leads, and no others."""

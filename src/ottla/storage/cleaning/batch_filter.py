@@ -10,6 +10,7 @@ and epoch, and the last of a segment how far its offsets reach.
 """
 
 from dataclasses import dataclass
+from itertools import compress as chosen
 
 from ottla.protocol.batch_builder import rebuild_batch
 from ottla.protocol.compression import Buffer, compress
@@ -24,7 +25,7 @@ from ottla.protocol.record_batch import (
 )
 from ottla.storage.cleaning.job import CleaningJob
 from ottla.storage.cleaning.offset_map import OffsetMap
-from ottla.storage.cleaning.record_spans import RecordSpan, record_spans
+from ottla.storage.cleaning.record_columns import RecordColumns
 from ottla.storage.cleaning.transactions import CleanedTransactions
 
 
@@ -77,44 +78,47 @@ class BatchFilter:
         self.tally.read += header.record_count
         if self._transactions.is_void(header) or header.record_count == 0:
             return None
-        payload = bytes(decompressed_payload(batch, header))
-        spans = record_spans(payload, header.record_count)
-        retained = self._retained(header, spans)
-        self.tally.kept += len(retained)
-        if not retained:
-            return None
-        if header.delete_horizon_ms is None and self._has_known_tombstone(header, retained):
-            deltas = {span.offset_delta for span in retained}
-            records = [record for record in batch_records(batch, header) if record.offset_delta in deltas]
-            return rebuild_batch(header, records, self._horizon_ms)
-        if len(retained) == len(spans):
-            return batch
-        return _shortened(header, payload, retained)
-
-    def _retained(self, header: BatchHeader, spans: list[RecordSpan]) -> list[RecordSpan]:
-        base_offset = header.base_offset
-        horizon_ms = header.delete_horizon_ms
-        keeps_tombstones = horizon_ms is None or self._now_ms < horizon_ms
-        reach = self._offsets.latest_offset - base_offset
-        latest = self._offsets.latest_of([span.key or b"" for span in spans])
-        retained = [
-            span
-            for span, latest_offset in zip(spans, latest, strict=True)
-            if span.offset_delta > reach
-            or (
-                span.key is not None
-                and base_offset + span.offset_delta >= latest_offset
-                and (span.has_value or keeps_tombstones)
-            )
-        ]
-        if len(retained) < len(spans):
-            self.tally.without_key += sum(span.key is None and span.offset_delta <= reach for span in spans)
-        return retained
-
-    def _has_known_tombstone(self, header: BatchHeader, retained: list[RecordSpan]) -> bool:
-        """Whether a tombstone is within the reach of the map: from then on what came before it is gone."""
+        columns = RecordColumns(bytes(decompressed_payload(batch, header)), header.record_count)
         reach = self._offsets.latest_offset - header.base_offset
-        return any(not span.has_value and span.offset_delta <= reach for span in retained)
+        is_kept = self._retained(header, columns, reach)
+        kept_count = sum(is_kept)
+        self.tally.kept += kept_count
+        if kept_count == 0:
+            return None
+        # Once a tombstone is within the reach of the map, what came before it is gone, and its time begins.
+        is_dated = header.delete_horizon_ms is None and any(
+            is_kept[number] and columns.offset_deltas[number] <= reach for number in columns.tombstones
+        )
+        if is_dated:
+            return rebuild_batch(header, list(chosen(batch_records(batch, header), is_kept)), self._horizon_ms)
+        if kept_count == len(columns):
+            return batch
+        return _shortened(header, columns, is_kept)
+
+    def _retained(self, header: BatchHeader, columns: RecordColumns, reach: int) -> list[bool]:
+        """Which records stay. `reach` is the offset up to which the map knows the log, relative to the batch.
+
+        No key has a later offset in the map than that: what lies behind it stays by itself.
+        """
+        base_offset = header.base_offset
+        deltas, keys = columns.offset_deltas, columns.keys
+        known = [key for key in keys if key is not None]
+        latest = iter(self._offsets.latest_of(known))
+        if len(known) == len(keys):
+            is_kept = [base_offset + delta >= offset for delta, offset in zip(deltas, latest, strict=True)]
+        else:
+            is_kept = [
+                (base_offset + delta >= next(latest)) if key is not None else delta > reach
+                for key, delta in zip(keys, deltas, strict=True)
+            ]
+            self.tally.without_key += sum(
+                key is None and delta <= reach for key, delta in zip(keys, deltas, strict=True)
+            )
+        horizon_ms = header.delete_horizon_ms
+        if horizon_ms is not None and horizon_ms <= self._now_ms:
+            for number in columns.tombstones:
+                is_kept[number] = is_kept[number] and deltas[number] > reach
+        return is_kept
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
         last = self._producers.get(header.producer_id) if header.has_producer_id else None
@@ -125,12 +129,12 @@ class BatchFilter:
         return header.is_control and header.producer_epoch == last.epoch
 
 
-def _shortened(header: BatchHeader, payload: bytes, retained: list[RecordSpan]) -> bytearray:
+def _shortened(header: BatchHeader, columns: RecordColumns, is_kept: list[bool]) -> bytearray:
     """A batch with some of its records, whose bytes stay as they are."""
-    left = b"".join([payload[span.start : span.end] for span in retained])
     max_timestamp = header.max_timestamp
     if header.timestamp_type is TimestampType.CREATE_TIME:
-        max_timestamp = header.base_timestamp + max(span.timestamp_delta for span in retained)
+        max_timestamp = header.base_timestamp + columns.latest_timestamp_delta(is_kept)
     return encode_batch(
-        header._replace(max_timestamp=max_timestamp, record_count=len(retained)), compress(header.codec, left)
+        header._replace(max_timestamp=max_timestamp, record_count=sum(is_kept)),
+        compress(header.codec, columns.only(is_kept)),
     )

@@ -21,7 +21,7 @@ from ottla.storage.cleaning.batch_filter import BatchFilter
 from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, PassEnd, PassStatistics, SourceSegment
 from ottla.storage.cleaning.offset_map import ENTRY_BYTES, OffsetMap
 from ottla.storage.cleaning.pace import Pace
-from ottla.storage.cleaning.record_spans import record_spans
+from ottla.storage.cleaning.record_columns import RecordColumns
 from ottla.storage.cleaning.transactions import CleanedTransactions
 from ottla.storage.file_system import File, FileSystem
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
@@ -94,12 +94,12 @@ class CleaningPass:
                 if header.is_control:
                     transactions.ends_nothing(header, parse_end_txn_marker(batch, header))
                 elif not transactions.is_void(header) and header.last_offset >= start_offset:
-                    spans = record_spans(bytes(decompressed_payload(batch, header)), header.record_count)
+                    columns = RecordColumns(bytes(decompressed_payload(batch, header)), header.record_count)
                     base_offset, first = header.base_offset, start_offset - header.base_offset
                     keyed = [
-                        (span.key, base_offset + span.offset_delta)
-                        for span in spans
-                        if span.key is not None and span.offset_delta >= first
+                        (key, base_offset + delta)
+                        for key, delta in zip(columns.keys, columns.offset_deltas, strict=True)
+                        if key is not None and delta >= first
                     ]
                     if not offsets.put_all(keyed):
                         return
