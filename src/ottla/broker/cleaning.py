@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ottla.broker.clock import now_ms
 from ottla.broker.tasks import Tasks
@@ -67,7 +67,7 @@ class CleaningRecord:
     seconds: float = 0.0
     dirty_ratio_max: float = 0.0
     delay_ms_max: int = 0
-    looked_at_s: float | None = None
+    looked_at_s: float = field(default_factory=time.monotonic)
 
 
 class Cleaning:

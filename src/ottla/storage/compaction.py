@@ -171,12 +171,15 @@ class _Compaction:
                     if not self._put_in_place(step):
                         return without_effect
             raise AssertionError("a pass has an end")
-        except (StorageError, CorruptRecords):
+        except LogGone:
+            raise
+        except Exception as error:
             with suppress(StorageError):
                 self._remove_leftovers()
-            if self._log.still_holds(self._sources, self._truncation_count):
-                raise
-            return without_effect
+            is_told_of_files = isinstance(error, StorageError | CorruptRecords)
+            if is_told_of_files and not self._log.still_holds(self._sources, self._truncation_count):
+                return without_effect
+            raise
 
     def _job(self, limits: CleaningLimits) -> CleaningJob:
         log, config, sources = self._log, self._log.config, self._sources

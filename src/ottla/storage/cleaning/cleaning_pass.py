@@ -61,6 +61,7 @@ class CleaningPass:
         offsets = OffsetMap(min(job.limits.dedupe_buffer_bytes, needed_bytes), job.limits.load_factor)
         try:
             self._map_keys(offsets)
+            mapped_bytes = self._bytes_read
             clean_to = offsets.latest_offset + 1
             transactions = CleanedTransactions(job.aborted, job.sources[0].base_offset)
             batch_filter = BatchFilter(job, offsets, transactions)
@@ -70,7 +71,8 @@ class CleaningPass:
             yield PassEnd(
                 clean_to,
                 PassStatistics(
-                    bytes_read=self._bytes_read,
+                    bytes_cleaned=self._bytes_read - mapped_bytes,
+                    bytes_mapped=mapped_bytes,
                     bytes_written=self._bytes_written,
                     records_read=tally.read,
                     records_kept=tally.kept,

@@ -54,11 +54,6 @@ class CleaningJob:
     now_ms: int
     limits: CleaningLimits
 
-    def end_of(self, source: SourceSegment) -> int:
-        """Where the segment after a source begins."""
-        number = self.sources.index(source) + 1
-        return self.sources[number].base_offset if number < len(self.sources) else self.end_offset
-
 
 @dataclass(frozen=True, slots=True)
 class CleanedSegment:
@@ -73,7 +68,9 @@ class CleanedSegment:
 class PassStatistics:
     """What one pass read and wrote."""
 
-    bytes_read: int = 0
+    # Of the segments that were written anew; the dirty ones among them were read before, for the map.
+    bytes_cleaned: int = 0
+    bytes_mapped: int = 0
     bytes_written: int = 0
     records_read: int = 0
     records_kept: int = 0

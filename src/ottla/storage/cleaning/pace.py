@@ -7,8 +7,11 @@ read or written at once, is not avoided. The rate may change at any time. While 
 import time
 from collections.abc import Callable
 
-# So long at once, so that a new rate, and the end of the node, are noticed.
+# So long at once, so that a new rate is noticed; and shorter ones are saved up.
 _NAP_S = 0.25
+_SHORTEST_NAP_S = 0.001
+# What is outside is meant as "not at all" and "without a limit".
+_SLOWEST, _FASTEST = 1.0, 1e18
 
 
 class Pace:
@@ -34,12 +37,16 @@ class Pace:
         self._on_progress()
         self._owed_bytes += moved_bytes
         self._pay()
-        while self._owed_bytes > 0:
-            self._sleep_s(min(_NAP_S, self._owed_bytes / self.bytes_per_s))
+        while (left_s := self._owed_bytes / self._rate) > _SHORTEST_NAP_S:
+            self._sleep_s(min(_NAP_S, left_s))
             self._on_progress()
             self._pay()
 
+    @property
+    def _rate(self) -> float:
+        return min(max(self.bytes_per_s, _SLOWEST), _FASTEST)
+
     def _pay(self) -> None:
         now_s = self._clock_s()
-        self._owed_bytes = max(0.0, self._owed_bytes - (now_s - self._paid_at_s) * self.bytes_per_s)
+        self._owed_bytes = max(0.0, self._owed_bytes - (now_s - self._paid_at_s) * self._rate)
         self._paid_at_s = now_s
