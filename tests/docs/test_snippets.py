@@ -45,6 +45,7 @@ PRINTED = {
     "docs/tutorial/first-steps.md": "30 orders from 3 partitions\nlag 0\n",
     "docs/how-to/use-the-python-client.md": "orders 0\n31 orders\nTrue\nTrue\norders\n",
     "docs/how-to/change-topics-safely.md": "",
+    "docs/explanation/life-of-a-log.md": "",
     "docs/how-to/look-at-and-replay-records.md": "",
     "docs/reference/cli/topics.md": "",
     "docs/reference/cli/configs.md": "",

@@ -39,10 +39,10 @@ from ottla.storage.own_append_validation import are_news
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
-from ottla.storage.retention import deletable_segments
+from ottla.storage.retention import FutureTimestamps, deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
-from ottla.storage.segment_transactions import aborted_between, are_in_memory
+from ottla.storage.segment_transactions import NotInMemory, aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
 from ottla.storage.transaction_verification import VerificationGuard
@@ -89,6 +89,7 @@ class Log(DurableLog):
         super().__init__(file_system, directory, config, loaded, now_ms)
         self.log_start_offset = loaded.log_start_offset
         self.high_watermark = loaded.log_start_offset
+        self.future_timestamps = FutureTimestamps()
 
     # What is known.
 
@@ -164,8 +165,8 @@ class Log(DurableLog):
         if header is None:
             if origin is not AppendOrigin.CLIENT:
                 return self._append_own(records, leader_epoch, now_ms, verification, transaction_version)
-            header = validate_client_batch(records, self.config, now_ms)
-            if needs_rewrite(header, self.config):
+            header = validate_client_batch(records, self.config)
+            if needs_rewrite(header, self.config, now_ms):
                 records, header = rewrite_batch(records, header, self.config, now_ms)
         size = header.batch_length + 12
         assert size == len(records), "the header is not the one of these bytes"
@@ -316,6 +317,7 @@ class Log(DurableLog):
             active.seal()
             self._take_snapshot(base_offset, sync=False)
             self._segments.roll(base_offset, self.config.index_interval_bytes, now_ms)
+            self._reserve_space()
             return self._segments.active
 
     # Reading.
@@ -412,15 +414,17 @@ class Log(DurableLog):
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        return self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        found = self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        self._segments.note_loaded()
+        return found
 
     def aborted_in_memory(self, start_offset: int, end_offset: int) -> list[AbortedTransaction] | None:
         """The same without waiting for a disk; None if that is not possible."""
         version = self._segments.version
-        segments = self._segments.segments
-        if not are_in_memory(segments, start_offset):
+        try:
+            found = aborted_between(self._segments.segments, start_offset, end_offset, allow_blocking=False)
+        except NotInMemory:
             return None
-        found = aborted_between(segments, start_offset, end_offset)
         return found if self._is_surely(version) else None
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
@@ -468,6 +472,7 @@ class Log(DurableLog):
 
     def _after_truncation(self, offset: int) -> None:
         self.truncation_count += 1
+        self._truncated_to = offset if self._truncated_to is None else min(offset, self._truncated_to)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))
@@ -521,6 +526,7 @@ class Log(DurableLog):
             if len(doomed) > len(sealed):
                 self.roll(now_ms)
                 self._drop_oldest(doomed[len(sealed) :], now_ms)
+            self.future_timestamps.look(self._segments.segments, self.config, now_ms)
             return len(doomed)
 
     def _drop_oldest(self, doomed: list[Segment], now_ms: int) -> None:

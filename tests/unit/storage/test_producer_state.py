@@ -219,6 +219,13 @@ def test_a_batch_that_overtook_the_first_of_its_transaction_has_to_come_again(pr
     assert guarded(producers, late, guard) is None
 
 
+def test_who_pretends_to_be_of_a_newer_epoch_does_not_hold_up_the_true_producer(producers, header) -> None:
+    producers.update(header(0, 5), 0)
+    guard = producers.verification.begin(7, 0, 5, supports_epoch_bump=False)
+    producers.verification.begin(7, 9, 0, supports_epoch_bump=True)
+    assert guarded(producers, header(5, is_transactional=True), guard) is None
+
+
 def test_an_unknown_producer_begins_at_zero_if_every_transaction_has_its_own_epoch(producers, header) -> None:
     guard = producers.verification.begin(7, 0, 3, supports_epoch_bump=True)
     assert guarded(producers, header(3, is_transactional=True), guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

@@ -13,15 +13,16 @@ def test_questions_of_one_producer_and_epoch_share_a_guard() -> None:
     assert guards.begin(8, 0, 0, supports_epoch_bump=True) is not guard
 
 
-def test_a_newer_epoch_takes_the_place_of_an_older_one_and_never_the_other_way_round() -> None:
+def test_writers_of_other_epochs_do_not_make_a_question_void() -> None:
     guards = TransactionVerification()
-    old = guards.begin(7, 1, 0, supports_epoch_bump=True)
-    new = guards.begin(7, 2, 0, supports_epoch_bump=True)
-    assert not guards.is_current(7, old)
-    assert guards.is_current(7, new)
-    zombie = guards.begin(7, 1, 0, supports_epoch_bump=True)
-    assert not guards.is_current(7, zombie)
-    assert guards.is_current(7, new)
+    guard = guards.begin(7, 1, 5, supports_epoch_bump=True)
+    for epoch in (0, 2, 1):
+        guards.begin(7, epoch, 3, supports_epoch_bump=True)
+        assert guards.is_current(7, guard)
+    assert (guard.epoch, guard.lowest_sequence) == (2, 3), "that of the newest epoch"
+    guards.begin(7, 2, 4, supports_epoch_bump=True)
+    guards.begin(7, 1, 0, supports_epoch_bump=True)
+    assert guard.lowest_sequence == 3
 
 
 def test_what_was_dropped_is_not_current_even_if_the_same_is_asked_again() -> None:

@@ -12,16 +12,17 @@ from typing import TypeVar
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
-from ottla.broker.coordinators.log import CoordinatorLog
 from ottla.broker.coordinators.steady_clock import steady_clock
 from ottla.broker.groups.active_shard import ActiveShard
 from ottla.broker.groups.loading import load_shard
+from ottla.broker.groups.offsets_log import OffsetsLog
 from ottla.broker.tasks import Tasks
 from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.description import describe_group, describe_missing_group, list_group, matches_filters
 from ottla.coordinator.group.join import JoinContext
 from ottla.coordinator.group.shard import GroupShard
+from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.delete_groups_response import DeletableGroupResult
 from ottla.protocol.messages.describe_groups_response import DescribedGroup
@@ -39,12 +40,20 @@ from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopic
 from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
+from ottla.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest
+from ottla.protocol.messages.txn_offset_commit_response import TxnOffsetCommitResponse
+from ottla.storage.transaction_verification import VerificationGuard
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _MISSING_GROUP_IS_ERROR_FROM = 6
+_COORDINATOR_IS_AWAY = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 
 class GroupCoordinator:
@@ -53,7 +62,7 @@ class GroupCoordinator:
     def __init__(
         self,
         config: GroupConfig,
-        log: CoordinatorLog,
+        log: OffsetsLog,
         topic: InternalTopic,
         tasks: Tasks,
         clock: Callable[[], int] | None = None,
@@ -92,6 +101,7 @@ class GroupCoordinator:
             self._tasks,
             self._clock,
             self._config.offsets_commit_timeout_ms,
+            Codec(self._config.offsets_topic_compression_codec),
             lambda: self.shards.reload(partition),
         )
         shard.loaded(self._clock())
@@ -169,15 +179,62 @@ class GroupCoordinator:
         offset = active.append(result.records)
         return result.response if offset is None else active.respond_when_committed(offset, result.response)
 
+    def partition_of_transaction(self, group_id: str) -> int:
+        """The partition of the offsets topic in which a transaction would commit the group's offsets."""
+        _require_group_id(group_id)
+        partition = self.topic.partition_of(group_id)
+        self.shards.active(partition)
+        return partition
+
+    def commit_transactional_offsets(
+        self, request: TxnOffsetCommitRequest, verification: VerificationGuard | None
+    ) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:
+        """A row for each partition; the transaction was verified, and its topics exist."""
+        active = self._active(request.group_id)
+        result = active.shard.commit_transactional_offsets(request, self._clock())
+        offset = active.append_in_transaction(result.records, request.producer_id, request.producer_epoch, verification)
+        return result.response if offset is None else active.respond_when_committed(offset, result.response)
+
+    async def end_transaction(
+        self,
+        partition_index: int,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        is_commit: bool,
+        transaction_version: int,
+    ) -> ErrorCode:
+        """Write the marker of a transaction into a partition of the offsets topic, and do what it says.
+
+        Answers once it is committed, in the words that WriteTxnMarkers has for any partition. A marker for a producer
+        that has nothing pending is written all the same.
+        """
+        try:
+            active = self.shards.active(partition_index)
+            offset = active.append_marker(
+                producer_id,
+                producer_epoch,
+                is_commit=is_commit,
+                coordinator_epoch=coordinator_epoch,
+                transaction_version=transaction_version,
+            )
+            if offset is not None:
+                await active.respond_when_committed(offset, None)
+        except ApiError as error:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER if error.code in _COORDINATOR_IS_AWAY else error.code
+        return ErrorCode.NONE
+
     def fetch_offsets(
-        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
+        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics], *, require_stable: bool = False
     ) -> list[OffsetFetchResponseTopics]:
         """A row for each partition asked for."""
-        return self._active(group_id).shard.fetch_offsets(group_id, topics)
+        return self._active(group_id).shard.fetch_offsets(group_id, topics, require_stable=require_stable)
 
-    def all_offsets(self, group_id: str) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
+    def all_offsets(
+        self, group_id: str, *, require_stable: bool = False
+    ) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
         """The topic and the row of each partition that has an offset; they may be taken over some time."""
-        return self._active(group_id).shard.all_offsets(group_id)
+        return self._active(group_id).shard.all_offsets(group_id, require_stable=require_stable)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
         """A row for each partition."""

@@ -10,7 +10,7 @@ answered as if it had been written now; each marker gets its own row, in the ord
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
 from ottla.broker.clock import now_ms
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
@@ -35,21 +35,6 @@ if TYPE_CHECKING:
 
 API_KEY = ApiKey.WRITE_TXN_MARKERS
 REQUEST = WriteTxnMarkersRequest
-
-
-class GroupTransactions(Protocol):
-    """What ends transactions in the offsets topic."""
-
-    async def end_transaction(
-        self,
-        partition_index: int,
-        producer_id: int,
-        producer_epoch: int,
-        coordinator_epoch: int,
-        is_commit: bool,
-        transaction_version: int,
-    ) -> ErrorCode:
-        """Writes the marker, and lets the offsets of the transaction take effect."""
 
 
 async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
@@ -174,7 +159,7 @@ class _Writing:
     async def _end_in_groups(self, index: int, row: WritableTxnMarkerPartitionResult) -> None:
         marker = self._marker
         try:
-            row.error_code = await cast(GroupTransactions, self._context.broker.groups).end_transaction(
+            row.error_code = await self._context.broker.groups.end_transaction(
                 index,
                 marker.producer_id,
                 marker.producer_epoch,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from itertools import islice
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
@@ -25,7 +25,7 @@ from ottla.broker.transactions.markers import MarkerWriter
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.coordinator.transaction.description import TransactionFilter, describe_transaction, list_transaction
 from ottla.coordinator.transaction.initialisation import ProducerIdentity, check_timeout
-from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.metadata import TopicPartition
 from ottla.coordinator.transaction.shard import TransactionShard
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -73,9 +73,12 @@ class TransactionCoordinator:
 
     def start(self) -> None:
         """Begin to look for transactions that are overdue and for ids that nobody uses."""
+        config = self._config
+        overdue_ms = config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        expiry_ms = config.transaction_remove_expired_transaction_cleanup_interval_ms
         self._rounds = [
-            self._tasks.start_background("overdue transactions", self._abort_overdue_periodically()),
-            self._tasks.start_background("expiry of transactional ids", self._forget_periodically()),
+            self._tasks.start_background("overdue transactions", _every(overdue_ms, self.abort_overdue)),
+            self._tasks.start_background("expiry of transactional ids", _every(expiry_ms, self.forget_expired)),
         ]
 
     def close(self) -> None:
@@ -200,6 +203,8 @@ class TransactionCoordinator:
         ]
 
     def _describe(self, transactional_id: str) -> DescribedTransaction:
+        if not transactional_id:
+            return DescribedTransaction(transactional_id=transactional_id, error_code=ErrorCode.INVALID_REQUEST)
         try:
             metadata = self._active(transactional_id).shard.get(transactional_id)
         except ApiError as error:
@@ -222,43 +227,41 @@ class TransactionCoordinator:
 
     # Rounds
 
-    async def _abort_overdue_periodically(self) -> None:
-        interval_ms = self._config.transaction_abort_timed_out_transaction_cleanup_interval_ms
-        while True:
-            await asyncio.sleep(interval_ms / 1000)
-            for active in self.shards.all_active():
-                await self._abort_overdue(active)
+    async def abort_overdue(self) -> None:
+        """Abort the transactions that have been open for longer than their timeout."""
+        for active in self.shards.all_active():
+            for transactional_id in active.shard.overdue(self._clock()):
+                await self._abort_overdue(active, transactional_id)
 
-    async def _abort_overdue(self, active: ActiveShard) -> None:
-        for transactional_id in active.shard.overdue(self._clock()):
-            try:
-                following = active.shard.abort_overdue(transactional_id, self.transaction_version(), self._clock())
-                await active.write((following,))
-            except ApiError as error:
-                logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
-                continue
-            logger.info(
-                "Aborted a transaction of %s (producer %d), open for longer than its timeout of %d ms",
-                transactional_id,
-                following.producer_id,
-                following.timeout_ms,
-            )
+    async def _abort_overdue(self, active: ActiveShard, transactional_id: str) -> None:
+        try:
+            following = active.shard.abort_overdue(transactional_id, self.transaction_version(), self._clock())
+            await active.write((following,))
+        except ApiError as error:
+            logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
+            return
+        logger.info(
+            "Aborted a transaction of %s (producer %d), open for longer than its timeout of %d ms",
+            transactional_id,
+            following.producer_id,
+            following.timeout_ms,
+        )
 
-    async def _forget_periodically(self) -> None:
-        interval_ms = self._config.transaction_remove_expired_transaction_cleanup_interval_ms
-        while True:
-            await asyncio.sleep(interval_ms / 1000)
-            for active in self.shards.all_active():
-                await self._forget_expired(active)
+    async def forget_expired(self) -> None:
+        """Forget the ids that nobody has used for transactional.id.expiration.ms."""
+        for active in self.shards.all_active():
+            expired = active.shard.expired(self._clock(), self._config.transactional_id_expiration_ms)
+            while portion := tuple(islice(expired, _IDS_FORGOTTEN_AT_ONCE)):
+                try:
+                    await active.write(portion)
+                except ApiError as error:
+                    logger.warning("%d transactional ids are not forgotten yet: %s", len(portion), error)
+                    break
+                # There may be a million of them: the loop serves requests in between.
+                await asyncio.sleep(0)
 
-    async def _forget_expired(self, active: ActiveShard) -> None:
-        expired = active.shard.expired(self._clock(), self._config.transactional_id_expiration_ms)
-        portion: Sequence[TransactionMetadata]
-        while portion := tuple(islice(expired, _IDS_FORGOTTEN_AT_ONCE)):
-            try:
-                await active.write(portion)
-            except ApiError as error:
-                logger.warning("%d transactional ids are not forgotten yet: %s", len(portion), error)
-                return
-            # There may be a million of them: the loop serves requests in between.
-            await asyncio.sleep(0)
+
+async def _every(interval_ms: int, do: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(interval_ms / 1000)
+        await do()

@@ -52,8 +52,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.BOOLEAN,
         True,
         Importance.LOW,
-        "Whether a broker checks that a partition belongs to the transaction before it takes records for it. "
-        "Not acted on yet.",
+        "Whether a broker checks that a partition belongs to the transaction before it takes records for it.",
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
     ConfigKey(
