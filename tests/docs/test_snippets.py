@@ -49,6 +49,7 @@ PRINTED = {
         "send is not possible now: no transaction is open: call begin_transaction first\nclosed\n"
     ),
     "docs/how-to/change-topics-safely.md": "",
+    "docs/explanation/life-of-a-log.md": "",
     "docs/how-to/look-at-and-replay-records.md": "",
     "docs/reference/cli/topics.md": "",
     "docs/reference/cli/configs.md": "",
