@@ -136,6 +136,9 @@ class SimulatedFile:
         data = self.read(position, size)
         return data if len(data) == size else None
 
+    def reserve(self, size: int) -> None:
+        """This disk has no blocks to set aside."""
+
     def truncate(self, size: int) -> None:
         with self._disk.changing("truncate", self.path):
             self._inode.change(self._inode.data[:size].ljust(size, b"\0"))
@@ -257,6 +260,10 @@ class SimulatedDisk:
         if self._find(path) is None:
             raise self._failure("look at", path, "No such file or directory")
         return WRITTEN_MS
+
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        """Nothing on this disk is older than another."""
+        assert modified_ms == self.modified_ms(path)
 
     def list_directory(self, path: Path) -> list[str]:
         return list(self._directory(path, "list").entries)

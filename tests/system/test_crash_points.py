@@ -135,6 +135,7 @@ class Story:
 
     def checkpoint(self) -> None:
         self.manager.checkpoint_pass()
+        self.manager.log_start_pass()
         self.manager.high_watermark_pass()
 
     def retain(self, retention_bytes: int) -> None:

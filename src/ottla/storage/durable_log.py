@@ -40,6 +40,8 @@ class DurableLog:
         self.producers = loaded.producers
         # So that a flush or a compaction that overlaps a truncation leaves no trace.
         self.truncation_count = 0
+        # Where truncations since the last `take_truncation` cut the log back to, at the lowest.
+        self._truncated_to: int | None = None
         self._file_system = file_system
         self._snapshots = loaded.snapshots
         self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
@@ -50,6 +52,7 @@ class DurableLog:
         self._flushing = threading.Lock()
         # The newest segment whose name is known to be on the disk.
         self._synced_active: Segment | None = None
+        self._reserve_space()
 
     @property
     def is_gone(self) -> bool:
@@ -70,6 +73,12 @@ class DurableLog:
         """Whether flush.messages is reached: then an append is answered after a flush."""
         return self.log_end_offset - self.recovery_point >= self.config.flush_messages
 
+    def take_truncation(self) -> int | None:
+        """The lowest offset that the log was cut back to since this was asked last: behind it nothing is compacted."""
+        with self.changing():
+            truncated_to, self._truncated_to = self._truncated_to, None
+            return truncated_to
+
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Hold the lock of a log that is still there."""
@@ -87,6 +96,10 @@ class DurableLog:
             if self._is_gone:
                 raise LogGone(self.directory) from None
             raise
+
+    def _reserve_space(self) -> None:
+        if self.config.preallocate:
+            self._segments.active.reserve(self.config.segment_bytes)
 
     def _take_snapshot(self, offset: int, *, sync: bool) -> None:
         if self.producers.map_end_offset > self._last_snapshot_offset:

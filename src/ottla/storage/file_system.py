@@ -43,6 +43,13 @@ _unfilled_bytearray = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctype
 )
 
 
+# Python's own posix_fallocate makes the file grow, and what is appended would come behind zeros.
+_fallocate = getattr(ctypes.CDLL(None), "fallocate", None)
+if _fallocate is not None:
+    _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_FALLOC_FL_KEEP_SIZE = 1
+
+
 class File(Protocol):
     """An open file that grows at its end and is read anywhere."""
 
@@ -59,6 +66,9 @@ class File(Protocol):
 
     def truncate(self, size: int) -> None:
         """Cut the file to a size."""
+
+    def reserve(self, size: int) -> None:
+        """Set space aside for a file of a size, where that can be done and there is so much; the size stays."""
 
     def sync(self) -> None:
         """Wait until everything written is on the disk."""
@@ -96,6 +106,9 @@ class FileSystem(Protocol):
 
     def modified_ms(self, path: Path) -> int:
         """When the file was written last, in ms since 1970."""
+
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        """Say when the file was written last; durable or not."""
 
     def list_directory(self, path: Path) -> list[str]:
         """The names in a directory."""
@@ -170,6 +183,10 @@ class OsFileSystem:
     def modified_ms(self, path: Path) -> int:
         with self._blaming("look at", path):
             return path.stat().st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        with self._blaming("date", path):
+            os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def list_directory(self, path: Path) -> list[str]:
         with self._blaming("list", path):
@@ -286,6 +303,11 @@ class OsFile:
             os.ftruncate(self._descriptor, size)
         except OSError as error:
             raise self._file_system.failure("truncate", self.path, error) from error
+
+    def reserve(self, size: int) -> None:
+        # Whether there is space is told by the append that needs it.
+        if _fallocate is not None:
+            _fallocate(self._descriptor, _FALLOC_FL_KEEP_SIZE, 0, size)
 
     def sync(self) -> None:
         try:

@@ -39,7 +39,7 @@ from ottla.storage.own_append_validation import are_news
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
-from ottla.storage.retention import deletable_segments
+from ottla.storage.retention import FutureTimestamps, deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
 from ottla.storage.segment_transactions import NotInMemory, aborted_between
@@ -89,6 +89,7 @@ class Log(DurableLog):
         super().__init__(file_system, directory, config, loaded, now_ms)
         self.log_start_offset = loaded.log_start_offset
         self.high_watermark = loaded.log_start_offset
+        self.future_timestamps = FutureTimestamps()
 
     # What is known.
 
@@ -164,8 +165,8 @@ class Log(DurableLog):
         if header is None:
             if origin is not AppendOrigin.CLIENT:
                 return self._append_own(records, leader_epoch, now_ms, verification, transaction_version)
-            header = validate_client_batch(records, self.config, now_ms)
-            if needs_rewrite(header, self.config):
+            header = validate_client_batch(records, self.config)
+            if needs_rewrite(header, self.config, now_ms):
                 records, header = rewrite_batch(records, header, self.config, now_ms)
         size = header.batch_length + 12
         assert size == len(records), "the header is not the one of these bytes"
@@ -316,6 +317,7 @@ class Log(DurableLog):
             active.seal()
             self._take_snapshot(base_offset, sync=False)
             self._segments.roll(base_offset, self.config.index_interval_bytes, now_ms)
+            self._reserve_space()
             return self._segments.active
 
     # Reading.
@@ -470,6 +472,7 @@ class Log(DurableLog):
 
     def _after_truncation(self, offset: int) -> None:
         self.truncation_count += 1
+        self._truncated_to = offset if self._truncated_to is None else min(offset, self._truncated_to)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))
@@ -523,6 +526,7 @@ class Log(DurableLog):
             if len(doomed) > len(sealed):
                 self.roll(now_ms)
                 self._drop_oldest(doomed[len(sealed) :], now_ms)
+            self.future_timestamps.look(self._segments.segments, self.config, now_ms)
             return len(doomed)
 
     def _drop_oldest(self, doomed: list[Segment], now_ms: int) -> None:

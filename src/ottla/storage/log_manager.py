@@ -1,8 +1,9 @@
 """All logs of a broker, over all its log directories.
 
-A new partition goes to the online directory with the fewest. A directory whose disk fails goes offline alone, with all
-its logs: whoever meets a StorageError reports it to `fail_directory` and goes on with the others. It comes back with a
-restart. Until then a partition that is not found may lie there, so only one that is known to be new is made elsewhere.
+A new partition goes to the online directory with the fewest, and to a cordoned one only if all are. A directory whose
+disk fails goes offline alone, with all its logs: whoever meets a StorageError reports it to `fail_directory` and goes
+on with the others. It comes back with a restart. Until then a partition that is not found may lie there, so only one
+that is known to be new is made elsewhere.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
 tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
@@ -11,7 +12,7 @@ the next, and retention begins with what needs none: otherwise it could not free
 A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
 go on with the next log, and no directory goes offline because of it.
 
-The passes (retention, flush, checkpoints, high watermarks, compaction) are plain functions that may wait for disks. The
+The passes (retention, flush, checkpoints, compaction and so on) are plain functions that may wait for disks. The
 broker's shell calls each in a thread, one call of each at a time, but different ones, and creations, deletions and
 moves of different partitions, at the same time. Each can be asked to look at one directory `only`.
 """
@@ -22,14 +23,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
-from ottla.protocol.records import CorruptRecords
-from ottla.storage.compaction import Cleanable, assess, compact
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
-from ottla.storage.log_config import LogConfig
+from ottla.storage.log_cleaning import LeftOut, LogCleaning, Outcome
+from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.partition_directories import TopicPartition, partition_directory_name
 
@@ -64,8 +63,10 @@ class LogManager:
         self._on_directory_failure = on_directory_failure
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
-        self._uncleanable: set[TopicPartition] = set()
+        self.cleaning = LogCleaning(self.fail_directory)
         self._told_full_s: dict[Path, float] = {}
+        # Directories that get no new logs, as long as there is another.
+        self.cordoned: frozenset[Path] = frozenset()
 
     @property
     def online_directories(self) -> list[LogDirectory]:
@@ -207,6 +208,7 @@ class LogManager:
         return min(
             online,
             key=lambda candidate: (
+                candidate.path in self.cordoned,
                 candidate in avoided,
                 len(candidate.logs) + len((taken or {}).get(candidate, ())),
             ),
@@ -228,7 +230,7 @@ class LogManager:
     def _take_out(self, key: TopicPartition, take: Callable[[LogDirectory, TopicPartition], None]) -> bool:
         directory = self._directory_of.pop(key, None)
         self._logs.pop(key, None)
-        self._uncleanable.discard(key)
+        self.cleaning.forget(key)
         if directory is None or not directory.is_online:
             return False
         self._guarded(directory, lambda directory: take(directory, key))
@@ -326,17 +328,22 @@ class LogManager:
         self._for_each_directory(in_directory, only)
         return forgotten
 
-    def flush_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
-        """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced."""
+    def flush_pass(self, now_ms: int, only: LogDirectory | None = None, scheduler_interval_ms: int = 0) -> int:
+        """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced.
+
+        The time of a log is looked at once in `scheduler_interval_ms` at most, and at once if the clock went back.
+        """
         flushed = 0
+
+        def is_time(log: Log) -> bool:
+            flush_ms, waited_ms = log.config.flush_ms, now_ms - log.last_flush_ms
+            return flush_ms < MAX_INT64 and not 0 <= waited_ms < max(flush_ms, scheduler_interval_ms)
 
         def in_directory(directory: LogDirectory) -> None:
             nonlocal flushed
             for log in list(directory.logs.values()):
                 if log.unflushed_messages > 0 and (
-                    log.must_flush_now
-                    or now_ms - log.last_flush_ms >= log.config.flush_ms
-                    or log.recovery_point < log.segments[-1].base_offset
+                    log.must_flush_now or is_time(log) or log.recovery_point < log.segments[-1].base_offset
                 ):
                     with self._going_on():
                         log.flush(now_ms)
@@ -346,50 +353,34 @@ class LogManager:
         return flushed
 
     def checkpoint_pass(self, only: LogDirectory | None = None) -> None:
-        """Write recovery points and log start offsets."""
-        self._for_each_directory(LogDirectory.write_checkpoints, only)
+        """Write the recovery points."""
+        self._for_each_directory(LogDirectory.write_recovery_points, only)
+
+    def log_start_pass(self, only: LogDirectory | None = None) -> None:
+        """Write the log start offsets."""
+        self._for_each_directory(LogDirectory.write_log_start_offsets, only)
 
     def high_watermark_pass(self, only: LogDirectory | None = None) -> None:
         """Write the high watermarks, which is done more often."""
         self._for_each_directory(LogDirectory.write_high_watermarks, only)
 
     def compaction_pass(self, now_ms: int, only: LogDirectory | None = None) -> TopicPartition | None:
-        """Compact the log that needs it most and can be; which one that was, None if none is due."""
-        left_out: set[LogDirectory] = set()
-        found: list[_Candidate] = []
-
-        def in_directory(directory: LogDirectory) -> None:
-            offsets = directory.read_cleaner_offsets()
-            for key, log in list(directory.logs.items()):
-                if log.config.is_compacted and key not in self._uncleanable:
-                    with self._going_on():
-                        cleanable = assess(log, offsets.get(key, 0), now_ms)
-                        if cleanable is not None:
-                            found.append(_Candidate(directory, key, log, cleanable))
-
-        self._for_each_directory(in_directory, only)
-        for candidate in sorted(found, key=lambda candidate: candidate.urgency, reverse=True):
-            if candidate.directory not in left_out and self._compact(candidate, now_ms, left_out):
-                return candidate.key
-        return None
-
-    def _compact(self, candidate: "_Candidate", now_ms: int, left_out: set[LogDirectory]) -> bool:
-        directory, key, log, cleanable = candidate
-        try:
-            clean_to = compact(log, directory.file_system, cleanable, now_ms)
-            directory.write_cleaner_offset(key, log, clean_to)
-        except StorageError as error:
-            self.fail_directory(error)
-            left_out.add(directory)
-            return False
-        except LogGone:
-            return False
-        except CorruptRecords as error:
-            # A damaged batch would stop every pass at the same place; the log is left as it is until a restart.
-            _log.error("%s-%d cannot be compacted: %s", *key, error.message)
-            self._uncleanable.add(key)
-            return False
-        return True
+        """Compact the log that needs it most and can be, in this thread; which one that was, None if none is due."""
+        left_out = LeftOut()
+        while True:
+            found = [
+                candidate
+                for directory in self.online_directories
+                if only is None or directory is only
+                for candidate in self.cleaning.candidates(directory, now_ms)
+            ]
+            chosen = self.cleaning.choose(found, left_out)
+            if chosen is None:
+                return None
+            outcome = self.cleaning.clean(chosen, now_ms)
+            if outcome is Outcome.CLEANED:
+                return chosen.key
+            left_out.note(chosen, outcome)
 
     def close(
         self, *, broker_epoch: int, now_ms: int, threads_per_directory: int, only: LogDirectory | None = None
@@ -424,14 +415,3 @@ class LogManager:
             self.fail_directory(error)
         except LogGone:
             return
-
-
-class _Candidate(NamedTuple):
-    directory: LogDirectory
-    key: TopicPartition
-    log: Log
-    cleanable: Cleanable
-
-    @property
-    def urgency(self) -> tuple[bool, float]:
-        return self.cleanable.is_overdue, self.cleanable.dirty_ratio

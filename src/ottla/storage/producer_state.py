@@ -155,6 +155,11 @@ class ProducerStates:
         state = self._producers.get(producer_id)
         return state is not None and state.transaction_first_offset is not None and state.epoch == epoch
 
+    def oldest_open_write_ms(self) -> int | None:
+        """When the last record was written of that open transaction whose last record is oldest; None without one."""
+        open_producers = [self._producers.get(producer_id) for producer_id in list(self._open.values())]
+        return min((state.last_timestamp_ms for state in open_producers if state is not None), default=None)
+
     # Decisions before an append.
 
     def check(

@@ -194,6 +194,11 @@ class IndexedBatches:
             self._find_max_timestamp()
         return self._max_timestamp
 
+    @property
+    def known_max_timestamp(self) -> int:
+        """The same as far as it is known without a look at the disk, else -1."""
+        return max(self._max_timestamp, NO_TIMESTAMP)
+
     def _find_max_timestamp(self) -> None:
         with self._loading:
             if self._max_timestamp != _UNKNOWN:
@@ -209,6 +214,18 @@ class IndexedBatches:
             self._max_timestamp = index.last_timestamp
             if not was_open:
                 self.unload()
+
+    @property
+    def first_timestamp(self) -> int:
+        """The largest timestamp of the first batch, -1 if there is none; may read it from the disk."""
+        if self.rolling_timestamp is None and self.size_bytes:
+            was_open = self.is_open
+            self.rolling_timestamp = next(scan_headers(self.file, 0, self.size_bytes, chunk_bytes=LOOKUP_CHUNK_BYTES))[
+                1
+            ].max_timestamp
+            if not was_open:
+                self.unload()
+        return NO_TIMESTAMP if self.rolling_timestamp is None else self.rolling_timestamp
 
     @property
     def max_timestamp_offset(self) -> int:
@@ -318,9 +335,14 @@ class IndexedBatches:
         if self._bytes_since_index > self._index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.append(self._max_timestamp, self._max_timestamp_offset)
-            self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+            self.indexes_bytes = self._grown_indexes_bytes()
             self._bytes_since_index = 0
         self._bytes_since_index += size
+
+    def _grown_indexes_bytes(self) -> int:
+        """The size of the larger index after one more batch; the time index gets an entry for the end as well."""
+        offsets, times = self.offset_index, self.time_index
+        return max(offsets.size_bytes + offsets.ENTRY_BYTES, times.size_bytes + 2 * times.ENTRY_BYTES)
 
     def read_end(self) -> tuple[int, BatchHeader | None]:
         """Restore what appending needs, for the last segment of a log; its next offset and last batch."""
@@ -336,7 +358,7 @@ class IndexedBatches:
         with self._loading:
             self._max_timestamp = times.last_timestamp
             self._max_timestamp_offset = times.last_offset
-        self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+        self.indexes_bytes = self._grown_indexes_bytes()
         self._bytes_since_index = 0
         last: BatchHeader | None = None
         for _, header in scan_headers(self.file, start, self.size_bytes):

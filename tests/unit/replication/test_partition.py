@@ -38,7 +38,7 @@ def batch_of_one() -> bytes:
 
 def append(partition: Partition, acks: int = 1) -> AppendInfo:
     batch = batch_of_one()
-    return partition.append(batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
+    return partition.append(batch, validate_client_batch(batch, partition.log.config), acks, 1)
 
 
 def code_of(refused: pytest.ExceptionInfo[ApiError]) -> ErrorCode:
@@ -167,7 +167,7 @@ def marker(producer_id: int = 7, epoch: int = 0, coordinator_epoch: int = 0, *, 
 
 
 def append_batch(partition: Partition, batch: bytes, verification: VerificationGuard | None = None) -> AppendInfo:
-    header = validate_client_batch(batch, partition.log.config, 1)
+    header = validate_client_batch(batch, partition.log.config)
     return partition.append(batch, header, ACKS_ALL, 1, verification)
 
 
@@ -292,7 +292,7 @@ def test_a_guard_is_looked_at_when_the_queued_append_has_its_turn(tmp_path: Path
     guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=True)
     partition.queue_own(queue, marker(7, epoch=1), 1, transaction_version=2)
     batch = transactional(0)
-    header = validate_client_batch(batch, partition.log.config, 1)
+    header = validate_client_batch(batch, partition.log.config)
     partition.queue_append(queue, batch, header, ACKS_ALL, 1, guard)
     with pytest.raises(ApiError) as refused:
         queue.append_all()
@@ -302,7 +302,7 @@ def test_a_guard_is_looked_at_when_the_queued_append_has_its_turn(tmp_path: Path
 
 def enqueue(partition: Partition, queue: HandQueue, acks: int = 1) -> None:
     batch = batch_of_one()
-    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
+    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config), acks, 1)
 
 
 def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) -> None:

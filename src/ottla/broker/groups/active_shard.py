@@ -21,6 +21,7 @@ from ottla.broker.tasks import Tasks
 from ottla.coordinator.group.effects import Outcome, Respond
 from ottla.coordinator.group.records import GroupCoordinatorRecord
 from ottla.coordinator.group.shard import GroupShard
+from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.storage.transaction_verification import VerificationGuard
@@ -41,6 +42,7 @@ class ActiveShard:
         tasks: Tasks,
         clock: Callable[[], int],
         commit_timeout_ms: int,
+        codec: Codec,
         on_lost: Callable[[], None],
     ) -> None:
         """`on_lost` is called when the state here is ahead of what the log will ever have."""
@@ -50,6 +52,7 @@ class ActiveShard:
         self._tasks = tasks
         self._clock = clock
         self._commit_timeout_ms = commit_timeout_ms
+        self._codec = codec
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -77,7 +80,7 @@ class ActiveShard:
             return None
         now_ms = self._clock()
         try:
-            offset = self._log.append(self._partition, encode_batch(records, now_ms))
+            offset = self._log.append(self._partition, encode_batch(records, now_ms, self._codec))
         except ApiError as error:
             raise ApiError(coordinator_error(error.code), error.message) from error
         self.shard.appended(records, None, offset, now_ms)
@@ -95,7 +98,7 @@ class ActiveShard:
         if not records:
             return None
         now_ms = self._clock()
-        batch = encode_transactional_batch(records, now_ms, producer_id, producer_epoch)
+        batch = encode_transactional_batch(records, now_ms, producer_id, producer_epoch, self._codec)
         try:
             offset = self._log.append_of_producer(self._partition, batch, self._refused, verification=verification)
         except ApiError as error:
@@ -177,7 +180,7 @@ class ActiveShard:
     def _write(self, records: Sequence[GroupCoordinatorRecord], outcome: Outcome) -> int | None:
         now_ms = self._clock()
         try:
-            offset = self._log.append(self._partition, encode_batch(records, now_ms))
+            offset = self._log.append(self._partition, encode_batch(records, now_ms, self._codec))
         except ApiError as error:
             logger.warning("__consumer_offsets-%d refused a group's metadata: %s", self._partition, error)
             self.shard.append_failed(outcome, coordinator_error(error.code), now_ms)

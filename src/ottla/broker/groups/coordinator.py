@@ -22,6 +22,7 @@ from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.description import describe_group, describe_missing_group, list_group, matches_filters
 from ottla.coordinator.group.join import JoinContext
 from ottla.coordinator.group.shard import GroupShard
+from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.delete_groups_response import DeletableGroupResult
 from ottla.protocol.messages.describe_groups_response import DescribedGroup
@@ -100,6 +101,7 @@ class GroupCoordinator:
             self._tasks,
             self._clock,
             self._config.offsets_commit_timeout_ms,
+            Codec(self._config.offsets_topic_compression_codec),
             lambda: self.shards.reload(partition),
         )
         shard.loaded(self._clock())

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ottla.coordinator.group.records import GroupCoordinatorRecord, encode_record
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.compression import Codec
 from ottla.protocol.messages.offset_commit_request import OffsetCommitRequest
 from ottla.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 
@@ -13,16 +14,21 @@ _RECORD_BYTES_MIN = 50
 _TRANSACTIONAL_BASE_SEQUENCE = 0
 
 
-def encode_batch(records: Sequence[GroupCoordinatorRecord], timestamp_ms: int) -> bytearray:
+def encode_batch(records: Sequence[GroupCoordinatorRecord], timestamp_ms: int, codec: Codec = Codec.NONE) -> bytearray:
     """The records as one batch."""
-    return _build(BatchBuilder(), records, timestamp_ms)
+    return _build(BatchBuilder(codec=codec), records, timestamp_ms)
 
 
 def encode_transactional_batch(
-    records: Sequence[GroupCoordinatorRecord], timestamp_ms: int, producer_id: int, producer_epoch: int
+    records: Sequence[GroupCoordinatorRecord],
+    timestamp_ms: int,
+    producer_id: int,
+    producer_epoch: int,
+    codec: Codec = Codec.NONE,
 ) -> bytearray:
     """The records as one batch of a producer's transaction."""
     builder = BatchBuilder(
+        codec=codec,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=_TRANSACTIONAL_BASE_SEQUENCE,

@@ -166,7 +166,7 @@ class _Production:
         partition.require_leader()
         config = partition.log.config
         now = now_ms()
-        header = validate_client_batch(records or b"", config, now)
+        header = validate_client_batch(records or b"", config)
         assert records is not None
         self._check_batch(header)
         if header.attributes & TRANSACTIONAL_FLAG and header.producer_id >= 0:
@@ -186,10 +186,10 @@ class _Production:
         guard: VerificationGuard | None,
     ) -> None:
         config = partition.log.config
-        if needs_opening(header, config):
+        if needs_opening(header, config, now):
             self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row, guard))
             return
-        if needs_rewrite(header, config):
+        if needs_rewrite(header, config, now):
             records, header = rewrite_batch(records, header, config, now)
         if partition.queue is not None:
             append = partition.queue_append(partition.queue, records, header, self.acks, now, guard)
@@ -327,6 +327,8 @@ class _Production:
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
                 for index, message in error.record_errors
             ]
+            partition = self.context.broker.replicas.find(topic, row.index)
+            row.log_start_offset = -1 if partition is None else partition.log.log_start_offset
         if error.code in HINTED_ERRORS:
             leader_id, leader_epoch = current_leader(self.context, topic, row.index)
             row.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)

@@ -109,9 +109,7 @@ DIRECTORY_USABLE: Final = gauge(
     "ottla_log_directory_usable_bytes", "Free bytes of the volume that a log directory is on.", "log_directory"
 )
 PASSES: Final = counter(
-    "ottla_maintenance_passes_total",
-    "Rounds of flush, retention, checkpoints, high watermarks, producer expiry, compaction.",
-    "pass",
+    "ottla_maintenance_passes_total", "Rounds of retention, of flushes, of writing checkpoints and the like.", "pass"
 )
 PASS_SECONDS: Final = counter("ottla_maintenance_seconds_total", "Time that these rounds took.", "pass")
 PASS_FAILURES: Final = counter("ottla_maintenance_failures_total", "Rounds that failed; the log says why.", "pass")
@@ -119,7 +117,47 @@ FLUSHES: Final = counter(
     "kafka_log_logflushstats_logflushrateandtimems_count", "Logs that flush.ms or a closed segment had synced."
 )
 SEGMENTS_DELETED: Final = counter("ottla_retention_segments_deleted_total", "Segments that retention deleted.")
-LOGS_COMPACTED: Final = counter("ottla_compaction_logs_total", "Logs that were compacted.")
+RETENTION_HELD: Final = gauge(
+    "ottla_retention_held_until_timestamp_seconds",
+    "When retention by time will reach a partition that holds a record dated far in the future; others have no series.",
+    "topic",
+    "partition",
+)
+
+_CLEANER = "kafka_log_logcleaner"
+_CLEANER_MANAGER = "kafka_log_logcleanermanager"
+LOGS_COMPACTED: Final = counter("ottla_compaction_logs_total", "Passes of compaction over a log.")
+COMPACTION_SECONDS: Final = counter(
+    "ottla_compaction_seconds_total", "Time that these passes took, and those that failed."
+)
+COMPACTION_FAILURES: Final = counter(
+    "ottla_compaction_failures_total", "Passes that ended early: the log changed, or the node's log says why."
+)
+RECOPY_PERCENT: Final = gauge(
+    f"{_CLEANER}_cleaner_recopy_percent", "Bytes written by the last passes, in percent of the bytes that they cleaned."
+)
+CLEAN_TIME: Final = gauge(f"{_CLEANER}_max_clean_time_secs", "Seconds that the longest of the last passes took.")
+BUFFER_UTILIZATION: Final = gauge(
+    f"{_CLEANER}_max_buffer_utilization_percent", "How full the map of keys was in the last passes, at most."
+)
+COMPACTION_DELAY: Final = gauge(
+    f"{_CLEANER}_max_compaction_delay_secs", "Seconds by which a log is overdue by max.compaction.lag.ms, at most."
+)
+DEAD_CLEANERS: Final = gauge(f"{_CLEANER}_deadthreadcount", "Cleaners that ought to run and do not.")
+DIRTY_PERCENT: Final = gauge(
+    f"{_CLEANER_MANAGER}_max_dirty_percent", "Bytes not compacted yet, in percent, of the log with the largest share."
+)
+SINCE_CLEANER_RUN: Final = gauge(
+    f"{_CLEANER_MANAGER}_time_since_last_run_ms", "Milliseconds since a cleaner looked for something to do."
+)
+UNCLEANABLE: Final = gauge(
+    f"{_CLEANER_MANAGER}_uncleanable_partitions_count",
+    "Partitions that cannot be compacted; the node's log says why.",
+    "logDirectory",
+)
+UNCLEANABLE_BYTES: Final = gauge(
+    f"{_CLEANER_MANAGER}_uncleanable_bytes", "Bytes that wait for compaction in these partitions.", "logDirectory"
+)
 
 _CONTROLLER = "kafka_controller_kafkacontroller"
 ACTIVE_CONTROLLER: Final = gauge(f"{_CONTROLLER}_activecontrollercount", "1 if this node is the active controller.")
@@ -149,6 +187,27 @@ GROUPS_IN_STATE: Final = {
     for state in ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead")
 }
 OFFSETS: Final = gauge(f"{_GROUPS}_numoffsets", "Committed offsets.")
+
+TRANSACTIONAL_IDS: Final = gauge(
+    "ottla_transactional_ids", "Transactional ids that this node coordinates, by state.", "state"
+)
+PRODUCER_IDS: Final = gauge(
+    "kafka_server_replicamanager_produceridcount", "Producers whose sequences partitions of this node remember."
+)
+LATE_TRANSACTIONS: Final = gauge(
+    "kafka_server_replicamanager_partitionswithlatetransactionscount",
+    "Partitions with a transaction that should have been aborted long ago: see ottla transactions find-hanging.",
+)
+LONGEST_SILENCE: Final = gauge(
+    "ottla_open_transaction_silence_seconds_max",
+    "How long ago the last record of an open transaction was written, for the one where that is longest.",
+)
+STABLE_LAG: Final = gauge(
+    "kafka_cluster_partition_laststableoffsetlag",
+    "Records that readers of committed records do not see yet.",
+    "topic",
+    "partition",
+)
 
 BROKERS: Final = gauge("kafka_brokers", "Brokers of the cluster.")
 BROKER_INFO: Final = gauge("kafka_broker_info", "The id of a broker, with its address.", "id", "address")
@@ -234,7 +293,21 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         PASS_FAILURES,
         FLUSHES,
         SEGMENTS_DELETED,
+        RETENTION_HELD,
+    ),
+    "Compaction": (
         LOGS_COMPACTED,
+        COMPACTION_SECONDS,
+        COMPACTION_FAILURES,
+        RECOPY_PERCENT,
+        CLEAN_TIME,
+        BUFFER_UTILIZATION,
+        COMPACTION_DELAY,
+        DEAD_CLEANERS,
+        DIRTY_PERCENT,
+        SINCE_CLEANER_RUN,
+        UNCLEANABLE,
+        UNCLEANABLE_BYTES,
     ),
     "Controller and quorum": (
         ACTIVE_CONTROLLER,
@@ -255,6 +328,7 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         RAFT_STATE,
     ),
     "Groups": (GROUPS, *GROUPS_IN_STATE.values(), OFFSETS),
+    "Transactions": (TRANSACTIONAL_IDS, PRODUCER_IDS, LATE_TRANSACTIONS, LONGEST_SILENCE, STABLE_LAG),
     "As kafka_exporter names them": (
         BROKERS,
         BROKER_INFO,

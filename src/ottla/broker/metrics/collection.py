@@ -15,6 +15,7 @@ from ottla.broker.metrics.exposition import Exposition
 from ottla.broker.metrics.group_samples import add_groups
 from ottla.broker.metrics.loop_load import LoopLoad
 from ottla.broker.metrics.node_samples import (
+    add_cleaning,
     add_cluster,
     add_directories,
     add_maintenance,
@@ -23,6 +24,7 @@ from ottla.broker.metrics.node_samples import (
 )
 from ottla.broker.metrics.partition_samples import add_partitions
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
+from ottla.broker.metrics.transaction_samples import add_transactions
 from ottla.broker.time_slice import TimeSlice
 from ottla.broker.volumes import Volumes
 
@@ -74,9 +76,11 @@ class Collection:
         await time_slice.pause_if_used()
         await add_partitions(out, services, time_slice)
         await add_groups(out, services, time_slice)
+        await add_transactions(out, services, time_slice)
         add_cluster(out, services)
         await add_directories(out, services, self._volumes)
         add_maintenance(out, self._maintenance)
+        add_cleaning(out, services, self._maintenance.cleaning)
         await add_process(out, self._started_s)
         out.add(c.SCRAPE_SECONDS, self._last_duration_s)
         self._last_duration_s = time.perf_counter() - began_s

@@ -203,6 +203,8 @@ class TransactionCoordinator:
         ]
 
     def _describe(self, transactional_id: str) -> DescribedTransaction:
+        if not transactional_id:
+            return DescribedTransaction(transactional_id=transactional_id, error_code=ErrorCode.INVALID_REQUEST)
         try:
             metadata = self._active(transactional_id).shard.get(transactional_id)
         except ApiError as error:

@@ -98,7 +98,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         0,
         Importance.HIGH,
-        "Compression of batches in the offsets topic: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. Not acted on yet.",
+        "Compression of batches in the offsets topic: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
     ),
     ConfigKey(
         "offset.metadata.max.bytes",

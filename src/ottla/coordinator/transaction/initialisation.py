@@ -82,11 +82,12 @@ def check_timeout(timeout_ms: int, max_timeout_ms: int) -> None:
 
 
 def _may_continue(current: TransactionMetadata, expected: ProducerIdentity) -> bool:
+    """Whether an open transaction is waited for; an epoch that nobody was given is refused after that."""
     if current.producer_epoch == NO_PRODUCER_EPOCH:
         # Nothing is known of the id any more: nobody can have taken it over.
         return True
     if expected.producer_id == current.producer_id:
-        return expected.epoch in (current.producer_epoch, current.last_producer_epoch)
+        return expected.epoch >= current.producer_epoch or expected.epoch == current.last_producer_epoch
     # A request that rotated the id and is repeated.
     return expected.producer_id == current.previous_producer_id and expected.epoch >= MAX_EPOCH - 1
 

@@ -10,6 +10,7 @@ from ottla.broker.groups.record_batches import encode_transactional_batch
 from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import ControlType, control_batch, control_key, end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
@@ -27,6 +28,7 @@ from ottla.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from ottla.protocol.record_batch import parse_header
 from unit.broker.groups.fakes import MemoryLog, Node, image_with
 
 T = TypeVar("T")
@@ -118,6 +120,20 @@ def test_a_restart_finds_groups_and_offsets_again() -> None:
         await node.stop()
         again = await Node(node.log).serve()
         assert heartbeat(again, member_id) is ErrorCode.NONE
+        assert committed(again, "simple") == 5
+        await again.stop()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_batches_are_compressed_as_configured_and_read_again(codec: Codec) -> None:
+    async def scenario() -> None:
+        node = await Node(offsets_topic_compression_codec=codec).serve()
+        node.groups.commit_offsets(commit_request(5, "simple"), 9)
+        assert {parse_header(batch).codec for batch in node.log.batches[0]} == {codec}
+        await node.stop()
+        again = await Node(node.log).serve()
         assert committed(again, "simple") == 5
         await again.stop()
 

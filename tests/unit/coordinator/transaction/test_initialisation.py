@@ -62,11 +62,17 @@ def test_a_producer_that_continues_keeps_its_id_and_may_repeat_itself() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [ProducerIdentity(PRODUCER_ID, EPOCH - 2), ProducerIdentity(PRODUCER_ID, EPOCH + 1), ProducerIdentity(6, 0)],
+    [ProducerIdentity(PRODUCER_ID, EPOCH - 2), ProducerIdentity(6, 0)],
 )
 def test_a_producer_that_was_replaced_cannot_continue(other: ProducerIdentity) -> None:
     for state in (*AT_REST, TransactionState.ONGOING, TransactionState.PREPARE_COMMIT):
         assert refusal(metadata(state), other) is ErrorCode.PRODUCER_FENCED
+
+
+def test_an_epoch_that_nobody_was_given_is_refused_once_nothing_is_open() -> None:
+    invented = ProducerIdentity(PRODUCER_ID, EPOCH + 1)
+    assert [refusal(metadata(state), invented) for state in AT_REST] == [ErrorCode.PRODUCER_FENCED] * 3
+    assert refusal(metadata(TransactionState.PREPARE_COMMIT), invented) is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def test_exhausted_epochs_go_on_under_a_fresh_id() -> None:
