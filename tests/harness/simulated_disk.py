@@ -261,6 +261,10 @@ class SimulatedDisk:
             raise self._failure("look at", path, "No such file or directory")
         return WRITTEN_MS
 
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        """Nothing on this disk is older than another."""
+        assert modified_ms == self.modified_ms(path)
+
     def list_directory(self, path: Path) -> list[str]:
         return list(self._directory(path, "list").entries)
 

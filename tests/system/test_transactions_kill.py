@@ -148,7 +148,7 @@ def test_the_bank_balances_at_every_read(start_server: StartServer) -> None:
             else:
                 tellers[kill // 2 % 3].replace()
             opened.work(20)
-            print(f"kill {kill} of {BANK_KILLS}: {opened.ledger.check()} transfers balance")
+            print(f"kill {kill} of {BANK_KILLS}: {opened.check()} transfers balance")
         opened.close_for_the_day()
 
 
@@ -168,6 +168,6 @@ def test_a_coordinator_that_dies_while_it_ends_transactions_finishes_them(start_
             opened.work(chance.randint(1, 40))
             server.kill()
             server.start()
-            print(f"kill {kill} of {END_KILLS}: {opened.ledger.check()} transfers are whole")
+            print(f"kill {kill} of {END_KILLS}: {opened.check()} transfers are whole")
         opened.work(20)
         opened.close_for_the_day()

@@ -1,4 +1,4 @@
-"""What a broker does for its logs now and then: retention, flushes, checkpoints, compaction.
+"""What a broker does for its logs now and then: retention, flushes, checkpoints; and its cleaners.
 
 Each pass waits for disks, so it runs in a thread, at Kafka's interval for it, and never twice at the same time. Each
 directory has its own passes: a disk that is slow keeps no other waiting.
@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from ottla.broker.cleaning import Cleaning
 from ottla.broker.clock import now_ms
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
@@ -57,26 +58,30 @@ class Maintenance:
         self._passes = [
             one for directory in logs.directories for one in _passes_of(directory, logs, config, tell_log_starts)
         ]
-        if config.get_bool("log.cleaner.enable"):
-            backoff_ms = config.get_int("log.cleaner.backoff.ms")
-            self._passes += [_compaction_of(directory, logs, backoff_ms) for directory in logs.directories]
         # Those of all directories together.
         self.records = {one.name: PassRecord() for one in self._passes}
         self._threads = ThreadPoolExecutor(max_workers=len(self._passes), thread_name_prefix="maintenance")
+        self.cleaning = Cleaning(logs, config, tasks)
 
     def start(self) -> None:
         """Begins the rounds."""
         self._running = [self._tasks.start_background(one.name, self._rounds(one)) for one in self._passes]
+        self.cleaning.start()
+
+    def apply(self, config: BrokerConfig) -> None:
+        """New settings of the node."""
+        self.cleaning.apply(config)
 
     async def cancel(self) -> None:
         """Begins no other pass."""
         for task in self._running:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*self._running, self.cleaning.cancel(), return_exceptions=True)
 
     def join(self) -> None:
         """Lets a pass that is under way finish; for a thread."""
         self._threads.shutdown()
+        self.cleaning.join()
 
     async def _rounds(self, one: _Pass) -> None:
         loop = asyncio.get_running_loop()
@@ -128,14 +133,3 @@ def _passes_of(
 def _uncounted(run: Callable[[LogDirectory], None], directory: LogDirectory) -> int:
     run(directory)
     return 0
-
-
-def _compaction_of(directory: LogDirectory, logs: LogManager, backoff_ms: int) -> _Pass:
-    return _Pass("compaction", backoff_ms, lambda: _compact_all_due(logs, directory))
-
-
-def _compact_all_due(logs: LogManager, directory: LogDirectory) -> int:
-    compacted = 0
-    while logs.compaction_pass(now_ms(), directory) is not None:
-        compacted += 1
-    return compacted

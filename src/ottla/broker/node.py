@@ -159,6 +159,7 @@ class Node:
         await self._register(storage)
         await self._groups.shards.loaded()
         await self._transactions.shards.loaded()
+        self._maintenance.apply(self._configs.current(self._quorum.image))
         self._maintenance.start()
         making = self.replicas.make_unmade(
             lambda: self._quorum.image, lambda: self._lead_coordinators(self._quorum.image)
@@ -330,6 +331,7 @@ class Node:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_coordinators(image)
         self._listeners.apply(self._configs.current(image))
+        self._maintenance.apply(self._configs.current(image))
         self._cordoning.apply(self._configs.current(image))
         self._cordoning.tell(image, self.config.node_id)
 

@@ -40,6 +40,8 @@ class DurableLog:
         self.producers = loaded.producers
         # So that a flush or a compaction that overlaps a truncation leaves no trace.
         self.truncation_count = 0
+        # Where truncations since the last `take_truncation` cut the log back to, at the lowest.
+        self._truncated_to: int | None = None
         self._file_system = file_system
         self._snapshots = loaded.snapshots
         self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
@@ -70,6 +72,12 @@ class DurableLog:
     def must_flush_now(self) -> bool:
         """Whether flush.messages is reached: then an append is answered after a flush."""
         return self.log_end_offset - self.recovery_point >= self.config.flush_messages
+
+    def take_truncation(self) -> int | None:
+        """The lowest offset that the log was cut back to since this was asked last: behind it nothing is compacted."""
+        with self.changing():
+            truncated_to, self._truncated_to = self._truncated_to, None
+            return truncated_to
 
     @contextmanager
     def changing(self) -> Iterator[None]:

@@ -107,6 +107,9 @@ class FileSystem(Protocol):
     def modified_ms(self, path: Path) -> int:
         """When the file was written last, in ms since 1970."""
 
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        """Say when the file was written last; durable or not."""
+
     def list_directory(self, path: Path) -> list[str]:
         """The names in a directory."""
 
@@ -180,6 +183,10 @@ class OsFileSystem:
     def modified_ms(self, path: Path) -> int:
         with self._blaming("look at", path):
             return path.stat().st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        with self._blaming("date", path):
+            os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def list_directory(self, path: Path) -> list[str]:
         with self._blaming("list", path):

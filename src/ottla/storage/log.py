@@ -472,6 +472,7 @@ class Log(DurableLog):
 
     def _after_truncation(self, offset: int) -> None:
         self.truncation_count += 1
+        self._truncated_to = offset if self._truncated_to is None else min(offset, self._truncated_to)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))

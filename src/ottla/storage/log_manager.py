@@ -23,13 +23,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
-from ottla.protocol.records import CorruptRecords
-from ottla.storage.compaction import Cleanable, assess, compact
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
+from ottla.storage.log_cleaning import LeftOut, LogCleaning, Outcome
 from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.partition_directories import TopicPartition, partition_directory_name
@@ -65,7 +63,7 @@ class LogManager:
         self._on_directory_failure = on_directory_failure
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
-        self._uncleanable: set[TopicPartition] = set()
+        self.cleaning = LogCleaning(self.fail_directory)
         self._told_full_s: dict[Path, float] = {}
         # Directories that get no new logs, as long as there is another.
         self.cordoned: frozenset[Path] = frozenset()
@@ -232,7 +230,7 @@ class LogManager:
     def _take_out(self, key: TopicPartition, take: Callable[[LogDirectory, TopicPartition], None]) -> bool:
         directory = self._directory_of.pop(key, None)
         self._logs.pop(key, None)
-        self._uncleanable.discard(key)
+        self.cleaning.forget(key)
         if directory is None or not directory.is_online:
             return False
         self._guarded(directory, lambda directory: take(directory, key))
@@ -367,42 +365,22 @@ class LogManager:
         self._for_each_directory(LogDirectory.write_high_watermarks, only)
 
     def compaction_pass(self, now_ms: int, only: LogDirectory | None = None) -> TopicPartition | None:
-        """Compact the log that needs it most and can be; which one that was, None if none is due."""
-        left_out: set[LogDirectory] = set()
-        found: list[_Candidate] = []
-
-        def in_directory(directory: LogDirectory) -> None:
-            offsets = directory.read_cleaner_offsets()
-            for key, log in list(directory.logs.items()):
-                if log.config.is_compacted and key not in self._uncleanable:
-                    with self._going_on():
-                        cleanable = assess(log, offsets.get(key, 0), now_ms)
-                        if cleanable is not None:
-                            found.append(_Candidate(directory, key, log, cleanable))
-
-        self._for_each_directory(in_directory, only)
-        for candidate in sorted(found, key=lambda candidate: candidate.urgency, reverse=True):
-            if candidate.directory not in left_out and self._compact(candidate, now_ms, left_out):
-                return candidate.key
-        return None
-
-    def _compact(self, candidate: "_Candidate", now_ms: int, left_out: set[LogDirectory]) -> bool:
-        directory, key, log, cleanable = candidate
-        try:
-            clean_to = compact(log, directory.file_system, cleanable, now_ms)
-            directory.write_cleaner_offset(key, log, clean_to)
-        except StorageError as error:
-            self.fail_directory(error)
-            left_out.add(directory)
-            return False
-        except LogGone:
-            return False
-        except CorruptRecords as error:
-            # A damaged batch would stop every pass at the same place; the log is left as it is until a restart.
-            _log.error("%s-%d cannot be compacted: %s", *key, error.message)
-            self._uncleanable.add(key)
-            return False
-        return True
+        """Compact the log that needs it most and can be, in this thread; which one that was, None if none is due."""
+        left_out = LeftOut()
+        while True:
+            found = [
+                candidate
+                for directory in self.online_directories
+                if only is None or directory is only
+                for candidate in self.cleaning.candidates(directory, now_ms)
+            ]
+            chosen = self.cleaning.choose(found, left_out)
+            if chosen is None:
+                return None
+            outcome = self.cleaning.clean(chosen, now_ms)
+            if outcome is Outcome.CLEANED:
+                return chosen.key
+            left_out.note(chosen, outcome)
 
     def close(
         self, *, broker_epoch: int, now_ms: int, threads_per_directory: int, only: LogDirectory | None = None
@@ -437,14 +415,3 @@ class LogManager:
             self.fail_directory(error)
         except LogGone:
             return
-
-
-class _Candidate(NamedTuple):
-    directory: LogDirectory
-    key: TopicPartition
-    log: Log
-    cleanable: Cleanable
-
-    @property
-    def urgency(self) -> tuple[bool, float]:
-        return self.cleanable.is_overdue, self.cleanable.dirty_ratio

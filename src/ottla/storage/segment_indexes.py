@@ -216,6 +216,18 @@ class IndexedBatches:
                 self.unload()
 
     @property
+    def first_timestamp(self) -> int:
+        """The largest timestamp of the first batch, -1 if there is none; may read it from the disk."""
+        if self.rolling_timestamp is None and self.size_bytes:
+            was_open = self.is_open
+            self.rolling_timestamp = next(scan_headers(self.file, 0, self.size_bytes, chunk_bytes=LOOKUP_CHUNK_BYTES))[
+                1
+            ].max_timestamp
+            if not was_open:
+                self.unload()
+        return NO_TIMESTAMP if self.rolling_timestamp is None else self.rolling_timestamp
+
+    @property
     def max_timestamp_offset(self) -> int:
         """The last offset of the first batch that reaches the largest timestamp."""
         return self._max_timestamp_offset if self.max_timestamp != NO_TIMESTAMP else self.base_offset

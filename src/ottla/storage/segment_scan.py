@@ -1,6 +1,7 @@
 """Walking through the batches of a segment file, in bounded pieces."""
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, parse_header
@@ -38,7 +39,16 @@ def scan_headers(
         position += header.size_bytes
 
 
-def scan_batches(file: File, start: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+class ReadableFile(Protocol):
+    """What a scan needs of a file."""
+
+    def read(self, position: int, size: int) -> Buffer:
+        """Up to `size` bytes, fewer only at the end of the file; may wait for the disk."""
+
+
+def scan_batches(
+    file: ReadableFile, start: int, end: int, *, chunk_bytes: int = _CHUNK_BYTES
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """As scan_headers, with the bytes of each batch."""
     chunk = memoryview(b"")
     chunk_start = start
@@ -46,13 +56,13 @@ def scan_batches(file: File, start: int, end: int) -> Iterator[tuple[int, BatchH
     least_offset = 0
     while position < end:
         if position + HEADER_BYTES > chunk_start + len(chunk):
-            chunk = memoryview(file.read(position, min(_CHUNK_BYTES, end - position)))
+            chunk = memoryview(file.read(position, min(chunk_bytes, end - position)))
             chunk_start = position
         header = parse_header(chunk, position - chunk_start)
         _require_place(header, position, end, least_offset)
         size = header.size_bytes
         if position + size > chunk_start + len(chunk):
-            chunk = memoryview(file.read(position, min(max(_CHUNK_BYTES, size), end - position)))
+            chunk = memoryview(file.read(position, min(max(chunk_bytes, size), end - position)))
             chunk_start = position
         begin = position - chunk_start
         yield position, header, chunk[begin : begin + size]

@@ -7,7 +7,7 @@ from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
 from ottla.protocol.records import CorruptRecords
-from ottla.storage import compaction
+from ottla.storage.cleaning.job import CleaningLimits
 from ottla.storage.compaction import assess, compact
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
@@ -44,10 +44,17 @@ def contents(log: Log) -> list[tuple[int, bytes | None, bytes | None]]:
     return found
 
 
-def clean(log: Log, disk, first_dirty_offset: int = 0, now_ms: int = NOW_MS) -> int:
+def clean(
+    log: Log, disk, first_dirty_offset: int = 0, now_ms: int = NOW_MS, limits: CleaningLimits | None = None
+) -> int:
     cleanable = assess(log, first_dirty_offset, now_ms)
     assert cleanable is not None
-    return compact(log, disk, cleanable, now_ms)
+    return compact(log, disk, cleanable, now_ms, limits=limits).clean_to
+
+
+def room_for(keys: int) -> CleaningLimits:
+    """Memory for so many keys: entries of 24 bytes, of which one stays free."""
+    return CleaningLimits(dedupe_buffer_bytes=24 * (keys + 1), load_factor=1.0)
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
@@ -215,7 +222,7 @@ def test_a_log_cut_back_meanwhile_is_left_alone(open_log, disk, tmp_path: Path) 
         return original(*args)
 
     log.replace_segments = replace
-    assert compact(log, disk, cleanable, NOW_MS) == 0
+    assert compact(log, disk, cleanable, NOW_MS).clean_to == 0
     assert stale[0] in log.segments
     assert contents(log) == [(0, b"a", b"1")]
     assert not list((tmp_path / "t-0").glob("*.cleaned"))
@@ -261,8 +268,7 @@ def test_a_crash_at_any_step_leaves_the_old_or_the_new_records(open_log, disk, m
     append(log, [(b"e", b"1")])
 
 
-def test_a_segment_with_more_keys_than_a_pass_remembers_takes_several_passes(open_log, disk, monkeypatch) -> None:
-    monkeypatch.setattr(compaction, "MAX_KEYS_PER_PASS", 10)
+def test_a_segment_with_more_keys_than_a_pass_remembers_takes_several_passes(open_log, disk) -> None:
     log = open_log(**COMPACT)
     for number in range(60):
         append(log, [(b"k%d" % (number % 30), b"%d" % number), (b"same", b"%d" % number)])
@@ -270,8 +276,8 @@ def test_a_segment_with_more_keys_than_a_pass_remembers_takes_several_passes(ope
     clean_to = 0
     passes = 0
     while assess(log, clean_to, NOW_MS) is not None:
-        before, clean_to = clean_to, clean(log, disk, clean_to)
-        assert before < clean_to <= before + 18, "each pass comes further, by nine batches with a key of their own"
+        before, clean_to = clean_to, clean(log, disk, clean_to, limits=room_for(10))
+        assert before < clean_to <= before + 19, "each pass comes further, by nine keys and the one of all batches"
         passes += 1
         latest = {key: value for _, key, value in contents(log)}
         assert latest == {b"same": b"59", **{b"k%d" % (number % 30): b"%d" % number for number in range(30, 60)}}
@@ -280,8 +286,7 @@ def test_a_segment_with_more_keys_than_a_pass_remembers_takes_several_passes(ope
     assert len(contents(log)) == 31
 
 
-def test_a_tombstone_that_a_full_pass_did_not_reach_stays_until_its_key_is_gone(open_log, disk, monkeypatch) -> None:
-    monkeypatch.setattr(compaction, "MAX_KEYS_PER_PASS", 4)
+def test_a_tombstone_that_a_full_pass_did_not_reach_stays_until_its_key_is_gone(open_log, disk) -> None:
     log = open_log(delete_retention_ms=0, **COMPACT)
     append(log, [(b"doomed", b"1")])
     for number in range(12):
@@ -292,7 +297,7 @@ def test_a_tombstone_that_a_full_pass_did_not_reach_stays_until_its_key_is_gone(
     for later_ms in range(1, 10):
         cleanable = assess(log, clean_to, NOW_MS + later_ms)
         if cleanable is not None:
-            clean_to = compact(log, disk, cleanable, NOW_MS + later_ms)
+            clean_to = compact(log, disk, cleanable, NOW_MS + later_ms, limits=room_for(4)).clean_to
         found = {key: value for _, key, value in contents(log)}
         assert found.get(b"doomed", None if clean_to >= 14 else b"gone too early") is None
 

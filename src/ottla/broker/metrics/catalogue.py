@@ -123,7 +123,41 @@ RETENTION_HELD: Final = gauge(
     "topic",
     "partition",
 )
-LOGS_COMPACTED: Final = counter("ottla_compaction_logs_total", "Logs that were compacted.")
+
+_CLEANER = "kafka_log_logcleaner"
+_CLEANER_MANAGER = "kafka_log_logcleanermanager"
+LOGS_COMPACTED: Final = counter("ottla_compaction_logs_total", "Passes of compaction over a log.")
+COMPACTION_SECONDS: Final = counter(
+    "ottla_compaction_seconds_total", "Time that these passes took, and those that failed."
+)
+COMPACTION_FAILURES: Final = counter(
+    "ottla_compaction_failures_total", "Passes that ended early: the log changed, or the node's log says why."
+)
+RECOPY_PERCENT: Final = gauge(
+    f"{_CLEANER}_cleaner_recopy_percent", "Bytes written by the last passes, in percent of the bytes that they cleaned."
+)
+CLEAN_TIME: Final = gauge(f"{_CLEANER}_max_clean_time_secs", "Seconds that the longest of the last passes took.")
+BUFFER_UTILIZATION: Final = gauge(
+    f"{_CLEANER}_max_buffer_utilization_percent", "How full the map of keys was in the last passes, at most."
+)
+COMPACTION_DELAY: Final = gauge(
+    f"{_CLEANER}_max_compaction_delay_secs", "Seconds by which a log is overdue by max.compaction.lag.ms, at most."
+)
+DEAD_CLEANERS: Final = gauge(f"{_CLEANER}_deadthreadcount", "Cleaners that ought to run and do not.")
+DIRTY_PERCENT: Final = gauge(
+    f"{_CLEANER_MANAGER}_max_dirty_percent", "Bytes not compacted yet, in percent, of the log with the largest share."
+)
+SINCE_CLEANER_RUN: Final = gauge(
+    f"{_CLEANER_MANAGER}_time_since_last_run_ms", "Milliseconds since a cleaner looked for something to do."
+)
+UNCLEANABLE: Final = gauge(
+    f"{_CLEANER_MANAGER}_uncleanable_partitions_count",
+    "Partitions that cannot be compacted; the node's log says why.",
+    "logDirectory",
+)
+UNCLEANABLE_BYTES: Final = gauge(
+    f"{_CLEANER_MANAGER}_uncleanable_bytes", "Bytes that wait for compaction in these partitions.", "logDirectory"
+)
 
 _CONTROLLER = "kafka_controller_kafkacontroller"
 ACTIVE_CONTROLLER: Final = gauge(f"{_CONTROLLER}_activecontrollercount", "1 if this node is the active controller.")
@@ -260,7 +294,20 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         FLUSHES,
         SEGMENTS_DELETED,
         RETENTION_HELD,
+    ),
+    "Compaction": (
         LOGS_COMPACTED,
+        COMPACTION_SECONDS,
+        COMPACTION_FAILURES,
+        RECOPY_PERCENT,
+        CLEAN_TIME,
+        BUFFER_UTILIZATION,
+        COMPACTION_DELAY,
+        DEAD_CLEANERS,
+        DIRTY_PERCENT,
+        SINCE_CLEANER_RUN,
+        UNCLEANABLE,
+        UNCLEANABLE_BYTES,
     ),
     "Controller and quorum": (
         ACTIVE_CONTROLLER,

@@ -15,6 +15,7 @@ from ottla.broker.metrics.exposition import Exposition
 from ottla.broker.metrics.group_samples import add_groups
 from ottla.broker.metrics.loop_load import LoopLoad
 from ottla.broker.metrics.node_samples import (
+    add_cleaning,
     add_cluster,
     add_directories,
     add_maintenance,
@@ -79,6 +80,7 @@ class Collection:
         add_cluster(out, services)
         await add_directories(out, services, self._volumes)
         add_maintenance(out, self._maintenance)
+        add_cleaning(out, services, self._maintenance.cleaning)
         await add_process(out, self._started_s)
         out.add(c.SCRAPE_SECONDS, self._last_duration_s)
         self._last_duration_s = time.perf_counter() - began_s

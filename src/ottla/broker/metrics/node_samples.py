@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ottla import __version__
+from ottla.broker.cleaning import Cleaning
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
@@ -79,7 +80,7 @@ async def add_directories(out: Exposition, services: Services, volumes: Volumes)
 
 def add_maintenance(out: Exposition, maintenance: Maintenance) -> None:
     """What the rounds did."""
-    done_by = {"flush": c.FLUSHES, "retention": c.SEGMENTS_DELETED, "compaction": c.LOGS_COMPACTED}
+    done_by = {"flush": c.FLUSHES, "retention": c.SEGMENTS_DELETED}
     for name, record in maintenance.records.items():
         labels = label_text(**{"pass": name})
         out.add(c.PASSES, record.count, labels)
@@ -87,6 +88,27 @@ def add_maintenance(out: Exposition, maintenance: Maintenance) -> None:
         out.add(c.PASS_FAILURES, record.failures, labels)
         if name in done_by:
             out.add(done_by[name], record.done)
+
+
+def add_cleaning(out: Exposition, services: Services, cleaning: Cleaning) -> None:
+    """What the cleaners did, and what they cannot do."""
+    record, last = cleaning.record, list(cleaning.last_passes.values())
+    out.add(c.LOGS_COMPACTED, record.passes)
+    out.add(c.COMPACTION_SECONDS, record.seconds)
+    out.add(c.COMPACTION_FAILURES, record.failures)
+    cleaned_bytes = sum(one.bytes_cleaned for one in last)
+    out.add(c.RECOPY_PERCENT, 100 * sum(one.bytes_written for one in last) // max(cleaned_bytes, 1))
+    out.add(c.CLEAN_TIME, int(max((one.seconds for one in last), default=0)))
+    out.add(c.BUFFER_UTILIZATION, int(100 * max((one.map_utilization for one in last), default=0)))
+    out.add(c.COMPACTION_DELAY, record.delay_ms_max // 1000)
+    out.add(c.DEAD_CLEANERS, cleaning.dead_count)
+    out.add(c.DIRTY_PERCENT, int(100 * record.dirty_ratio_max))
+    out.add(c.SINCE_CLEANER_RUN, int(1000 * (time.monotonic() - record.looked_at_s)))
+    logs = services.replicas.logs
+    for path in [directory.path for directory in logs.online_directories]:
+        uncleanable = logs.cleaning.uncleanable_in(path)
+        out.add(c.UNCLEANABLE, uncleanable.partitions, label_text(logDirectory=path))
+        out.add(c.UNCLEANABLE_BYTES, uncleanable.dirty_bytes, label_text(logDirectory=path))
 
 
 async def add_process(out: Exposition, started_s: float) -> None:

@@ -39,8 +39,11 @@ def test_names_of_the_jmx_exporter_are_what_apache_kafka_has() -> None:
 
 def test_only_counters_end_as_counters_do() -> None:
     odd = [m.name for m in METRICS if m.name.endswith(("_total", "_count")) and m.kind is not Kind.COUNTER]
-    # A gauge that the JMX exporter names so.
-    assert odd == ["kafka_server_socket_server_metrics_connection_count"]
+    # Gauges that the JMX exporter names so.
+    assert odd == [
+        "kafka_server_socket_server_metrics_connection_count",
+        "kafka_log_logcleanermanager_uncleanable_partitions_count",
+    ]
 
 
 def test_the_how_to_asks_for_metrics_that_exist() -> None:

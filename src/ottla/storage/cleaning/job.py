@@ -1,0 +1,87 @@
+"""What a worker is told of a log, and what it tells of its work. All of it travels between processes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ottla.storage.transaction_index import AbortedTransaction
+
+_MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningLimits:
+    """The memory of one pass: its share of the `log.cleaner.*` settings with these names."""
+
+    dedupe_buffer_bytes: int = 128 * _MEBIBYTE
+    io_buffer_bytes: int = 512 * 1024
+    load_factor: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSegment:
+    """A closed segment; the file has at least these bytes, and nobody changes them."""
+
+    base_offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LastOfProducer:
+    """What a log must keep of a producer: its last batch, or if it has none, a marker of its epoch."""
+
+    epoch: int
+    last_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningJob:
+    """One pass over one log."""
+
+    # The log directory, which is blamed for disk errors, and the log's own in it.
+    root: Path
+    directory: Path
+    sources: tuple[SourceSegment, ...]
+    first_dirty_offset: int
+    # Where the first segment begins that must not be touched.
+    end_offset: int
+    aborted: tuple[AbortedTransaction, ...]
+    producers: Mapping[int, LastOfProducer]
+    segment_bytes: int
+    segment_index_bytes: int
+    index_interval_bytes: int
+    delete_retention_ms: int
+    now_ms: int
+    limits: CleaningLimits
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedSegment:
+    """New files that end in `.cleaned`, synced, for the sources from one base offset on."""
+
+    base_offset: int
+    source_count: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassStatistics:
+    """What one pass read and wrote."""
+
+    # Of the segments that were written anew; the dirty ones among them were read before, for the map.
+    bytes_cleaned: int = 0
+    bytes_mapped: int = 0
+    bytes_written: int = 0
+    records_read: int = 0
+    records_kept: int = 0
+    keyless_records: int = 0
+    map_utilization: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PassEnd:
+    """A pass that went through: the log is clean up to an offset."""
+
+    clean_to: int
+    statistics: PassStatistics

@@ -1,0 +1,52 @@
+"""How fast a worker may read and write: its share of log.cleaner.io.max.bytes.per.second.
+
+Bytes are accounted for after they were moved, and the worker then waits until they were allowed; a short burst, what is
+read or written at once, is not avoided. The rate may change at any time. While it waits it says that it is alive.
+"""
+
+import time
+from collections.abc import Callable
+
+# So long at once, so that a new rate is noticed; and shorter ones are saved up.
+_NAP_S = 0.25
+_SHORTEST_NAP_S = 0.001
+# What is outside is meant as "not at all" and "without a limit".
+_SLOWEST, _FASTEST = 1.0, 1e18
+
+
+class Pace:
+    """The budget of one worker, in bytes."""
+
+    def __init__(
+        self,
+        bytes_per_s: float,
+        *,
+        on_progress: Callable[[], None] = lambda: None,
+        clock_s: Callable[[], float] = time.monotonic,
+        sleep_s: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.bytes_per_s = bytes_per_s
+        self._on_progress = on_progress
+        self._clock_s = clock_s
+        self._sleep_s = sleep_s
+        self._owed_bytes = 0.0
+        self._paid_at_s = clock_s()
+
+    def account(self, moved_bytes: int) -> None:
+        """Bytes were read or written; returns when they were allowed."""
+        self._on_progress()
+        self._owed_bytes += moved_bytes
+        self._pay()
+        while (left_s := self._owed_bytes / self._rate) > _SHORTEST_NAP_S:
+            self._sleep_s(min(_NAP_S, left_s))
+            self._on_progress()
+            self._pay()
+
+    @property
+    def _rate(self) -> float:
+        return min(max(self.bytes_per_s, _SLOWEST), _FASTEST)
+
+    def _pay(self) -> None:
+        now_s = self._clock_s()
+        self._owed_bytes = max(0.0, self._owed_bytes - (now_s - self._paid_at_s) * self._rate)
+        self._paid_at_s = now_s
