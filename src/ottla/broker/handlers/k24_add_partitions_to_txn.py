@@ -70,7 +70,9 @@ def error_response(
 async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> CodeOf:
     """What became of each partition of one transaction."""
     partitions = {(topic.name, index) for topic in transaction.topics for index in topic.partitions}
-    missing = {partition for partition in partitions if not _exists(context, partition)}
+    missing = {
+        partition async for partition in context.time_slice().over(partitions) if not _exists(context, partition)
+    }
     if missing:
         return lambda partition: (
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition in missing else ErrorCode.OPERATION_NOT_ATTEMPTED
