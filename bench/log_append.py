@@ -73,8 +73,8 @@ def appends(log: Log, batches: list[bytes]) -> float:
 
     def work() -> None:
         for batch in batches:
-            header = validate_client_batch(batch, config, NOW_MS)
-            if not needs_rewrite(header, config):
+            header = validate_client_batch(batch, config)
+            if not needs_rewrite(header, config, NOW_MS):
                 log.append_as_leader(batch, leader_epoch=1, now_ms=NOW_MS, header=header)
 
     return cpu_us(work, len(batches))

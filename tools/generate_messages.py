@@ -189,7 +189,8 @@ def table_row(field: dict[str, Any], definition: dict[str, Any]) -> str:
     row = (
         snake_case(field["name"]),
         field["type"],
-        field.get("versions", definition["validVersions"]),
+        # A tagged field that does not say is there where it has its tag.
+        field.get("versions") or field.get("taggedVersions") or definition["validVersions"],
         field.get("nullableVersions", ""),
         -1 if tag is None else tag,
         field.get("taggedVersions", ""),

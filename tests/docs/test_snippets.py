@@ -42,9 +42,14 @@ def run_document(text: str, bootstrap: str) -> None:
 
 PRINTED = {
     "README.md": "dobrý den\n",
-    "docs/tutorial/first-steps.md": "30 orders from 3 partitions\nlag 0\n",
+    "docs/tutorial/first-steps.md": "30 orders from 3 partitions\n",
     "docs/how-to/use-the-python-client.md": "orders 0\n31 orders\nTrue\nTrue\norders\n",
+    "docs/how-to/use-transactions.md": (
+        "the till is closed\n10 payments\n10 receipts\n"
+        "send is not possible now: no transaction is open: call begin_transaction first\nclosed\n"
+    ),
     "docs/how-to/change-topics-safely.md": "",
+    "docs/explanation/life-of-a-log.md": "",
     "docs/how-to/look-at-and-replay-records.md": "",
     "docs/reference/cli/topics.md": "",
     "docs/reference/cli/configs.md": "",
@@ -58,6 +63,7 @@ PRINTED = {
     "docs/how-to/move-a-consumer-group.md": "",
     "docs/reference/cli/groups.md": "",
     "docs/reference/cli/offsets.md": "",
+    "docs/reference/cli/transactions.md": "",
     "docs/reference/cli/records.md": "",
     "docs/reference/cli/storage.md": "",
     "docs/reference/cli/log.md": "",

@@ -30,6 +30,8 @@ TEST_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     # Tests choose the times of their records, and those lie years back: retention would delete them.
     "log.retention.ms": "-1",
+    # How often transactions that take too long are looked for: 10 s by default.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     # What librdkafka's tests expect of topics that appear by themselves.
     "num.partitions": "4",
 }

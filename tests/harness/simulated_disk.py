@@ -136,6 +136,9 @@ class SimulatedFile:
         data = self.read(position, size)
         return data if len(data) == size else None
 
+    def reserve(self, size: int) -> None:
+        """This disk has no blocks to set aside."""
+
     def truncate(self, size: int) -> None:
         with self._disk.changing("truncate", self.path):
             self._inode.change(self._inode.data[:size].ljust(size, b"\0"))

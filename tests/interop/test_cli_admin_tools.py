@@ -14,7 +14,6 @@ from typing import Final
 import pytest
 
 from harness.clients.java_client import JavaClient
-from harness.servers import Server
 from harness.waiting import eventually
 from ottla.cli.main import main
 
@@ -230,33 +229,19 @@ def test_replication_of_metadata_has_the_same_columns(java: JavaClient, capsys: 
     assert re.sub(r"\d{3,}", "N", capsys.readouterr().out) == re.sub(r"\d{3,}", "N", apache)
 
 
-def test_features_change_the_same_way_where_they_are_served(twins: Twins) -> None:
+def test_features_change_the_same_way(twins: Twins) -> None:
     features = "kafka-features"
     twins(features, "version-mapping")
     twins(features, "version-mapping", "--release-version", "4.0")
     twins(features, "feature-dependencies", "--feature", "eligible.leader.replicas.version=1")
     assert twins(features, "upgrade", "--feature", "group.version").code == 1
-    if not offers(twins, "UpdateFeatures"):
-        return
-    assert twins(features, "upgrade", "--feature", "group.version=1", "--dry-run").lines == [
-        "group.version can be upgraded to 1."
+    assert twins(features, "upgrade", "--feature", "transaction.version=2", "--dry-run").lines == [
+        "transaction.version can be upgraded to 2."
     ]
     assert twins(features, "upgrade", "--metadata", "4.3-IV0").code == 0
-    assert twins(features, "upgrade", "--feature", "bogus=1", "--feature", "group.version=1").code == 1
+    assert twins(features, "upgrade", "--feature", "bogus=1", "--feature", "transaction.version=2").code == 1
     assert twins(features, "downgrade", "--metadata", "3.7-IV0").code == 1
     assert twins(features, "disable", "--feature", "share.version", "--dry-run").code == 0
-
-
-def test_where_features_cannot_change_that_is_said(
-    server: Server, twins: Twins, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if offers(twins, "UpdateFeatures"):
-        return
-    assert main(["kafka-features", "--bootstrap-server", server.bootstrap, "upgrade", "--feature", "a=1"]) == 1
-    printed = capsys.readouterr()
-    assert printed.out.startswith("Could not upgrade a to 1. ")
-    assert "does not serve UpdateFeatures" in printed.out
-    assert printed.err == "1 out of 1 operation(s) failed.\n"
 
 
 def test_log_directories_are_the_same_json(

@@ -14,6 +14,7 @@ from harness.clients.java_client import JavaClient
 from harness.command_line import CommandLine, SideBySide
 from harness.servers import ApacheKafkaServer, Server
 from harness.waiting import eventually
+from ottla.client import GroupMetadata, ProducerSettings, TopicPartition, sync
 
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
 TOPIC = "dumped"
@@ -111,6 +112,19 @@ def test_internal_records_are_decoded_alike(
     same("--files", found, decoder, "--skip-record-metadata")
 
 
+def write_in_newer_transactions(bootstrap: str) -> None:
+    """As clients of Kafka 4 do, with the offsets of a group."""
+    with sync.Client(bootstrap) as client, client.producer(ProducerSettings(transactional_id="newer")) as producer:
+        producer.init_transactions()
+        for _ in range(2):
+            with producer.transaction():
+                producer.send(TOPIC, b"in a newer transaction", partition=0)
+                producer.send_offsets_to_transaction({TopicPartition(TOPIC, 0): 1}, GroupMetadata("group"))
+        producer.begin_transaction()
+        producer.send(TOPIC, b"aborted", partition=0).result()
+        producer.abort_transaction()
+
+
 def test_transactions_of_apache_are_decoded_alike(same: Callable[..., str], tmp_path: Path) -> None:
     server = ApacheKafkaServer(tmp_path, {"transaction.state.log.num.partitions": "1"})
     server.start()
@@ -122,10 +136,13 @@ def test_transactions_of_apache_are_decoded_alike(same: Callable[..., str], tmp_
             producer.produce(TOPIC, b"in a transaction", partition=0)
             producer.flush()
             end()
+        write_in_newer_transactions(server.bootstrap)
     finally:
         server.stop()
     assert "endTxnMarker: ABORT" in same("--files", files(server.data, f"{TOPIC}-0/*.log"), "--print-data-log")
     same("--files", files(server.data, f"{TOPIC}-0/*.txnindex"))
+    same("--files", files(server.data, "__consumer_offsets-*/*.log"), "--offsets-decoder")
+    same("--files", files(server.data, "__consumer_offsets-*/*.snapshot"))
     same("--files", files(server.data, f"{TOPIC}-0/*.snapshot"))
     logs = files(server.data, "__transaction_state-0/*.log")
     assert "transactionalId" in same("--files", logs, "--transaction-log-decoder")

@@ -70,20 +70,29 @@ class Fetching:
         self._request = request
         self._scope = scope
         self._is_committed_only = request.isolation_level == READ_COMMITTED
+        self._watch: Watch[PartitionKey] | None = None
         self._partitions = scope.partitions
+        if scope.session is not None:
+            watch = cast("Watch[PartitionKey] | None", scope.session.watch)
+            if watch is not None and watch.is_committed_only != self._is_committed_only:
+                # What moved for a reader of the one kind is not what moves for the other.
+                watch.close()
+                watch = None
+                self._partitions = list(scope.session.partitions.values())
+            if watch is None:
+                watch = scope.session.watch = self._new_watch()
+            self._watch = watch
         # By the partition's place in the list; None where there is nothing to say.
-        self._rows: list[PartitionData | None] = [None] * len(scope.partitions)
+        self._rows: list[PartitionData | None] = [None] * len(self._partitions)
         self._cold: list[int] = []
         self._bytes_read = 0
         self._has_error = False
         self._hinted_leaders: set[int] = set()
         self._disk_errors: list[StorageError] = []
-        self._watch: Watch[PartitionKey] | None = None
         self._places: dict[PartitionKey, int] = {}
-        if scope.session is not None:
-            if scope.session.watch is None:
-                scope.session.watch = Watch[PartitionKey]()
-            self._watch = cast("Watch[PartitionKey]", scope.session.watch)
+
+    def _new_watch(self) -> Watch[PartitionKey]:
+        return Watch[PartitionKey](is_committed_only=self._is_committed_only)
 
     @property
     def is_large(self) -> bool:
@@ -102,7 +111,7 @@ class Fetching:
     async def read_large(self) -> FetchResponse:
         """The answer to a request for very many partitions: each is watched from its own first look on."""
         if self._watch is None and self._request.max_wait_ms > 0:
-            self._watch = Watch[PartitionKey]()
+            self._watch = self._new_watch()
         time_slice = self._context.time_slice()
         try:
             for start in range(0, len(self._partitions), _PARTITIONS_BETWEEN_PAUSES):
@@ -140,7 +149,7 @@ class Fetching:
         """Notes from now on which partitions move; whoever has to wait calls it in the turn of the first look."""
         if self._watch is not None:
             return self._watch
-        self._watch = watch = Watch[PartitionKey]()
+        self._watch = watch = self._new_watch()
         replicas = self._context.broker.replicas
         for place, wanted in enumerate(self._partitions):
             self._places[wanted.key] = place

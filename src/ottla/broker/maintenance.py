@@ -19,9 +19,11 @@ from ottla.storage.log_manager import LogManager
 
 logger = logging.getLogger("ottla.broker.maintenance")
 
-# flush.ms and flush.messages are looked at this often; their own scheduler interval is "never" by default.
+# flush.ms is looked at this often unless log.flush.scheduler.interval.ms says otherwise, which is "never" by default;
+# and so soon a closed segment is synced.
 _FLUSH_CHECK_MS = 1000
-_INITIAL_DELAY_MS_MAX = 30_000
+# No timer reaches further; whoever asks for a longer pause will not notice.
+_PAUSE_MS_MAX = 30 * 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Maintenance:
     ) -> None:
         """`tell_log_starts` is called on the event loop when retention may have deleted records."""
         self._tasks = tasks
+        self._initial_delay_ms = config.get_int("log.initial.task.delay.ms")
         self._running: list[asyncio.Task[None]] = []
         self._passes = [
             one for directory in logs.directories for one in _passes_of(directory, logs, config, tell_log_starts)
@@ -83,7 +86,8 @@ class Maintenance:
     async def _rounds(self, one: _Pass) -> None:
         loop = asyncio.get_running_loop()
         record = self.records[one.name]
-        await asyncio.sleep(min(one.interval_ms, _INITIAL_DELAY_MS_MAX) / 1000)
+        pause_ms = min(one.interval_ms, _PAUSE_MS_MAX)
+        await asyncio.sleep(min(max(pause_ms, 0), self._initial_delay_ms) / 1000)
         while True:
             began_s = loop.time()
             try:
@@ -96,21 +100,33 @@ class Maintenance:
                 await one.then()
             record.count += 1
             record.seconds += loop.time() - began_s
-            await asyncio.sleep(one.interval_ms / 1000)
+            if pause_ms <= 0:
+                # As Kafka's scheduler has it: without a period, once.
+                return
+            await asyncio.sleep(pause_ms / 1000)
 
 
 def _passes_of(
     directory: LogDirectory, logs: LogManager, config: BrokerConfig, tell_log_starts: Callable[[], Awaitable[None]]
 ) -> list[_Pass]:
-    flush_ms = min(config.get_int("log.flush.scheduler.interval.ms"), _FLUSH_CHECK_MS)
+    scheduler_ms = config.get_int("log.flush.scheduler.interval.ms")
+    flush_ms = _FLUSH_CHECK_MS
+    if scheduler_ms > _PAUSE_MS_MAX:
+        scheduler_ms = flush_ms
+    elif 0 < scheduler_ms < flush_ms:
+        flush_ms = scheduler_ms
     retention_ms = config.get_int("log.retention.check.interval.ms")
     checkpoints_ms = config.get_int("log.flush.offset.checkpoint.interval.ms")
+    log_starts_ms = config.get_int("log.flush.start.offset.checkpoint.interval.ms")
     high_watermarks_ms = config.get_int("replica.high.watermark.checkpoint.interval.ms")
+    producers_ms = config.get_int("producer.id.expiration.check.interval.ms")
     return [
-        _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory)),
+        _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory, scheduler_ms)),
         _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory), tell_log_starts),
         _Pass("checkpoints", checkpoints_ms, lambda: _uncounted(logs.checkpoint_pass, directory)),
+        _Pass("log start offsets", log_starts_ms, lambda: _uncounted(logs.log_start_pass, directory)),
         _Pass("high watermarks", high_watermarks_ms, lambda: _uncounted(logs.high_watermark_pass, directory)),
+        _Pass("producer expiry", producers_ms, lambda: logs.producer_expiry_pass(now_ms(), directory)),
     ]
 
 

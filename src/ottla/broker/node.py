@@ -22,16 +22,20 @@ import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.clock import now_ms
-from ottla.broker.coordinator_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.internal_topic import InternalTopic
+from ottla.broker.coordinators.leadership import ShardLeadership
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.steady_clock import steady_clock
+from ottla.broker.cordoning import Cordoning
 from ottla.broker.directory_closing import close_directories, settled
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.handlers import load_handlers
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
@@ -47,13 +51,19 @@ from ottla.broker.services import Services
 from ottla.broker.storage_format import lone_voter
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
+from ottla.broker.transactions.channel import TransactionChannel
+from ottla.broker.transactions.coordinator import TransactionCoordinator
+from ottla.broker.transactions.markers import MarkerWriter
+from ottla.broker.transactions.partition_adding import PartitionAdding
+from ottla.broker.transactions.state_topic import TRANSACTION_TOPIC, transaction_topic_spec
 from ottla.broker.volumes import Volumes
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError
 from ottla.coordinator.group.config import GroupConfig
+from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.metadata.controller.brokers import BrokerRegistration, heartbeat, register_broker
-from ottla.metadata.controller.features import SUPPORTED
+from ottla.metadata.controller.features import SUPPORTED, TRANSACTION_VERSION
 from ottla.metadata.controller.producer_ids import allocate_producer_ids
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
 from ottla.metadata.image import ClusterImage, ImageDelta
@@ -116,7 +126,9 @@ class Node:
         self._logs: LogManager
         self.replicas: ReplicaManager
         self._groups: GroupCoordinator
+        self._transactions: TransactionCoordinator
         self._maintenance: Maintenance
+        self._cordoning: Cordoning
 
     @property
     def listeners(self) -> list[Listener]:
@@ -145,10 +157,13 @@ class Node:
             raise
         self._dispatcher.services = self._assemble(self._dispatcher)
         await self._register(storage)
-        await self._groups.loaded()
+        await self._groups.shards.loaded()
+        await self._transactions.shards.loaded()
         self._maintenance.apply(self._configs.current(self._quorum.image))
         self._maintenance.start()
-        making = self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_groups(self._quorum.image))
+        making = self.replicas.make_unmade(
+            lambda: self._quorum.image, lambda: self._lead_coordinators(self._quorum.image)
+        )
         self._tasks.start_background("unmade partitions", making)
         try:
             self._listeners.serve(self._configs.current(self._quorum.image))
@@ -186,6 +201,9 @@ class Node:
         self._logs = LogManager(
             storage.directories, offline=storage.offline_paths, on_directory_failure=self._directory_failed
         )
+        ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
+        self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)
+        self._cordoning.apply(self._configs.current(image))
         self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
@@ -200,9 +218,38 @@ class Node:
     def _assemble(self, dispatcher: Dispatcher) -> Services:
         topic_creation = TopicCreation(self._quorum, self._configs)
         group_config = _group_config(self.config)
-        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, group_config.offsets_commit_timeout_ms)
-        offsets_topic = OffsetsTopic(group_config, lambda: self._quorum.image, topic_creation.create_internal)
+        log = PartitionCoordinatorLog(
+            self.replicas,
+            OFFSETS_TOPIC,
+            group_config.offsets_commit_timeout_ms,
+            self.config.get_int("offsets.load.buffer.size"),
+        )
+        offsets_topic = InternalTopic(
+            offsets_topic_spec(group_config), lambda: self._quorum.image, topic_creation.create_internal
+        )
         self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks)
+        producer_ids = ProducerIds(self._allocate_producer_ids)
+        transaction_config = _transaction_config(self.config)
+        channel = TransactionChannel(self.config.node_id, self.config.inter_broker_listener_name, dispatcher)
+        transaction_topic = InternalTopic(
+            transaction_topic_spec(transaction_config), lambda: self._quorum.image, topic_creation.create_internal
+        )
+        self._transactions = TransactionCoordinator(
+            transaction_config,
+            PartitionCoordinatorLog(
+                self.replicas,
+                TRANSACTION_TOPIC,
+                group_config.offsets_commit_timeout_ms,
+                self.config.get_int("transaction.state.log.load.buffer.size"),
+            ),
+            transaction_topic,
+            MarkerWriter(channel, lambda: self._quorum.image),
+            producer_ids,
+            self._tasks,
+            clock=steady_clock(),
+            transaction_version=lambda: self._quorum.image.features.get(TRANSACTION_VERSION, 0),
+            leader_epoch=lambda partition: self.replicas.partition(TRANSACTION_TOPIC, partition).leader_epoch,
+        )
         self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts)
         return Services(
             cluster_id=self.cluster_id,
@@ -211,8 +258,10 @@ class Node:
             quorum=self._quorum,
             replicas=self.replicas,
             groups=self._groups,
+            transactions=self._transactions,
             topic_creation=topic_creation,
-            producer_ids=ProducerIds(self._allocate_producer_ids),
+            partition_adding=PartitionAdding(transaction_config, transaction_topic, channel),
+            producer_ids=producer_ids,
             fetch_sessions=FetchSessionCache(
                 self.config.get_int("max.incremental.fetch.session.cache.slots"),
                 FETCH_SESSION_EVICTION_MS,
@@ -249,8 +298,10 @@ class Node:
             )
         except ApiError as error:
             raise StartupError(f"The controller refused this broker: {error.message}") from error
-        self._lead_groups(self._quorum.image)
+        self._cordoning.tell(self._quorum.image, config.node_id)
+        self._lead_coordinators(self._quorum.image)
         self._groups.start()
+        self._transactions.start()
 
     def _advertised(self) -> list[RegisteredListener]:
         ports = {listener.config.name: listener.port for listener in self._listeners}
@@ -273,24 +324,29 @@ class Node:
 
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
         await self.replicas.apply(delta, image)
-        if OFFSETS_TOPIC in delta.deleted_topics.values():
-            self._groups.resign_all()
+        for name, shards in self._coordinators():
+            if name in delta.deleted_topics.values():
+                shards.resign_all()
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
-        self._lead_groups(image)
+        self._lead_coordinators(image)
         self._listeners.apply(self._configs.current(image))
         self._maintenance.apply(self._configs.current(image))
+        self._cordoning.apply(self._configs.current(image))
+        self._cordoning.tell(image, self.config.node_id)
 
-    def _lead_groups(self, image: ClusterImage) -> None:
-        """Serves the groups of every offsets partition that this broker leads, and no others."""
-        topic = image.topics.by_name(OFFSETS_TOPIC)
-        if topic is None:
-            return
-        for index, state in topic.partitions.items():
-            if state.leader == self.config.node_id and self.replicas.is_online(OFFSETS_TOPIC, index):
-                self._groups.become_leader(index)
-            else:
-                self._groups.resign(index)
+    def _coordinators(self) -> tuple[tuple[str, ShardLeadership[Any, Any]], ...]:
+        return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)
+
+    def _lead_coordinators(self, image: ClusterImage) -> None:
+        """Serves the coordinators' partitions that this broker leads, and no others."""
+        for name, shards in self._coordinators():
+            topic = image.topics.by_name(name)
+            for index, state in () if topic is None else topic.partitions.items():
+                if state.leader == self.config.node_id and self.replicas.is_online(name, index):
+                    shards.become_leader(index)
+                else:
+                    shards.resign(index)
 
     async def _allocate_producer_ids(self) -> range:
         block = await self._quorum.submit(
@@ -319,6 +375,7 @@ class Node:
     async def stop(self) -> list[LogDirectory]:
         """Leaves everything so that the next start needs no recovery; without the directories that did not answer."""
         self._groups.close()
+        self._transactions.close()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
         await self._listeners.stop()
@@ -391,6 +448,11 @@ def _quorum_settings(config: BrokerConfig) -> MetadataQuorumSettings:
 
 def _group_config(config: BrokerConfig) -> GroupConfig:
     return GroupConfig(**{name: config.get_int(name.replace("_", ".")) for name in GroupConfig.__dataclass_fields__})
+
+
+def _transaction_config(config: BrokerConfig) -> TransactionConfig:
+    names = TransactionConfig.__dataclass_fields__
+    return TransactionConfig(**{name: config.get_int(name.replace("_", ".")) for name in names})
 
 
 def run(

@@ -23,9 +23,11 @@ class Watch(Generic[Place]):
     somebody waits: sessions whose clients went away cost an append nothing.
     """
 
-    __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers")
+    __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers", "is_committed_only")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_committed_only: bool = False) -> None:
+        """Who reads committed transactions only is not woken by records that it may not read yet."""
+        self.is_committed_only = is_committed_only
         self._moved: set[Place] = set()
         self._bytes = 0
         self._must_look = False
@@ -43,7 +45,7 @@ class Watch(Generic[Place]):
             known[0].unwatch(known[1])
             self._resting.discard(place)
         watcher = partial(self._note, place)
-        partition.watch(watcher)
+        partition.watch(watcher, is_committed_only=self.is_committed_only)
         self._watchers[place] = partition, watcher
 
     def remove(self, place: Place) -> None:
@@ -91,7 +93,7 @@ class Watch(Generic[Place]):
         if place in self._resting:
             self._resting.remove(place)
             partition, watcher = self._watchers[place]
-            partition.watch(watcher)
+            partition.watch(watcher, is_committed_only=self.is_committed_only)
 
     def _note(self, place: Place, readable_bytes: int) -> None:
         self._moved.add(place)

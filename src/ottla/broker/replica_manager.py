@@ -101,6 +101,10 @@ class ReplicaManager:
         """A partition of this broker, None if it is not in service here."""
         return self._topics.get(topic, {}).get(index)
 
+    def all(self) -> list[Partition]:
+        """Every partition that is in service here."""
+        return [partition for partitions in self._topics.values() for partition in partitions.values()]
+
     def is_online(self, topic: str, index: int) -> bool:
         """Whether the partition is in service here."""
         return index in self._topics.get(topic, {})

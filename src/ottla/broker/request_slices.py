@@ -50,7 +50,7 @@ class SliceRule:
 
 _PARTITIONS = ("topics", "partitions")
 # Each row describes hundreds of configs.
-_CONFIGS = SliceRule(("resources",), ("results",), 1, 0, name=("resource_type", "resource_name"))
+_CONFIGS = SliceRule(("resources",), ("results",), 1, 0, name=("resource_type", "resource_name", "configuration_keys"))
 
 SLICE_RULES: dict[int, tuple[SliceRule, ...]] = {
     ApiKey.PRODUCE: (SliceRule(("topic_data", "partition_data"), ("responses", "partition_responses"), 500, 8_000),),
@@ -77,6 +77,7 @@ SLICE_RULES: dict[int, tuple[SliceRule, ...]] = {
     ApiKey.DELETE_RECORDS: (SliceRule(_PARTITIONS, _PARTITIONS),),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (SliceRule(_PARTITIONS, _PARTITIONS),),
     ApiKey.DESCRIBE_CONFIGS: (_CONFIGS,),
+    ApiKey.DESCRIBE_TRANSACTIONS: (SliceRule(("transactional_ids",), ("transaction_states",)),),
     ApiKey.DESCRIBE_PRODUCERS: (SliceRule(("topics", "partition_indexes"), _PARTITIONS),),
 }
 
@@ -141,7 +142,10 @@ def _distinct(request: Message, rule: SliceRule) -> Message:
 
 
 def _name_of(element: Any, fields: tuple[str, ...]) -> Any:
-    return tuple(getattr(element, field) for field in fields) if isinstance(element, Message) else element
+    if not isinstance(element, Message):
+        return element
+    values = (getattr(element, field) for field in fields)
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 _NO_ROW = object()

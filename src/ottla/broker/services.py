@@ -13,6 +13,8 @@ from ottla.broker.quorum import MetadataQuorum
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
+from ottla.broker.transactions.coordinator import TransactionCoordinator
+from ottla.broker.transactions.partition_adding import PartitionAdding
 from ottla.broker.volumes import Volumes
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.image import ClusterImage
@@ -29,7 +31,9 @@ class Services:
     quorum: MetadataQuorum
     replicas: ReplicaManager
     groups: GroupCoordinator
+    transactions: TransactionCoordinator
     topic_creation: TopicCreation
+    partition_adding: PartitionAdding
     producer_ids: ProducerIds
     fetch_sessions: FetchSessionCache
     response_budget: ResponseBudget

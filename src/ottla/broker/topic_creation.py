@@ -3,8 +3,8 @@
 import secrets
 from collections.abc import Sequence
 
+from ottla.broker.coordinators.internal_topic import InternalTopicSpec
 from ottla.broker.dynamic_configs import DynamicConfigs
-from ottla.broker.groups.offsets_topic import OffsetsTopicSpec
 from ottla.broker.quorum import MetadataQuorum
 from ottla.config.dynamic_rules import validate_topic_configs
 from ottla.metadata.controller.topic_names import INTERNAL_TOPICS, check_topic_name
@@ -55,7 +55,7 @@ class TopicCreation:
         expected = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
         return {row.name: ErrorCode(row.error_code) for row in results if row.error_code not in expected}
 
-    async def create_internal(self, spec: OffsetsTopicSpec) -> None:
+    async def create_internal(self, spec: InternalTopicSpec) -> None:
         """Creates a topic that the broker itself needs; ApiError if that is refused."""
         topic = CreatableTopic(
             name=spec.name,

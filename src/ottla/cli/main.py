@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "topics": ("ottla.cli.topics.command", "list, create, describe, alter and delete topics"),
     "configs": ("ottla.cli.configs.command", "describe and alter settings of topics, brokers and groups"),
     "groups": ("ottla.cli.groups.command", "list, describe, reset and delete consumer groups"),
+    "transactions": ("ottla.cli.transactions.command", "list, describe and end transactions, find hanging ones"),
     "offsets": ("ottla.cli.offsets.command", "get offsets of partitions by place or time"),
     "produce": ("ottla.cli.data.produce", "write records"),
     "consume": ("ottla.cli.data.consume", "read records"),

@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from ottla.client.connection import Security
     from ottla.client.consumer import Consumer, ConsumerSettings, OffsetReset, RebalanceListener
     from ottla.client.delivery import RecordMetadata
-    from ottla.client.errors import ClientError, KafkaError
+    from ottla.client.errors import AbortableError, ClientError, FatalProducerError, KafkaError, WrongOrder
     from ottla.client.fetch_request import FetchedBatches, FetchLimits
     from ottla.client.group_member import GroupSettings
-    from ottla.client.group_offsets import CommittedOffset
+    from ottla.client.group_offsets import CommittedOffset, GroupMetadata
     from ottla.client.metadata import TopicPartition
     from ottla.client.offsets import IsolationLevel, OffsetSpec
     from ottla.client.producer import Producer, ProducerSettings
     from ottla.client.records import NewRecord, Record
+    from ottla.client.transaction_owner import TransactionOwner
     from ottla.protocol.compression import Codec
 
 __all__ = [
+    "AbortableError",
     "Client",
     "ClientError",
     "ClientSettings",
@@ -35,8 +37,10 @@ __all__ = [
     "ConfigResource",
     "Consumer",
     "ConsumerSettings",
+    "FatalProducerError",
     "FetchLimits",
     "FetchedBatches",
+    "GroupMetadata",
     "GroupSettings",
     "IsolationLevel",
     "KafkaError",
@@ -52,9 +56,12 @@ __all__ = [
     "ResourceType",
     "Security",
     "TopicPartition",
+    "TransactionOwner",
+    "WrongOrder",
 ]
 
 _HOMES = {
+    "AbortableError": "ottla.client.errors",
     "Client": "ottla.client.client",
     "ClientError": "ottla.client.errors",
     "ClientSettings": "ottla.client.cluster",
@@ -65,8 +72,10 @@ _HOMES = {
     "ConfigResource": "ottla.client.admin.configs",
     "Consumer": "ottla.client.consumer",
     "ConsumerSettings": "ottla.client.consumer",
+    "FatalProducerError": "ottla.client.errors",
     "FetchLimits": "ottla.client.fetch_request",
     "FetchedBatches": "ottla.client.fetch_request",
+    "GroupMetadata": "ottla.client.group_offsets",
     "GroupSettings": "ottla.client.group_member",
     "IsolationLevel": "ottla.client.offsets",
     "KafkaError": "ottla.client.errors",
@@ -82,6 +91,8 @@ _HOMES = {
     "ResourceType": "ottla.client.admin.configs",
     "Security": "ottla.client.connection",
     "TopicPartition": "ottla.client.metadata",
+    "TransactionOwner": "ottla.client.transaction_owner",
+    "WrongOrder": "ottla.client.errors",
 }
 
 

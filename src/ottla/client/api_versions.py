@@ -35,6 +35,10 @@ class BrokerVersions:
     features: tuple[FeatureLevel, ...] = ()
     finalized_features_epoch: int = -1
 
+    def level(self, feature: str) -> int:
+        """The level of a feature that is in force; 0 if none is."""
+        return next((found.finalized for found in self.features if found.name == feature), 0)
+
     def serves(self, request: type[Message]) -> bool:
         """Whether there is a common version."""
         return self._common(request) is not None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ottla.client.produce_request import Produced
     from ottla.client.producer import Producer, ProducerSettings
     from ottla.client.producer_ids import ProducerIdentity
+    from ottla.client.transaction_owner import TransactionOwner
     from ottla.protocol.schema import Records
 
 
@@ -112,6 +113,12 @@ class Client:
         return await raw.fetch_partitions(
             self.cluster, offsets, limits=limits, isolation=isolation, timeout_ms=timeout_ms
         )
+
+    def transaction_owner(self, transactional_id: str, *, transaction_timeout_ms: int = 60_000) -> TransactionOwner:
+        """A transaction in which others write with `produce_batches`; see `ottla.client.transaction_owner`."""
+        from ottla.client.transaction_owner import TransactionOwner
+
+        return TransactionOwner(self.cluster, transactional_id, transaction_timeout_ms=transaction_timeout_ms)
 
     async def init_producer_id(
         self, transactional_id: str | None = None, *, transaction_timeout_ms: int = 60_000

@@ -287,6 +287,7 @@ class Cluster:
         coordinates: str | None = None,
         kind: CoordinatorKind = CoordinatorKind.GROUP,
         may_retry: Callable[[ClientError], bool] = is_retriable,
+        policy: RetryPolicy | None = None,
     ) -> T:
         """Call until it works, fails for good, or its time is over; `coordinates` names whose coordinator is asked."""
         deadline = Deadline.after(self.settings.call_timeout_ms if timeout_ms is None else timeout_ms, self.now_s())
@@ -305,7 +306,7 @@ class Cluster:
                 last = error
             if coordinates is not None and needs_coordinator(last):
                 self.forget_coordinator(coordinates, kind)
-            delay_s = self.settings.retry.delay_ms(attempt, random.random()) / 1000
+            delay_s = (policy or self.settings.retry).delay_ms(attempt, random.random()) / 1000
             if delay_s >= deadline.left_s(self.now_s()):
                 raise last
             await asyncio.sleep(delay_s)

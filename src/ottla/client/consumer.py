@@ -23,6 +23,8 @@ from ottla.client.group_member import GroupMember, GroupSettings
 from ottla.client.group_offsets import (
     NO_MEMBERSHIP,
     CommittedOffset,
+    GroupMetadata,
+    Membership,
     commit_group_offsets,
     fetch_group_offsets,
 )
@@ -223,8 +225,7 @@ class Consumer:
             partition: offset if isinstance(offset, CommittedOffset) else CommittedOffset(offset)
             for partition, offset in offsets.items()
         }
-        membership = self._session.member.membership if self._session is not None else NO_MEMBERSHIP
-        errors = await commit_group_offsets(self._cluster, self.group.group_id, given, membership=membership)
+        errors = await commit_group_offsets(self._cluster, self.group.group_id, given, membership=self._membership)
         for partition, error in errors.items():
             if error is not None:
                 raise KafkaError(error.code, f"the offset of {partition} was not committed: {error.message}")
@@ -237,7 +238,21 @@ class Consumer:
         if self.group is None:
             raise ValueError("without a group nothing is committed: make the consumer with GroupSettings")
         wanted = self._assignment if partitions is None else partitions
-        return await fetch_group_offsets(self._cluster, self.group.group_id, wanted)
+        return await fetch_group_offsets(
+            self._cluster, self.group.group_id, wanted, require_stable=self._is_committed_only
+        )
+
+    def group_metadata(self) -> GroupMetadata:
+        """As whom a producer puts this consumer's offsets into its transaction; it changes with each rebalance."""
+        if self.group is None:
+            raise ValueError("without a group there is nothing to commit for: make the consumer with GroupSettings")
+        return GroupMetadata(self.group.group_id, self._membership)
+
+    def reset_to_committed(self) -> None:
+        """Read on where the group has committed last: after an aborted transaction, what it was made of comes again."""
+        for partition in self._assignment:
+            self._fetcher.stop(partition)
+            self._committed.pop(partition, None)
 
     async def list_offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, ListedOffset]:
         """Offsets by place or time, as this consumer's isolation level sees them."""
@@ -278,6 +293,10 @@ class Consumer:
         await self._listener.on_partitions_assigned(added)
 
     # Inside.
+
+    @property
+    def _membership(self) -> Membership:
+        return self._session.member.membership if self._session is not None else NO_MEMBERSHIP
 
     def _check_assigned(self, partition: TopicPartition) -> None:
         if partition not in self._assignment:

@@ -23,11 +23,12 @@ class RecordMetadata:
 class OpenBatch(ProducerBatch):
     """A batch whose outcome can be awaited."""
 
-    __slots__ = ("is_observed", "outcome")
+    __slots__ = ("is_observed", "outcome", "transaction")
 
     def __init__(self, partition: TopicPartition, writer: BatchWriter, created_s: float) -> None:
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.is_observed = False
+        self.transaction = 0
         super().__init__(partition, writer, created_s, self.outcome.set_result)
 
 

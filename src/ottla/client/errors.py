@@ -4,6 +4,10 @@ Everything a call may raise is a `ClientError`, and whoever catches one can tell
 cluster's own refusal and carries its code; a `BrokerUnreachable` or a `ConnectionLost` is the network's; a
 `RequestTimedOut` is a broker that took the request and kept silent; an `UnsupportedByBroker` is a question of
 versions. Results about several things (topics, partitions, groups) hold a `KafkaError` as a value for each that failed.
+
+A transactional producer adds three of its own: after an `AbortableError` the transaction is to be aborted, and may then
+be begun again; after a `FatalProducerError` the producer is of no use any more; a `WrongOrder` is a call that does not
+fit what was called before, and changes nothing.
 """
 
 from ottla.protocol.errors import ErrorCode
@@ -35,6 +39,22 @@ class KafkaError(ClientError):
     @property
     def is_retriable(self) -> bool:  # type: ignore[override]
         return self.code.is_retriable
+
+
+class AbortableError(KafkaError):
+    """The transaction cannot be committed: abort it, then it may be begun again."""
+
+    is_retriable = False
+
+
+class FatalProducerError(KafkaError):
+    """The producer can do nothing more, abort included: close it. PRODUCER_FENCED is another one with the same id."""
+
+    is_retriable = False
+
+
+class WrongOrder(ClientError):
+    """A call that does not fit the state of the transaction; the message names the one that does."""
 
 
 class ConnectionFailure(ClientError):
@@ -111,6 +131,14 @@ _SENTENCES = {
     ErrorCode.GROUP_ID_NOT_FOUND: "there is no such group",
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "the group's members are subscribed to the topic: stop them first",
     ErrorCode.FENCED_INSTANCE_ID: "another member with the same group.instance.id has taken over",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "the producer's epoch is not the current one",
+    ErrorCode.INVALID_TXN_STATE: "the transaction is not in a state in which this is possible",
+    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "the transaction's timeout exceeds the broker's transaction.max.timeout.ms",
+    ErrorCode.CONCURRENT_TRANSACTIONS: "the transaction before this one has not ended everywhere yet",
+    ErrorCode.PRODUCER_FENCED: "another producer with the same transactional id has taken over",
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "there is no such transactional id",
+    ErrorCode.TRANSACTION_ABORTABLE: "the broker asks for an abort of the transaction",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "not allowed to use the transactional id",
     ErrorCode.LOG_DIR_NOT_FOUND: "the broker has no such log directory",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "not allowed to do this with the topic",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "not allowed to do this with the group",

@@ -57,6 +57,14 @@ class Membership:
 NO_MEMBERSHIP = Membership()
 
 
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """For whom offsets go into a transaction: with a membership, only while the group still counts the member in."""
+
+    group_id: str
+    membership: Membership = NO_MEMBERSHIP
+
+
 async def fetch_group_offsets(
     cluster: Cluster,
     group_id: str,

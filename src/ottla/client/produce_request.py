@@ -38,11 +38,17 @@ async def produce(
     *,
     acks: int,
     transactional_id: str | None = None,
+    is_added: bool | None = None,
     timeout_ms: float | None = None,
 ) -> dict[TopicPartition, Produced]:
-    """One batch for each partition, all of them led by the broker at the other end; leaders that it names are noted."""
+    """One batch for each partition, all of them led by the broker at the other end; leaders that it names are noted.
+
+    `is_added` says whether the partitions were added to the transaction before; None lets the broker's features decide.
+    """
     timeout_ms = cluster.settings.request_timeout_ms if timeout_ms is None else timeout_ms
-    version, ids = _version_and_ids(cluster, connection, batches, transactional_id)
+    if is_added is None:
+        is_added = not adds_partitions_itself(connection)
+    version, ids = _version_and_ids(cluster, connection, batches, is_explicit=is_added and transactional_id is not None)
     request = ProduceRequest(
         transactional_id=transactional_id,
         acks=acks,
@@ -79,20 +85,18 @@ async def produce(
 
 
 def _version_and_ids(
-    cluster: Cluster, connection: Connection, batches: Mapping[TopicPartition, Records], transactional_id: str | None
+    cluster: Cluster, connection: Connection, batches: Mapping[TopicPartition, Records], *, is_explicit: bool
 ) -> tuple[int, dict[str, bytes]]:
     ids = {topic: cluster.metadata.topic_id(topic) for topic, _ in batches}
     highest = _NAMES_VERSION_MAX if ZERO_UUID in ids.values() else 32767
-    if transactional_id is not None and not _adds_partitions_itself(connection):
+    if is_explicit:
         highest = _EXPLICIT_TRANSACTION_VERSION_MAX
     return connection.version_of(ProduceRequest, highest=highest), ids
 
 
-def _adds_partitions_itself(connection: Connection) -> bool:
-    return any(
-        feature.name == "transaction.version" and feature.finalized >= _IMPLICIT_TRANSACTION_FEATURE
-        for feature in connection.versions.features
-    )
+def adds_partitions_itself(connection: Connection) -> bool:
+    """Whether the cluster runs transactions by KIP-890's second part, as the broker at the other end knows it."""
+    return connection.versions.level("transaction.version") >= _IMPLICIT_TRANSACTION_FEATURE
 
 
 def _error(row: PartitionProduceResponse) -> KafkaError | None:

@@ -6,6 +6,10 @@ each partition of a broker. `producer_queue.py` keeps order and idempotence, thi
 With idempotence (the default) a record is written once, in order, whatever happens to connections on the way; without
 it a retry may write twice. What is not acknowledged within the delivery timeout fails. Nothing outlives the process:
 records that were not acknowledged before a crash of the client may or may not have been written.
+
+With a transactional id, what is sent between `begin_transaction` and `commit_transaction` is seen by read_committed
+consumers as a whole or not at all, offsets of a group included: `transaction_owner.py` speaks with the coordinators.
+A record that cannot be written fails its transaction. Closing aborts what is open.
 """
 
 import asyncio
@@ -18,13 +22,17 @@ from types import TracebackType
 from ottla.client.batch_writer import BatchWriter, record_size_bound
 from ottla.client.cluster import Cluster
 from ottla.client.delivery import Delivery, OpenBatch
-from ottla.client.errors import ClientClosed, ClientError, KafkaError, RequestTimedOut
+from ottla.client.errors import ClientClosed, ClientError, KafkaError, RequestTimedOut, WrongOrder
 from ottla.client.metadata import NO_NODE, TopicInfo, TopicPartition
 from ottla.client.partitioner import StickyPartitioner, partition_for_key
 from ottla.client.produce_request import produce
 from ottla.client.producer_ids import ProducerIdentity, init_producer_id
 from ottla.client.producer_queue import Outcome, PartitionQueue, ProducerBatch
+from ottla.client.producer_transactions import ProducerTransactions
 from ottla.client.record_types import check_record
+from ottla.client.retries import RetryPolicy
+from ottla.client.transaction_owner import TransactionOwner
+from ottla.client.transaction_requests import QUICK_RETRY
 from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import HEADER_BYTES
@@ -32,6 +40,8 @@ from ottla.protocol.records import Headers
 
 # Requests without an answer, per broker. Brokers recognise the last five batches of a producer.
 IN_FLIGHT_REQUESTS_MAX = 5
+
+_TRANSACTION_ENDING = frozenset({ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_ENOUGH_REPLICAS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,8 @@ class ProducerSettings:
     max_block_ms: float = 60_000
     delivery_timeout_ms: float = 120_000
     auto_create_topics: bool = True
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:
         if self.acks not in (-1, 0, 1):
@@ -57,13 +69,16 @@ class ProducerSettings:
             raise ValueError(f"an idempotent producer needs acks=-1, not {self.acks}: set idempotent=False as well")
         if self.linger_ms < 0:
             raise ValueError(f"linger_ms={self.linger_ms}: a wait cannot be shorter than 0")
+        if self.transactional_id is not None and not self.idempotent:
+            raise ValueError("a transactional producer is idempotent: leave idempotent=True")
 
 
-class Producer:
+class Producer(ProducerTransactions):
     """See the module. `async with` starts it, and delivers everything before it ends."""
 
     def __init__(self, cluster: Cluster, settings: ProducerSettings | None = None) -> None:
         self.settings = settings or ProducerSettings()
+        super().__init__(_owner(cluster, self.settings), self.settings.max_block_ms)
         self._cluster = cluster
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._sticky = StickyPartitioner(self.settings.batch_bytes, random.randrange)
@@ -72,11 +87,9 @@ class Producer:
         self._requests: set[asyncio.Task[None]] = set()
         self._buffered_bytes = 0
         self._refresh_at_s = cluster.now_s() + cluster.settings.metadata_max_age_ms / 1000
-        self._has_work = asyncio.Event()
         self._has_space = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
         self._failure: ClientError | None = None
-        self._is_closed = False
 
     async def __aenter__(self) -> "Producer":
         return self
@@ -112,6 +125,27 @@ class Producer:
         """As `send`, for whoever has called `check_record` already."""
         if self._is_closed:
             raise ClientClosed("the producer was closed")
+        if self._owner is None:
+            return await self._accept(topic, value, key, partition, timestamp_ms, headers)
+        self._owner.state.check_open("send")
+        try:
+            return await self._accept(topic, value, key, partition, timestamp_ms, headers)
+        except WrongOrder:
+            raise
+        except ClientError as error:
+            # The transaction would be committed without this record.
+            self._transaction_failed(error)
+            raise
+
+    async def _accept(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: Headers,
+    ) -> Delivery:
         size = record_size_bound(key, value, headers)
         if size + HEADER_BYTES > self.settings.request_bytes_max:
             limit = self.settings.request_bytes_max
@@ -130,10 +164,19 @@ class Producer:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         if timestamp_ms is None:
             timestamp_ms = time.time_ns() // 1_000_000
+        if self._owner is not None:
+            self._owner.state.check_open("send")
         return self._append(TopicPartition(topic, partition), timestamp_ms, key, value, headers, size)
 
     async def flush(self) -> None:
         """Send what is waiting and wait for all of it; raises the first failure that nobody else has waited for."""
+        await self._drain()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    async def _drain(self) -> None:
+        """Send what is waiting, and wait until all of it is settled."""
         batches = []
         for queue in self._queues.values():
             for batch in (*queue.in_flight, *queue.waiting):
@@ -143,19 +186,19 @@ class Producer:
         self._has_work.set()
         if batches:
             await asyncio.wait(batches)
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
 
     async def close(self) -> None:
-        """Deliver everything, then stop."""
+        """Deliver everything, then stop; an open transaction is aborted."""
         if self._is_closed:
             return
         try:
-            await self.flush()
+            if self._owner is None:
+                await self.flush()
+            else:
+                await self.abort_if_open()
         finally:
             self._is_closed = True
-            tasks = [task for task in (self._sender, *self._requests) if task is not None]
+            tasks = [task for task in (self._sender, self._adding, *self._requests) if task is not None]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -202,6 +245,7 @@ class Producer:
         if batch is None or batch.writer.size_bytes + size > self.settings.batch_bytes:
             writer = BatchWriter(self.settings.codec, self.settings.compression_level)
             batch = OpenBatch(partition, writer, self._cluster.now_s())
+            batch.transaction = 0 if self._owner is None else self._owner.state.number
             batch.outcome.add_done_callback(lambda _: self._settled(batch))
             queue.add(batch)
             self._wake_sender()
@@ -219,10 +263,23 @@ class Producer:
         self._has_space.set()
         self._has_work.set()
         error = batch.outcome.result().error
-        if error is not None and not batch.is_observed and self._failure is None:
+        if error is None:
+            return
+        if self._owner is not None:
+            if batch.transaction == self._owner.state.number:
+                self._transaction_failed(error)
+        elif not batch.is_observed and self._failure is None:
             self._failure = error
 
     # The sender.
+
+    def _drop_waiting(self, error: ClientError) -> None:
+        for queue in self._queues.values():
+            queue.fail_waiting(error)
+
+    def _restart_sequences(self) -> None:
+        for queue in self._queues.values():
+            queue.restart()
 
     def _wake_sender(self) -> None:
         self._has_work.set()
@@ -241,7 +298,7 @@ class Producer:
             queue.fail_all(error)
 
     async def _send_forever(self) -> None:
-        if self.settings.idempotent:
+        if self.settings.idempotent and self._owner is None:
             try:
                 self._identity = await init_producer_id(self._cluster)
             except ClientError as error:
@@ -269,6 +326,7 @@ class Producer:
         wake_at_s = float("inf")
         by_leader: dict[int, list[PartitionQueue]] = {}
         stale: set[str] = set()
+        unheld: list[TopicPartition] = []
         for queue in list(self._queues.values()):
             queue.expire(now_s, self.settings.delivery_timeout_ms / 1000, self._expired)
             ready_at_s = queue.ready_at_s()
@@ -281,11 +339,15 @@ class Producer:
             if leader is None:
                 stale.add(queue.partition.topic)
                 wake_at_s = min(wake_at_s, now_s + self._cluster.settings.retry.initial_ms / 1000)
+            elif self._owner is not None and not self._owner.holds(queue.partition):
+                unheld.append(queue.partition)
             elif self._in_flight.get(leader.node_id, 0) < IN_FLIGHT_REQUESTS_MAX:
                 by_leader.setdefault(leader.node_id, []).append(queue)
         for node_id, queues in by_leader.items():
             if self._send_to(node_id, queues, now_s):
                 wake_at_s = now_s
+        if unheld:
+            self._start_adding(unheld)
         if stale:
             with contextlib.suppress(ClientError):
                 await self._cluster.refresh(stale)
@@ -319,7 +381,14 @@ class Producer:
         try:
             records = self._encoded(batches)
             connection = await self._cluster.connection(node_id, "produce")
-            answers = await produce(self._cluster, connection, records, acks=self.settings.acks)
+            answers = await produce(
+                self._cluster,
+                connection,
+                records,
+                acks=self.settings.acks,
+                transactional_id=self.settings.transactional_id,
+                is_added=None if self._owner is None else not self._owner.is_v2,
+            )
             outcomes = [
                 Outcome(answer.base_offset, answer.log_append_time_ms, answer.error)
                 for answer in (answers[batch.partition] for batch in batches)
@@ -334,6 +403,12 @@ class Producer:
         await self._settle(batches, outcomes)
 
     def _encoded(self, batches: list[ProducerBatch]) -> dict[TopicPartition, bytearray]:
+        if self._owner is not None:
+            producer_id, epoch = self._owner.identity.producer_id, self._owner.identity.producer_epoch
+            return {
+                batch.partition: batch.writer.build(producer_id, epoch, batch.sequence, is_transactional=True)
+                for batch in batches
+            }
         identity = self._identity
         if identity is None:
             return {batch.partition: batch.writer.build() for batch in batches}
@@ -356,7 +431,10 @@ class Producer:
             if error is None:
                 queue.acknowledged(batch, outcome)
                 continue
-            delay_ms = self._cluster.settings.retry.delay_ms(batch.attempts, random.random())
+            if self._owner is not None and self._owner.state.is_over:
+                queue.gave_up(batch, error)
+                continue
+            delay_ms = self._retry_policy(error).delay_ms(batch.attempts, random.random())
             queue.failed(batch, _explained(error, batch), now_s, delay_ms / 1000)
             if not isinstance(error, KafkaError) or error.code.refreshes_metadata:
                 stale.add(batch.partition.topic)
@@ -365,9 +443,25 @@ class Producer:
             with contextlib.suppress(ClientError):
                 await self._cluster.refresh(stale)
 
+    def _retry_policy(self, error: ClientError) -> RetryPolicy:
+        """With NOT_ENOUGH_REPLICAS a broker also says that the transaction before is still being ended."""
+        is_brief = isinstance(error, KafkaError) and error.code in _TRANSACTION_ENDING
+        return QUICK_RETRY if self._owner is not None and is_brief else self._cluster.settings.retry
+
     def _expired(self, batch: ProducerBatch) -> ClientError:
         timeout_ms = self.settings.delivery_timeout_ms
         return RequestTimedOut(f"no broker acknowledged a batch for {batch.partition} within {timeout_ms:g} ms")
+
+
+def _owner(cluster: Cluster, settings: ProducerSettings) -> TransactionOwner | None:
+    if settings.transactional_id is None:
+        return None
+    return TransactionOwner(
+        cluster,
+        settings.transactional_id,
+        transaction_timeout_ms=settings.transaction_timeout_ms,
+        max_block_ms=settings.max_block_ms,
+    )
 
 
 def _explained(error: ClientError, batch: ProducerBatch) -> ClientError:

@@ -15,11 +15,29 @@ class ProducerIdentity:
     producer_id: int
     producer_epoch: int
 
+    @property
+    def exists(self) -> bool:
+        return self.producer_id >= 0
+
+
+NO_IDENTITY = ProducerIdentity(-1, -1)
+
+# Before this version there is no way to say which identity the new epoch is for.
+_BUMP_VERSION_MIN = 3
+
 
 async def init_producer_id(
-    cluster: Cluster, transactional_id: str | None = None, *, transaction_timeout_ms: int = 60_000
+    cluster: Cluster,
+    transactional_id: str | None = None,
+    *,
+    transaction_timeout_ms: int = 60_000,
+    current: ProducerIdentity = NO_IDENTITY,
+    timeout_ms: float | None = None,
 ) -> ProducerIdentity:
-    """A new identity; with a transactional id its owner, whose earlier holders are fenced by the new epoch."""
+    """A new identity; with a transactional id its owner, whose earlier holders are fenced by the new epoch.
+
+    With a `current` identity only its epoch is raised, and only if nobody else has raised it (KIP-360).
+    """
 
     async def ask() -> ProducerIdentity:
         if transactional_id is None:
@@ -27,15 +45,20 @@ async def init_producer_id(
         else:
             connection = await cluster.coordinator_connection(transactional_id, CoordinatorKind.TRANSACTION)
         request = InitProducerIdRequest(
-            transactional_id=transactional_id, transaction_timeout_ms=transaction_timeout_ms
+            transactional_id=transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
+            producer_id=current.producer_id,
+            producer_epoch=current.producer_epoch,
         )
-        response = await connection.request(request, InitProducerIdResponse)
+        version = connection.version_of(InitProducerIdRequest, lowest=_BUMP_VERSION_MIN if current.exists else 0)
+        response = await connection.request(request, InitProducerIdResponse, version=version)
         raise_for(response.error_code)
         return ProducerIdentity(response.producer_id, response.producer_epoch)
 
     return await cluster.retry(
         ask,
         what="getting a producer id",
+        timeout_ms=timeout_ms,
         coordinates=transactional_id,
         kind=CoordinatorKind.TRANSACTION,
     )

@@ -13,6 +13,8 @@ a batch whose answer was lost may simply be sent again. Invariants:
   sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches that followed one which the broker refused
   cannot have been written, and go on in the new epoch; batches that followed one of unknown fate have an unknown fate
   as well, and fail with it: sent again, they could be written twice.
+- In a transaction whatever fails for good fails the transaction, and nothing more is sent of it; the epochs are the
+  transaction's, and each begins at `restart`.
 """
 
 from collections import deque
@@ -168,6 +170,23 @@ class PartitionQueue:
                 batch = self.waiting.popleft()
                 batch.settle(Outcome(error=explain(batch)))
             self._start_next_epoch()
+
+    def gave_up(self, batch: ProducerBatch, error: ClientError) -> None:
+        """A batch that came back is not tried again: the transaction that it belongs to is over."""
+        self.in_flight.remove(batch)
+        batch.settle(Outcome(error=error))
+
+    def fail_waiting(self, error: ClientError) -> None:
+        """Nothing more is sent of the transaction; what is under way will come back."""
+        for batch in self.waiting:
+            batch.settle(Outcome(error=error))
+        self.waiting.clear()
+
+    def restart(self) -> None:
+        """The producer has a new epoch, between two transactions: sequences begin again."""
+        assert self.is_empty, self.partition
+        self._next_sequence = self._next_acknowledged = 0
+        self._is_known_to_broker = False
 
     def fail_all(self, error: ClientError) -> None:
         """The producer ends."""

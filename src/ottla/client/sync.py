@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ottla.client.producer import ProducerSettings
     from ottla.client.sync_consumer import Consumer
     from ottla.client.sync_producer import Producer
+    from ottla.client.sync_transaction_owner import TransactionOwner
 
 
 class Admin:
@@ -54,6 +55,11 @@ class Admin:
     describe_log_dirs = blocking(async_admin.Admin.describe_log_dirs)
     alter_replica_log_dirs = blocking(async_admin.Admin.alter_replica_log_dirs)
     describe_producers = blocking(async_admin.Admin.describe_producers)
+    abort_transaction = blocking(async_admin.Admin.abort_transaction)
+    list_transactions = blocking(async_admin.Admin.list_transactions)
+    describe_transactions = blocking(async_admin.Admin.describe_transactions)
+    fence_producers = blocking(async_admin.Admin.fence_producers)
+    find_hanging_transactions = blocking(async_admin.Admin.find_hanging_transactions)
     update_features = blocking(async_admin.Admin.update_features)
     add_voter = blocking(async_admin.Admin.add_voter)
     remove_voter = blocking(async_admin.Admin.remove_voter)
@@ -90,6 +96,7 @@ class Client:
 
     _make_producer = on_loop(async_client.Client.producer)
     _make_consumer = on_loop(async_client.Client.consumer)
+    _make_owner = on_loop(async_client.Client.transaction_owner)
 
     def producer(self, settings: ProducerSettings | None = None) -> Producer:
         """A producer; use it as `with`, or close it."""
@@ -102,6 +109,13 @@ class Client:
         from ottla.client.sync_consumer import Consumer
 
         return Consumer(self._make_consumer(settings, group), self._thread)
+
+    def transaction_owner(self, transactional_id: str, *, transaction_timeout_ms: int = 60_000) -> TransactionOwner:
+        """A transaction in which others write with `produce_batches`; see `ottla.client.transaction_owner`."""
+        from ottla.client.sync_transaction_owner import TransactionOwner
+
+        owner = self._make_owner(transactional_id, transaction_timeout_ms=transaction_timeout_ms)
+        return TransactionOwner(owner, self._thread)
 
     def close(self) -> None:
         """Close every connection and end the thread."""

@@ -70,6 +70,8 @@ class Consumer:
     position = on_loop(core.Consumer.position)
     lag = on_loop(core.Consumer.lag)
     bounds = on_loop(core.Consumer.bounds)
+    group_metadata = on_loop(core.Consumer.group_metadata)
+    reset_to_committed = on_loop(core.Consumer.reset_to_committed)
     pause = on_loop(core.Consumer.pause)
     resume = on_loop(core.Consumer.resume)
     seek_to = blocking(core.Consumer.seek_to)

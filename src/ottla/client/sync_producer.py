@@ -1,8 +1,10 @@
 """The blocking producer: records cross to the loop's thread in bulk, so that one does not cost a switch of threads."""
 
 import asyncio
+import contextlib
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import TracebackType
 from typing import NamedTuple
 
@@ -11,6 +13,8 @@ from ottla.client.blocking import LoopThread
 from ottla.client.delivery import Delivery as CoreDelivery
 from ottla.client.delivery import RecordMetadata
 from ottla.client.errors import ClientError
+from ottla.client.group_offsets import CommittedOffset, GroupMetadata
+from ottla.client.metadata import TopicPartition
 from ottla.client.record_types import check_record
 from ottla.protocol.records import Headers
 
@@ -37,6 +41,9 @@ class Delivery:
             if self._core is None and self._error is None:
                 await self._producer._crossed()
             if self._error is not None:
+                if self._producer._failure is self._error:
+                    # Whoever asks has been told: `flush` is for those who do not.
+                    self._producer._failure = None
                 raise self._error
             assert self._core is not None
             return await self._core
@@ -95,6 +102,39 @@ class Producer:
             self._thread.run(self._crossed())
         return delivery
 
+    def init_transactions(self) -> None:
+        """Once, before the first: fences earlier producers with this id, and aborts what they left open."""
+        self._thread.run(self._core.init_transactions())
+
+    def begin_transaction(self) -> None:
+        """What is sent from now on belongs together; no broker hears of it yet."""
+        self._thread.run(self._begin())
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, int | CommittedOffset], group_metadata: GroupMetadata
+    ) -> None:
+        """Commit a group's offsets with the transaction: the next offsets to read, for `consumer.group_metadata()`."""
+        self._thread.run(self._core.send_offsets_to_transaction(offsets, group_metadata))
+
+    def commit_transaction(self) -> None:
+        """Deliver everything and commit; `RequestTimedOut` leaves the end open: call it again."""
+        self._thread.run(self._ended(self._core.commit_transaction))
+
+    def abort_transaction(self) -> None:
+        """Let nobody see what was sent; `RequestTimedOut` leaves the end open: call it again."""
+        self._thread.run(self._ended(self._core.abort_transaction))
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction around a block: committed at its end, aborted if an exception leaves it."""
+        self.begin_transaction()
+        try:
+            yield
+            self.commit_transaction()
+        except BaseException:
+            self._thread.run(self._ended(self._core.abort_if_open))
+            raise
+
     def flush(self) -> None:
         """Wait for everything sent so far; raises the first failure that nobody else has waited for."""
         self._thread.run(self._flush())
@@ -126,6 +166,17 @@ class Producer:
         self._start_crossing()
         assert self._crossing is not None
         await asyncio.shield(self._crossing)
+
+    async def _begin(self) -> None:
+        # What was handed over before is refused: it belongs to no transaction.
+        await self._crossed()
+        self._core.begin_transaction()
+
+    async def _ended(self, end: Callable[[], Awaitable[None]]) -> None:
+        """What was handed over belongs to it; a record that was refused has failed the transaction."""
+        await self._crossed()
+        self._failure = None
+        await end()
 
     async def _flush(self) -> None:
         await self._crossed()

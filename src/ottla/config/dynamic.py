@@ -97,6 +97,7 @@ def log_config_fields(broker: BrokerConfig, configs: Mapping[str, str]) -> dict[
     fields["compression_type"] = _codec(str(compression))
     fields["message_timestamp_type"] = _TIMESTAMP_TYPES[str(values["message.timestamp.type"])]
     fields["producer_id_expiration_ms"] = broker.get_int("producer.id.expiration.ms")
+    fields["transaction_verification_enabled"] = broker.get_bool("transaction.partition.verification.enable")
     return fields
 
 

@@ -192,7 +192,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.BOOLEAN,
         False,
         Importance.MEDIUM,
-        "Whether the file of a new segment is given its full size at once.",
+        "Whether space for all of a new segment is set aside on the disk at once.",
     ),
     ConfigKey(
         "message.timestamp.type",

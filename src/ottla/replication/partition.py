@@ -22,6 +22,7 @@ from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.producer_state import AppendOrigin
+from ottla.storage.transaction_verification import VerificationGuard
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -29,8 +30,8 @@ T_co = TypeVar("T_co", covariant=True)
 NO_EPOCH = -1
 ACKS_ALL = -1
 
-# Called with the number of bytes that became readable, when the high watermark or the last stable offset moves; with 0
-# when something else did: the leader, its epoch, the first offset.
+# Called with the number of bytes that became readable, when the high watermark moves, or the last stable offset for who
+# reads committed records only; with 0 when something else did: the leader, its epoch, the first offset.
 Watcher: TypeAlias = "Callable[[int], None]"
 
 
@@ -63,6 +64,7 @@ class Partition:
     """A partition that has a replica on this broker."""
 
     __slots__ = (
+        "_committed_watchers",
         "_follower_end_offsets",
         "_told_log_start_offset",
         "_uncommitted_bytes",
@@ -97,6 +99,7 @@ class Partition:
         self.log = log
         self.queue = queue
         self._watchers: set[Watcher] = set()
+        self._committed_watchers: set[Watcher] = set()
         self._uncommitted_bytes = 0
         self._told_log_start_offset = log.log_start_offset
         self._follower_end_offsets: dict[int, int] = {}
@@ -138,36 +141,91 @@ class Partition:
 
     # -- the leader's side --------------------------------------------------------------------------------------------
 
-    def append(self, records: Records, header: BatchHeader, acks: int, now_ms: int) -> AppendInfo:
+    def begin_verification(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, *, supports_epoch_bump: bool
+    ) -> VerificationGuard | None:
+        """Before a transactional batch is appended: the guard to append it with, once its coordinator agreed.
+
+        None if there is nothing to ask: a transaction of that producer and epoch is open here, or verification is
+        switched off. A client of transaction.version 2 `supports_epoch_bump`: the question adds its partitions, so it
+        is always asked.
+        """
+        log = self.log
+        if not (supports_epoch_bump or log.config.transaction_verification_enabled):
+            return None
+        if log.producers.has_open_transaction(producer_id, producer_epoch):
+            return None
+        return log.producers.verification.begin(
+            producer_id, producer_epoch, base_sequence, supports_epoch_bump=supports_epoch_bump
+        )
+
+    def append(
+        self,
+        records: Records,
+        header: BatchHeader,
+        acks: int,
+        now_ms: int,
+        verification: VerificationGuard | None = None,
+    ) -> AppendInfo:
         """Writes a client's batch, whose header was checked; under acks=all the caller waits until `is_committed`."""
         self._check_append(acks)
-        info = self.log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header)
+        info = self.log.append_as_leader(
+            records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header, verification=verification
+        )
         if not info.is_duplicate:
             self._advance_high_watermark(len(records))
         return info
 
     def queue_append(
-        self, queue: AppendQueue, records: Records, header: BatchHeader, acks: int, now_ms: int
+        self,
+        queue: AppendQueue,
+        records: Records,
+        header: BatchHeader,
+        acks: int,
+        now_ms: int,
+        verification: VerificationGuard | None = None,
     ) -> Appending[AppendInfo]:
         """As `append`, in turn; what is refused before it is written is refused at once."""
         self._check_append(acks)
-        work = partial(self.log.append_as_leader, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header)
+        work = partial(
+            self.log.append_as_leader,
+            leader_epoch=self.leader_epoch,
+            now_ms=now_ms,
+            header=header,
+            verification=verification,
+        )
         return queue.put(work, records, partial(self._appended, len(records)))
 
-    def append_own(self, batches: Records, now_ms: int) -> AppendInfo:
-        """Writes batches that this broker made itself, as a coordinator does; with acks=all in mind."""
+    def append_own(
+        self,
+        batches: Records,
+        now_ms: int,
+        *,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:
+        """Writes batches that this broker made itself, as a coordinator does; with acks=all in mind.
+
+        A marker of a transaction is judged by the rules of the transaction version; a repeated one is a duplicate.
+        """
         self._check_append(ACKS_ALL)
-        info = self.log.append_as_leader(
-            batches, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR
-        )
-        self._advance_high_watermark(len(batches))
+        info = self._own_append(now_ms, verification, transaction_version)(batches)
+        if not info.is_duplicate:
+            self._advance_high_watermark(len(batches))
         return info
 
-    def queue_own(self, queue: AppendQueue, batches: Records, now_ms: int) -> Appending[AppendInfo]:
+    def queue_own(
+        self,
+        queue: AppendQueue,
+        batches: Records,
+        now_ms: int,
+        *,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> Appending[AppendInfo]:
         """As `append_own`, in turn."""
         self._check_append(ACKS_ALL)
-        origin = AppendOrigin.COORDINATOR
-        work = partial(self.log.append_as_leader, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        work = self._own_append(now_ms, verification, transaction_version)
         return queue.put(work, batches, partial(self._appended, len(batches)))
 
     def is_committed(self, last_offset: int) -> bool:
@@ -203,17 +261,21 @@ class Partition:
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
-    def watch(self, watcher: Watcher) -> None:
-        """Calls `watcher` whenever a reader could be told something new, until `unwatch`."""
-        self._watchers.add(watcher)
+    def watch(self, watcher: Watcher, *, is_committed_only: bool = False) -> None:
+        """Calls `watcher` whenever a reader could be told something new, until `unwatch`.
+
+        Who reads committed transactions only is not told of records before their transaction has ended.
+        """
+        (self._committed_watchers if is_committed_only else self._watchers).add(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
         self._watchers.discard(watcher)
+        self._committed_watchers.discard(watcher)
 
     def wake(self, readable_bytes: int) -> None:
         """Tells everybody who waits that they may look again."""
-        for watcher in tuple(self._watchers):
-            watcher(readable_bytes)
+        _tell(self._watchers, readable_bytes)
+        _tell(self._committed_watchers, readable_bytes)
 
     def tell_log_start(self) -> None:
         """Tells everybody who waits if records were deleted, which the log does by itself and in any thread."""
@@ -229,6 +291,18 @@ class Partition:
             raise self.not_leader()
         if acks == ACKS_ALL:
             self._require_in_sync()
+
+    def _own_append(
+        self, now_ms: int, verification: VerificationGuard | None, transaction_version: int
+    ) -> Callable[[Records], AppendInfo]:
+        return partial(
+            self.log.append_as_leader,
+            leader_epoch=self.leader_epoch,
+            now_ms=now_ms,
+            origin=AppendOrigin.COORDINATOR,
+            verification=verification,
+            transaction_version=transaction_version,
+        )
 
     def _appended(self, size_bytes: int, info: AppendInfo) -> None:
         if not info.is_duplicate:
@@ -259,8 +333,30 @@ class Partition:
                 least = min(least, self._follower_end_offsets.get(replica, -1))
         self._uncommitted_bytes += appended_bytes
         if least > log.high_watermark:
+            if log.producers.first_unstable_offset is not None:
+                self._advance_around_transactions(least)
+                return
             log.update_high_watermark(least)
             readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
-            if self._watchers:
+            if self._watchers or self._committed_watchers:
                 # Never 0, which would mean that something else than data moved.
                 self.wake(max(readable_bytes, 1))
+
+    def _advance_around_transactions(self, high_watermark: int) -> None:
+        """The same while transactions are open: committed readers are told when the last stable offset moves.
+
+        They are told of all that follows it, which may be more than they may read: who finds too little waits again,
+        until another transaction has ended.
+        """
+        log = self.log
+        stable_before = log.last_stable_offset
+        log.update_high_watermark(high_watermark)
+        readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
+        _tell(self._watchers, max(readable_bytes, 1))
+        if self._committed_watchers and log.last_stable_offset > stable_before:
+            _tell(self._committed_watchers, max(log.bytes_from(stable_before), 1))
+
+
+def _tell(watchers: set[Watcher], readable_bytes: int) -> None:
+    for watcher in tuple(watchers):
+        watcher(readable_bytes)

@@ -39,6 +39,7 @@ TOPIC_OPERATIONS = frozenset(
         Operation.ALTER_CONFIGS,
     }
 )
+TRANSACTIONAL_ID_OPERATIONS = frozenset({Operation.DESCRIBE, Operation.WRITE})
 GROUP_OPERATIONS = frozenset(
     {
         Operation.READ,

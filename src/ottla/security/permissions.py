@@ -17,6 +17,7 @@ class Resource(IntEnum):
     TOPIC = 2
     GROUP = 3
     CLUSTER = 4
+    TRANSACTIONAL_ID = 5
 
 
 Permission: TypeAlias = "tuple[Operation, Resource] | None"
@@ -40,7 +41,14 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.DELETE_TOPICS: (Operation.DELETE, Resource.TOPIC),
     ApiKey.DELETE_RECORDS: (Operation.DELETE, Resource.TOPIC),
     ApiKey.INIT_PRODUCER_ID: (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.ADD_OFFSETS_TO_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.END_TXN: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.TXN_OFFSET_COMMIT: (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+    ApiKey.DESCRIBE_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
+    ApiKey.LIST_TRANSACTIONS: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (Operation.DESCRIBE, Resource.TOPIC),
+    ApiKey.WRITE_TXN_MARKERS: (Operation.CLUSTER_ACTION, Resource.CLUSTER),
     ApiKey.DESCRIBE_CONFIGS: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
     ApiKey.ALTER_CONFIGS: (Operation.ALTER_CONFIGS, Resource.CLUSTER),
     ApiKey.ALTER_REPLICA_LOG_DIRS: (Operation.ALTER, Resource.CLUSTER),
@@ -51,6 +59,7 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: (Operation.DESCRIBE, Resource.CLUSTER),
     ApiKey.OFFSET_DELETE: (Operation.DELETE, Resource.GROUP),
     ApiKey.DESCRIBE_QUORUM: (Operation.DESCRIBE, Resource.CLUSTER),
+    ApiKey.UPDATE_FEATURES: (Operation.ALTER, Resource.CLUSTER),
     ApiKey.DESCRIBE_CLUSTER: (Operation.DESCRIBE, Resource.CLUSTER),
     ApiKey.DESCRIBE_PRODUCERS: (Operation.READ, Resource.TOPIC),
     ApiKey.LIST_CONFIG_RESOURCES: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),

@@ -3,6 +3,10 @@
 `validate_client_batch` looks at the header and the checksum: cheap, for every batch, on the event loop. `needs_rewrite`
 says whether the topic's settings require more; `rewrite_batch` then opens the batch and belongs in a thread. It is a
 pure function: the settings and the time come as arguments, the result is the batch to append.
+
+A batch is opened for the sake of its timestamps only if its header leaves a doubt: the header tells the latest one but
+not the earliest. So message.timestamp.after.max.ms costs nothing, and message.timestamp.before.max.ms, unlimited unless
+someone sets it, a look at every record.
 """
 
 from collections.abc import Sequence
@@ -26,7 +30,7 @@ from ottla.protocol.record_batch import (
     parse_header,
 )
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.log_config import LogConfig
+from ottla.storage.log_config import MAX_INT64, LogConfig
 
 _MAX_CODEC = 4
 
@@ -42,14 +46,12 @@ _RECORD_ERRORS_MAX = 100
 class InvalidRecords(ApiError):
     """Single records of a batch are refused; `record_errors` says which, by index in the batch, and why."""
 
-    def __init__(self, record_errors: Sequence[tuple[int, str]]) -> None:
-        super().__init__(
-            ErrorCode.INVALID_RECORD, f"{len(record_errors)} records of the batch are refused: {record_errors[0][1]}"
-        )
+    def __init__(self, code: ErrorCode, record_errors: Sequence[tuple[int, str]]) -> None:
+        super().__init__(code, f"{len(record_errors)} records of the batch are refused: {record_errors[0][1]}")
         self.record_errors = tuple(record_errors)
 
 
-def validate_client_batch(records: Buffer, config: LogConfig, now_ms: int) -> BatchHeader:
+def validate_client_batch(records: Buffer, config: LogConfig) -> BatchHeader:
     """The header of the one batch in a partition's produce data; ApiError if it must not enter the log as it is."""
     size = len(records)
     if size < HEADER_BYTES:
@@ -79,30 +81,38 @@ def validate_client_batch(records: Buffer, config: LogConfig, now_ms: int) -> Ba
         raise CorruptRecords(f"Compression type {attributes & CODEC_MASK} is unknown.")
     if header.producer_id >= 0 and header.base_sequence < 0:
         raise _invalid(f"Producer {header.producer_id} sent the negative sequence {header.base_sequence}.")
-    if config.message_timestamp_type is TimestampType.CREATE_TIME:
-        _check_timestamps(header, config, now_ms)
+    if attributes & LOG_APPEND_TIME_FLAG and config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
+        reason = "Producers must not claim that the broker set the timestamps."
+        raise InvalidRecords(
+            ErrorCode.INVALID_TIMESTAMP, [(number, reason) for number in range(min(count, _RECORD_ERRORS_MAX))]
+        )
     return header
 
 
-def needs_rewrite(header: BatchHeader, config: LogConfig) -> bool:
+def needs_rewrite(header: BatchHeader, config: LogConfig, now_ms: int) -> bool:
     """Whether the topic's settings require that the batch be opened or changed."""
-    return config.message_timestamp_type is TimestampType.LOG_APPEND_TIME or needs_opening(header, config)
+    return (
+        config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+        or header.attributes & LOG_APPEND_TIME_FLAG != 0
+        or needs_opening(header, config, now_ms)
+    )
 
 
-def needs_opening(header: BatchHeader, config: LogConfig) -> bool:
+def needs_opening(header: BatchHeader, config: LogConfig, now_ms: int) -> bool:
     """Whether a rewrite must look at the records, which takes long enough for a thread; a new header does not."""
-    return config.is_compacted or (
-        config.compression_type is not None and config.compression_type != header.attributes & CODEC_MASK
+    return (
+        config.is_compacted
+        or (config.compression_type is not None and config.compression_type != header.attributes & CODEC_MASK)
+        or _may_be_misdated(header, config, now_ms)
     )
 
 
 def rewrite_batch(records: Buffer, header: BatchHeader, config: LogConfig, now_ms: int) -> tuple[Buffer, BatchHeader]:
-    """The batch as the topic wants it: keys checked, compressed as configured, stamped with the time of the append."""
+    """The batch as the topic wants it: keys and times checked, compressed as configured, stamped where it says so."""
     payload: Buffer = memoryview(records)[HEADER_BYTES:]
     changed = header
     codec = config.compression_type
-    recompresses = codec is not None and codec != header.codec
-    if config.is_compacted or recompresses:
+    if needs_opening(header, config, now_ms):
         if header.record_count > PRODUCED_RECORDS_MAX:
             raise ApiError(
                 ErrorCode.MESSAGE_TOO_LARGE,
@@ -110,14 +120,17 @@ def rewrite_batch(records: Buffer, header: BatchHeader, config: LogConfig, now_m
                 f"send at most {PRODUCED_RECORDS_MAX} in one batch to this topic.",
             )
         plain = decompressed_payload(records, header, max_output_bytes=PRODUCED_BYTES_MAX)
-        if config.is_compacted:
-            _require_keys(plain, header.record_count)
-        if codec is not None and recompresses:
+        if config.is_compacted or _may_be_misdated(header, config, now_ms):
+            _check_records(plain, header, config, now_ms)
+        if codec is not None and codec != header.codec:
             payload = compress(codec, plain, config.compression_level(codec))
             changed = changed._replace(attributes=changed.attributes & ~CODEC_MASK | codec)
     if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
         changed = changed._replace(attributes=changed.attributes | LOG_APPEND_TIME_FLAG, max_timestamp=now_ms)
-    if changed is header:
+    else:
+        # Kafka lets a producer claim that the broker set the timestamps, and does not believe it.
+        changed = changed._replace(attributes=changed.attributes & ~LOG_APPEND_TIME_FLAG)
+    if changed == header:
         return records, header
     rewritten = encode_batch(changed, payload)
     if len(rewritten) > config.max_message_bytes:
@@ -125,52 +138,67 @@ def rewrite_batch(records: Buffer, header: BatchHeader, config: LogConfig, now_m
     return rewritten, parse_header(rewritten)
 
 
-def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
-    if header.attributes & LOG_APPEND_TIME_FLAG:
-        raise ApiError(ErrorCode.INVALID_TIMESTAMP, "Producers must not claim that the broker set the timestamps.")
-    latest = header.max_timestamp
-    if latest == NO_TIMESTAMP:
-        return
-    if latest - now_ms > config.message_timestamp_after_max_ms:
-        raise ApiError(
-            ErrorCode.INVALID_TIMESTAMP,
-            f"Timestamp {latest} is more than message.timestamp.after.max.ms = "
-            f"{config.message_timestamp_after_max_ms} ms after the broker's time {now_ms}.",
-        )
-    earliest = min(header.base_timestamp, latest)
-    if now_ms - earliest > config.message_timestamp_before_max_ms:
-        raise ApiError(
-            ErrorCode.INVALID_TIMESTAMP,
-            f"Timestamp {earliest} is more than message.timestamp.before.max.ms = "
-            f"{config.message_timestamp_before_max_ms} ms before the broker's time {now_ms}.",
-        )
+def _may_be_misdated(header: BatchHeader, config: LogConfig, now_ms: int) -> bool:
+    """Whether a record may lie outside of what the topic allows, as far as the header tells."""
+    if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return False
+    if header.max_timestamp - now_ms > config.message_timestamp_after_max_ms:
+        return True
+    before_max_ms = config.message_timestamp_before_max_ms
+    return before_max_ms < MAX_INT64 and (header.record_count > 1 or now_ms - header.max_timestamp > before_max_ms)
 
 
-def _require_keys(payload: Buffer, record_count: int) -> None:
-    errors = []
+def _check_records(payload: Buffer, header: BatchHeader, config: LogConfig, now_ms: int) -> None:
+    """InvalidRecords for those that lack a key or have a time that the topic does not take."""
+    wants_keys = config.is_compacted
+    earliest, latest = _time_bounds(config, now_ms)
+    errors: list[tuple[int, str]] = []
+    code = ErrorCode.INVALID_RECORD
     position = 0
     try:
-        for number in range(record_count):
+        for number in range(header.record_count):
             length, position = read_varint(payload, position)
             end = position + length
             if length < 0 or end > len(payload):
                 raise CorruptRecords(f"record {number} claims {length} bytes, {len(payload) - position} are left")
-            _, position = read_varlong(payload, position + 1)
+            delta, position = read_varlong(payload, position + 1)
             _, position = read_varint(payload, position)
             key_length, position = read_varint(payload, position)
             if position + max(key_length, 0) > end:
                 raise CorruptRecords(f"the key of record {number} ends behind the record")
-            if key_length < 0:
+            timestamp = header.base_timestamp + delta
+            if wants_keys and key_length < 0:
                 errors.append((number, "A compacted topic does not accept a record without a key."))
-                if len(errors) == _RECORD_ERRORS_MAX:
-                    break
+            elif not earliest <= timestamp <= latest and timestamp != NO_TIMESTAMP:
+                errors.append((number, _misdated(timestamp, config, now_ms)))
+                code = ErrorCode.INVALID_TIMESTAMP
+            if len(errors) == _RECORD_ERRORS_MAX:
+                break
             position = end
     except (IndexError, ValueError) as error:
         raise CorruptRecords(f"the records are malformed: {error}") from error
     if errors:
-        raise InvalidRecords(errors)
+        raise InvalidRecords(code, errors)
     if position != len(payload):
-        raise CorruptRecords(f"{len(payload) - position} bytes follow the last of {record_count} records")
+        raise CorruptRecords(f"{len(payload) - position} bytes follow the last of {header.record_count} records")
+
+
+def _time_bounds(config: LogConfig, now_ms: int) -> tuple[int, int]:
+    if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return -MAX_INT64, MAX_INT64
+    before_max_ms = config.message_timestamp_before_max_ms
+    earliest = now_ms - before_max_ms if before_max_ms < MAX_INT64 else -MAX_INT64
+    return earliest, now_ms + config.message_timestamp_after_max_ms
+
+
+def _misdated(timestamp: int, config: LogConfig, now_ms: int) -> str:
+    is_late = timestamp > now_ms
+    side = "after" if is_late else "before"
+    limit_ms = config.message_timestamp_after_max_ms if is_late else config.message_timestamp_before_max_ms
+    return (
+        f"Timestamp {timestamp} is more than message.timestamp.{side}.max.ms = {limit_ms} ms {side} "
+        f"the broker's time {now_ms}."
+    )
 
 
 def _invalid(message: str) -> ApiError:

@@ -52,6 +52,7 @@ class DurableLog:
         self._flushing = threading.Lock()
         # The newest segment whose name is known to be on the disk.
         self._synced_active: Segment | None = None
+        self._reserve_space()
 
     @property
     def is_gone(self) -> bool:
@@ -95,6 +96,10 @@ class DurableLog:
             if self._is_gone:
                 raise LogGone(self.directory) from None
             raise
+
+    def _reserve_space(self) -> None:
+        if self.config.preallocate:
+            self._segments.active.reserve(self.config.segment_bytes)
 
     def _take_snapshot(self, offset: int, *, sync: bool) -> None:
         if self.producers.map_end_offset > self._last_snapshot_offset:

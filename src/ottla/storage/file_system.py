@@ -43,6 +43,13 @@ _unfilled_bytearray = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctype
 )
 
 
+# Python's own posix_fallocate makes the file grow, and what is appended would come behind zeros.
+_fallocate = getattr(ctypes.CDLL(None), "fallocate", None)
+if _fallocate is not None:
+    _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+_FALLOC_FL_KEEP_SIZE = 1
+
+
 class File(Protocol):
     """An open file that grows at its end and is read anywhere."""
 
@@ -59,6 +66,9 @@ class File(Protocol):
 
     def truncate(self, size: int) -> None:
         """Cut the file to a size."""
+
+    def reserve(self, size: int) -> None:
+        """Set space aside for a file of a size, where that can be done and there is so much; the size stays."""
 
     def sync(self) -> None:
         """Wait until everything written is on the disk."""
@@ -293,6 +303,11 @@ class OsFile:
             os.ftruncate(self._descriptor, size)
         except OSError as error:
             raise self._file_system.failure("truncate", self.path, error) from error
+
+    def reserve(self, size: int) -> None:
+        # Whether there is space is told by the append that needs it.
+        if _fallocate is not None:
+            _fallocate(self._descriptor, _FALLOC_FL_KEEP_SIZE, 0, size)
 
     def sync(self) -> None:
         try:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from ottla.protocol.compression import Buffer
-from ottla.protocol.control_records import parse_end_txn_marker
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import (
     LOG_APPEND_TIME_FLAG,
@@ -36,15 +35,17 @@ from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
+from ottla.storage.own_append_validation import are_news
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
-from ottla.storage.retention import deletable_segments
+from ottla.storage.retention import FutureTimestamps, deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
-from ottla.storage.segment_transactions import aborted_between, are_in_memory
+from ottla.storage.segment_transactions import NotInMemory, aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
+from ottla.storage.transaction_verification import VerificationGuard
 
 Found = TypeVar("Found")
 
@@ -88,6 +89,7 @@ class Log(DurableLog):
         super().__init__(file_system, directory, config, loaded, now_ms)
         self.log_start_offset = loaded.log_start_offset
         self.high_watermark = loaded.log_start_offset
+        self.future_timestamps = FutureTimestamps()
 
     # What is known.
 
@@ -112,7 +114,8 @@ class Log(DurableLog):
         unstable = self.producers.first_unstable_offset
         if unstable is None or unstable > self.high_watermark:
             return self.high_watermark
-        return unstable
+        # The beginning of a transaction may have been deleted before its end came.
+        return max(unstable, self.log_start_offset)
 
     def producer_states(self) -> list[ProducerState]:
         """The producers that write here."""
@@ -150,17 +153,20 @@ class Log(DurableLog):
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         header: BatchHeader | None = None,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Give batches the next offsets and append them.
 
         A client's data is one batch, checked here unless the caller passes the `header` that `validate_client_batch`
         (and `rewrite_batch`, where needed) returned for these very bytes. Others may append several batches at once.
+        A batch that begins a transaction comes with a guard; markers are judged by the rules of a transaction version.
         """
         if header is None:
             if origin is not AppendOrigin.CLIENT:
-                return self._append_own(records, leader_epoch, now_ms, origin)
-            header = validate_client_batch(records, self.config, now_ms)
-            if needs_rewrite(header, self.config):
+                return self._append_own(records, leader_epoch, now_ms, verification, transaction_version)
+            header = validate_client_batch(records, self.config)
+            if needs_rewrite(header, self.config, now_ms):
                 records, header = rewrite_batch(records, header, self.config, now_ms)
         size = header.batch_length + 12
         assert size == len(records), "the header is not the one of these bytes"
@@ -172,16 +178,12 @@ class Log(DurableLog):
             max_timestamp = header.max_timestamp
             is_idempotent = header.producer_id >= 0
             if is_idempotent:
-                original = self.producers.check(header, origin)
+                original = self.producers.check(
+                    header, origin, verification, needs_guard=self.config.transaction_verification_enabled
+                )
                 if original is not None:
-                    return AppendInfo(
-                        original.first_offset,
-                        original.last_offset,
-                        original.timestamp_ms,
-                        NO_TIMESTAMP,
-                        self.log_start_offset,
-                        is_duplicate=True,
-                    )
+                    where = original.first_offset, original.last_offset, original.timestamp_ms
+                    return AppendInfo(*where, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True)
             segment = self._segment_for(size, base_offset, last_offset, max_timestamp, now_ms)
             segment.append(
                 (PLACEMENT.pack(base_offset, header.batch_length, leader_epoch), memoryview(records)[PLACEMENT_BYTES:]),
@@ -217,23 +219,31 @@ class Log(DurableLog):
                 self._append_placed(whole, part, self._segment_at_any_size, now_ms)
             return self._placed_at(batches)
 
-    def _append_own(self, records: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin) -> AppendInfo:
-        """Append batches that this broker made itself, markers of transactions among them."""
+    def _append_own(
+        self,
+        records: Buffer,
+        leader_epoch: int,
+        now_ms: int,
+        verification: VerificationGuard | None,
+        transaction_version: int,
+    ) -> AppendInfo:
+        """Append batches that this broker made itself; or a marker, which counts as a duplicate if it is repeated."""
         with self.changing():
             placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
-            for position, header in batches:
-                if header.has_producer_id:
-                    self._check_own(header, placed[position : position + header.size_bytes], origin)
+            if not are_news(
+                self.producers,
+                placed,
+                batches,
+                verification,
+                needs_guard=self.config.transaction_verification_enabled,
+                transaction_version=transaction_version,
+            ):
+                last_offset = self.log_end_offset - 1
+                return AppendInfo(
+                    last_offset, last_offset, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True
+                )
             self._append_placed(placed, batches, self._segment_for, now_ms)
             return self._placed_at(batches)
-
-    def _check_own(self, header: BatchHeader, batch: memoryview, origin: AppendOrigin) -> None:
-        if not header.is_control:
-            self.producers.check(header, origin)
-            return
-        marker = parse_end_txn_marker(batch, header)
-        if marker is not None:
-            self.producers.check_marker(header, marker.coordinator_epoch)
 
     def _placed_at(self, headers: list[PlacedBatch]) -> AppendInfo:
         return AppendInfo(
@@ -301,6 +311,7 @@ class Log(DurableLog):
             active.seal()
             self._take_snapshot(base_offset, sync=False)
             self._segments.roll(base_offset, self.config.index_interval_bytes, now_ms)
+            self._reserve_space()
             return self._segments.active
 
     # Reading.
@@ -397,15 +408,17 @@ class Log(DurableLog):
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        return self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        found = self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        self._segments.note_loaded()
+        return found
 
     def aborted_in_memory(self, start_offset: int, end_offset: int) -> list[AbortedTransaction] | None:
         """The same without waiting for a disk; None if that is not possible."""
         version = self._segments.version
-        segments = self._segments.segments
-        if not are_in_memory(segments, start_offset):
+        try:
+            found = aborted_between(self._segments.segments, start_offset, end_offset, allow_blocking=False)
+        except NotInMemory:
             return None
-        found = aborted_between(segments, start_offset, end_offset)
         return found if self._is_surely(version) else None
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
@@ -507,6 +520,7 @@ class Log(DurableLog):
             if len(doomed) > len(sealed):
                 self.roll(now_ms)
                 self._drop_oldest(doomed[len(sealed) :], now_ms)
+            self.future_timestamps.look(self._segments.segments, self.config, now_ms)
             return len(doomed)
 
     def _drop_oldest(self, doomed: list[Segment], now_ms: int) -> None:
@@ -567,6 +581,6 @@ class Log(DurableLog):
             return truncation_count == self.truncation_count and self._segments.contains(segments)
 
     def expire_producers(self, now_ms: int) -> int:
-        """Forget producers that have been idle for producer.id.expiration.ms; how many."""
+        """Forget producers that have been idle for producer.id.expiration.ms, without an open transaction; how many."""
         with self.changing():
             return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)

@@ -45,6 +45,9 @@ class LogConfig:
     unclean_leader_election_enable: bool = False
     # A setting of the broker, not of the topic: how long an idle producer is remembered.
     producer_id_expiration_ms: int = 24 * 3600 * 1000
+    # Another one, transaction.partition.verification.enable: whether a batch may begin a transaction only with a guard.
+    # Logs without a broker around them have nobody to ask.
+    transaction_verification_enabled: bool = False
 
     @property
     def is_compacted(self) -> bool:

@@ -1,8 +1,9 @@
 """All logs of a broker, over all its log directories.
 
-A new partition goes to the online directory with the fewest. A directory whose disk fails goes offline alone, with all
-its logs: whoever meets a StorageError reports it to `fail_directory` and goes on with the others. It comes back with a
-restart. Until then a partition that is not found may lie there, so only one that is known to be new is made elsewhere.
+A new partition goes to the online directory with the fewest, and to a cordoned one only if all are. A directory whose
+disk fails goes offline alone, with all its logs: whoever meets a StorageError reports it to `fail_directory` and goes
+on with the others. It comes back with a restart. Until then a partition that is not found may lie there, so only one
+that is known to be new is made elsewhere.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
 tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
@@ -11,7 +12,7 @@ the next, and retention begins with what needs none: otherwise it could not free
 A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
 go on with the next log, and no directory goes offline because of it.
 
-The passes (retention, flush, checkpoints, high watermarks, compaction) are plain functions that may wait for disks. The
+The passes (retention, flush, checkpoints, compaction and so on) are plain functions that may wait for disks. The
 broker's shell calls each in a thread, one call of each at a time, but different ones, and creations, deletions and
 moves of different partitions, at the same time. Each can be asked to look at one directory `only`.
 """
@@ -27,7 +28,7 @@ from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_cleaning import LeftOut, LogCleaning, Outcome
-from ottla.storage.log_config import LogConfig
+from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.partition_directories import TopicPartition, partition_directory_name
 
@@ -64,6 +65,8 @@ class LogManager:
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
         self.cleaning = LogCleaning(self.fail_directory)
         self._told_full_s: dict[Path, float] = {}
+        # Directories that get no new logs, as long as there is another.
+        self.cordoned: frozenset[Path] = frozenset()
 
     @property
     def online_directories(self) -> list[LogDirectory]:
@@ -205,6 +208,7 @@ class LogManager:
         return min(
             online,
             key=lambda candidate: (
+                candidate.path in self.cordoned,
                 candidate in avoided,
                 len(candidate.logs) + len((taken or {}).get(candidate, ())),
             ),
@@ -307,22 +311,39 @@ class LogManager:
                     dropped += log.delete_old_segments(now_ms)
                 with suppress(LogGone):
                     log.remove_deleted_files(now_ms)
-                    log.expire_producers(now_ms)
 
         self._for_each_directory(in_directory, only)
         return dropped
 
-    def flush_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
-        """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced."""
+    def producer_expiry_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
+        """Forget producers that have been idle for producer.id.expiration.ms; how many."""
+        forgotten = 0
+
+        def in_directory(directory: LogDirectory) -> None:
+            nonlocal forgotten
+            for log in list(directory.logs.values()):
+                with suppress(LogGone):
+                    forgotten += log.expire_producers(now_ms)
+
+        self._for_each_directory(in_directory, only)
+        return forgotten
+
+    def flush_pass(self, now_ms: int, only: LogDirectory | None = None, scheduler_interval_ms: int = 0) -> int:
+        """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced.
+
+        The time of a log is looked at once in `scheduler_interval_ms` at most, and at once if the clock went back.
+        """
         flushed = 0
+
+        def is_time(log: Log) -> bool:
+            flush_ms, waited_ms = log.config.flush_ms, now_ms - log.last_flush_ms
+            return flush_ms < MAX_INT64 and not 0 <= waited_ms < max(flush_ms, scheduler_interval_ms)
 
         def in_directory(directory: LogDirectory) -> None:
             nonlocal flushed
             for log in list(directory.logs.values()):
                 if log.unflushed_messages > 0 and (
-                    log.must_flush_now
-                    or now_ms - log.last_flush_ms >= log.config.flush_ms
-                    or log.recovery_point < log.segments[-1].base_offset
+                    log.must_flush_now or is_time(log) or log.recovery_point < log.segments[-1].base_offset
                 ):
                     with self._going_on():
                         log.flush(now_ms)
@@ -332,8 +353,12 @@ class LogManager:
         return flushed
 
     def checkpoint_pass(self, only: LogDirectory | None = None) -> None:
-        """Write recovery points and log start offsets."""
-        self._for_each_directory(LogDirectory.write_checkpoints, only)
+        """Write the recovery points."""
+        self._for_each_directory(LogDirectory.write_recovery_points, only)
+
+    def log_start_pass(self, only: LogDirectory | None = None) -> None:
+        """Write the log start offsets."""
+        self._for_each_directory(LogDirectory.write_log_start_offsets, only)
 
     def high_watermark_pass(self, only: LogDirectory | None = None) -> None:
         """Write the high watermarks, which is done more often."""

@@ -2,10 +2,17 @@
 
 Guarantee (KIP-98). A batch of an idempotent producer is appended once and in order. Per producer id the last five
 batches are remembered; one of them sent again is answered with its original offset. A gap is
-OUT_OF_ORDER_SEQUENCE_NUMBER, an older epoch INVALID_PRODUCER_EPOCH. Sequences continue at 0 after 2^31-1.
+OUT_OF_ORDER_SEQUENCE_NUMBER, an older epoch INVALID_PRODUCER_EPOCH. Sequences continue at 0 after 2^31-1, and begin
+at 0 in a new epoch.
 
 The first offset of each open transaction is kept; together with finished ones whose marker is not yet below the high
-watermark they bound the last stable offset.
+watermark they bound the last stable offset. A batch that would begin a transaction needs a guard, see
+`transaction_verification`; one outside of a transaction that is open is INVALID_TXN_STATE.
+
+Markers. Up to transaction.version 1 a marker has the epoch of the transaction's batches, or a later one. From 2 on
+(KIP-890) every transaction has its own epoch and the marker the next, so that one of the epoch that is known here has
+come before, unless a transaction of that epoch is open: then it is of an earlier one, and refused. A marker of a
+coordinator that was replaced is TRANSACTION_COORDINATOR_FENCED.
 
 State changes only with the log: `check` decides before the write, `update` and `end_transaction` follow it. It can
 always be rebuilt from the batches; snapshots shorten that. `map_end_offset` is the offset up to which the log is
@@ -18,10 +25,20 @@ from enum import Enum
 from typing import NamedTuple
 
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.protocol.record_batch import MAX_SEQUENCE, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader
+from ottla.protocol.record_batch import (
+    MAX_SEQUENCE,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+)
 from ottla.storage.producer_snapshot import ProducerEntry
+from ottla.storage.transaction_verification import TransactionVerification, VerificationGuard
 
 BATCHES_REMEMBERED = 5
+# From this transaction.version on every transaction has an epoch of its own.
+EPOCH_BUMPING_VERSION = 2
 _NO_COORDINATOR_EPOCH = -1
 _NO_OFFSET = -1
 
@@ -103,10 +120,12 @@ class ProducerStates:
         "_unstable",
         "first_unstable_offset",
         "map_end_offset",
+        "verification",
     )
 
     def __init__(self, topic_partition: str) -> None:
         self._topic_partition = topic_partition
+        self.verification = TransactionVerification()
         self._producers: dict[int, ProducerState] = {}
         # First offset -> producer id of open transactions, and of those with the ended ones that are not yet
         # replicated. Transactions begin at ascending offsets, so that the first in order is the smallest.
@@ -131,45 +150,85 @@ class ProducerStates:
     def get(self, producer_id: int) -> ProducerState | None:
         return self._producers.get(producer_id)
 
+    def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether a batch of a producer in an epoch continues a transaction that was begun here in it."""
+        state = self._producers.get(producer_id)
+        return state is not None and state.transaction_first_offset is not None and state.epoch == epoch
+
+    def oldest_open_write_ms(self) -> int | None:
+        """When the last record was written of that open transaction whose last record is oldest; None without one."""
+        open_producers = [self._producers.get(producer_id) for producer_id in list(self._open.values())]
+        return min((state.last_timestamp_ms for state in open_producers if state is not None), default=None)
+
     # Decisions before an append.
 
-    def check(self, header: BatchHeader, origin: AppendOrigin) -> ProducerBatch | None:
-        """Whether a batch may be appended: ApiError if not, the original of a duplicate, None if it is the next."""
-        state = self._producers.get(header.producer_id)
-        if state is None:
-            return None
+    def check(
+        self,
+        header: BatchHeader,
+        origin: AppendOrigin,
+        guard: VerificationGuard | None = None,
+        *,
+        needs_guard: bool = False,
+    ) -> ProducerBatch | None:
+        """Whether a batch may be appended: ApiError if not, the original of a duplicate, None if it is the next.
+
+        If it `needs_guard`, a batch that begins a transaction has to come with the guard that is current.
+        """
+        producer_id = header.producer_id
+        state = self._producers.get(producer_id)
         epoch = header.producer_epoch
-        if origin is AppendOrigin.CLIENT and epoch == state.epoch:
+        is_client = origin is AppendOrigin.CLIENT
+        if is_client and state is not None and epoch == state.epoch:
             first, last = header.base_sequence, header.last_sequence
             for batch in state.batches:
                 if batch.first_sequence == first and batch.last_sequence == last:
                     return batch
-        if epoch < state.epoch:
+        is_transactional = header.attributes & TRANSACTIONAL_FLAG
+        if is_transactional and needs_guard:
+            self._require_guard(producer_id, epoch, guard)
+        if state is not None and epoch < state.epoch:
             raise ApiError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"Producer {header.producer_id} of partition {self._topic_partition} has epoch {state.epoch} already; "
+                f"Producer {producer_id} of partition {self._topic_partition} has epoch {state.epoch} already; "
                 f"a batch of epoch {epoch} is refused.",
             )
-        if origin is AppendOrigin.CLIENT:
-            self._check_sequence(state, header)
-        if state.transaction_first_offset is not None and not header.is_transactional:
+        if is_client:
+            if self.verification:
+                has_batches = state is not None and bool(state.batches)
+                self.verification.check_sequence(header, has_batches=has_batches, topic_partition=self._topic_partition)
+            if state is not None:
+                self._check_sequence(state, header)
+        if state is not None and state.transaction_first_offset is not None and not is_transactional:
             raise ApiError(
                 ErrorCode.INVALID_TXN_STATE,
-                f"Producer {header.producer_id} has an open transaction in partition {self._topic_partition}; "
+                f"Producer {producer_id} has an open transaction in partition {self._topic_partition}; "
                 f"a batch outside of it is refused.",
             )
         return None
 
-    def check_marker(self, header: BatchHeader, coordinator_epoch: int) -> None:
-        """Whether an end-of-transaction marker may be appended: ApiError if its coordinator or producer is fenced."""
+    def _require_guard(self, producer_id: int, epoch: int, guard: VerificationGuard | None) -> None:
+        if not self.has_open_transaction(producer_id, epoch) and not self.verification.is_current(producer_id, guard):
+            raise ApiError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"Producer {producer_id} has no transaction in partition {self._topic_partition} that its coordinator "
+                f"knows of, or it ended just now; begin another.",
+            )
+
+    def check_marker(self, header: BatchHeader, coordinator_epoch: int, transaction_version: int) -> bool:
+        """Whether an end-of-transaction marker is to be appended; False if it has been before.
+
+        ApiError if its coordinator or producer is fenced.
+        """
         state = self._producers.get(header.producer_id)
         if state is None:
-            return
-        if header.producer_epoch < state.epoch:
+            return True
+        epoch = header.producer_epoch
+        is_repeated = transaction_version >= EPOCH_BUMPING_VERSION and epoch == state.epoch
+        if epoch < state.epoch or (is_repeated and state.transaction_first_offset is not None):
             raise ApiError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"Producer {header.producer_id} of partition {self._topic_partition} has epoch {state.epoch} already; "
-                f"a marker of epoch {header.producer_epoch} is refused.",
+                f"a marker of epoch {epoch} in transaction version {transaction_version} is refused.",
             )
         if coordinator_epoch < state.coordinator_epoch:
             raise ApiError(
@@ -177,6 +236,7 @@ class ProducerStates:
                 f"A marker of coordinator epoch {coordinator_epoch} for producer {header.producer_id} is refused in "
                 f"partition {self._topic_partition}: epoch {state.coordinator_epoch} was here before.",
             )
+        return not is_repeated
 
     def _check_sequence(self, state: ProducerState, header: BatchHeader) -> None:
         first = header.base_sequence
@@ -208,9 +268,11 @@ class ProducerStates:
             ProducerBatch(header.base_sequence, header.last_sequence, base_offset + delta, delta, header.max_timestamp)
         )
         state.last_timestamp_ms = header.max_timestamp
-        if header.is_transactional and state.transaction_first_offset is None:
-            state.transaction_first_offset = base_offset
-            self._begin_transaction(producer_id, base_offset)
+        if header.attributes & TRANSACTIONAL_FLAG:
+            if state.transaction_first_offset is None:
+                state.transaction_first_offset = base_offset
+                self._begin_transaction(producer_id, base_offset)
+            self.verification.drop(producer_id)
 
     def end_transaction(
         self, header: BatchHeader, base_offset: int, *, is_commit: bool, coordinator_epoch: int
@@ -220,6 +282,7 @@ class ProducerStates:
         state = self._producers.get(producer_id)
         if state is None:
             state = self._producers[producer_id] = ProducerState(producer_id)
+        self.verification.drop(producer_id)
         state.adopt_epoch(header.producer_epoch)
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp_ms = header.max_timestamp
@@ -255,7 +318,7 @@ class ProducerStates:
                 self.first_unstable_offset = first_offset
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers that have been idle for too long; how many."""
+        """Forget producers that have been idle for too long, and questions about their transactions; how many."""
         idle = [
             state.producer_id
             for state in self._producers.values()
@@ -263,11 +326,13 @@ class ProducerStates:
         ]
         for producer_id in idle:
             del self._producers[producer_id]
+        self.verification.expire(now_ms, expiration_ms)
         return len(idle)
 
     def clear(self, map_end_offset: int) -> None:
         """Forget everything."""
         self._producers.clear()
+        self.verification.clear()
         self._open.clear()
         self._unstable.clear()
         self._ended.clear()

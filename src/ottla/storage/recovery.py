@@ -216,6 +216,7 @@ class _Loader:
     def _has_damaged_transactions(self, segment: Segment) -> bool:
         path = segment_path(self._directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         if self._file_system.file_size(path) is None:
+            segment.note_no_aborted()
             return False
         try:
             return any(not self._is_aborted(segment, entry) for entry in segment.transaction_index.entries)

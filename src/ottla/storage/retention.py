@@ -1,7 +1,73 @@
-"""Which segments may go: by age, by size, and because their records were deleted."""
+"""Which segments may go: by age, by size, and because their records were deleted.
+
+The age of a segment is that of its latest record, as Kafka has it, so a record that is dated in the future keeps its
+segment, and by their order all after it, until that time has come. Producers may date records an hour ahead unless
+message.timestamp.after.max.ms is raised, so what lies further ahead is no matter of clocks that differ, and somebody
+has to know of it: `FutureTimestamps` tells.
+"""
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
 from ottla.storage.log_config import LogConfig
 from ottla.storage.segment import Segment
+
+_log = logging.getLogger(__name__)
+
+# What message.timestamp.after.max.ms allows by default.
+FUTURE_TOLERANCE_MS = 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class FutureSegment:
+    """A segment that retention by time does not reach, and the record that is the reason."""
+
+    path: Path
+    timestamp_ms: int
+    # The last offset of the batch that holds the record.
+    offset: int
+
+    def __str__(self) -> str:
+        topic, _, partition = self.path.parent.name.rpartition("-")
+        return (
+            f"{self.path} holds a record dated {_date(self.timestamp_ms)}: retention.ms keeps this segment and "
+            f"all after it until then. `ottla records delete {topic}:{partition} --before {self.offset + 1}` deletes "
+            "what comes up to this record; a lower message.timestamp.after.max.ms refuses others like it."
+        )
+
+
+class FutureTimestamps:
+    """Watches a log for segments with records far in the future, and tells of each in the broker's log, once."""
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        # What the last look found.
+        self.found: FutureSegment | None = None
+
+    def look(self, segments: list[Segment], config: LogConfig, now_ms: int) -> None:
+        """Find the oldest such segment, if retention by time applies; waits for no disk."""
+        before, self.found = self.found, _first_in_future(segments, config, now_ms)
+        if self.found is not None and self.found != before:
+            _log.warning("%s", self.found)
+
+
+def _first_in_future(segments: list[Segment], config: LogConfig, now_ms: int) -> FutureSegment | None:
+    if not config.deletes_old_segments or config.retention_ms < 0:
+        return None
+    for segment in segments:
+        if segment.known_max_timestamp - now_ms > FUTURE_TOLERANCE_MS:
+            return FutureSegment(segment.path, segment.known_max_timestamp, segment.max_timestamp_offset)
+    return None
+
+
+def _date(timestamp_ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(timestamp_ms / 1000, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):
+        return f"{timestamp_ms} ms after 1970"
 
 
 def deletable_segments(

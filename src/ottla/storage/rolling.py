@@ -14,7 +14,7 @@ def must_roll(
     return (
         segment.size_bytes + size_bytes > config.segment_bytes
         or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
-        or segment.indexes_bytes >= config.segment_index_bytes
+        or segment.indexes_bytes > config.segment_index_bytes
         or (segment.size_bytes > 0 and _is_old(segment, config, max_timestamp, now_ms))
     )
 

@@ -29,7 +29,7 @@ from ottla.storage.unverified_batches import UnverifiedBatches
 class Segment(IndexedBatches):
     """The batches from `base_offset` on, as they come, go and change their names."""
 
-    __slots__ = ("created_ms", "unverified")
+    __slots__ = ("_has_reserve", "created_ms", "unverified")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class Segment(IndexedBatches):
             is_found=is_found,
         )
         self.created_ms = created_ms
+        self._has_reserve = False
         self.unverified = UnverifiedBatches(size_bytes) if is_found and size_bytes else None
 
     @classmethod
@@ -81,6 +82,7 @@ class Segment(IndexedBatches):
             file.truncate(0)
         segment._file = file
         segment.clear_indexes()
+        segment.clear_transaction_index()
         return segment
 
     def __repr__(self) -> str:
@@ -111,6 +113,18 @@ class Segment(IndexedBatches):
             raise DiskFull(self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes")
         self.size_bytes = position + size
         return position
+
+    def reserve(self, size: int) -> None:
+        """Set space aside until the segment is sealed."""
+        self.file.reserve(size)
+        self._has_reserve = True
+
+    def seal(self) -> None:
+        """Complete the indexes of a segment that no longer grows, and give back space that was set aside for it."""
+        if self._has_reserve:
+            self.file.truncate(self.size_bytes)
+            self._has_reserve = False
+        super().seal()
 
     def truncate_to(self, offset: int) -> None:
         """Cut off the batch that holds an offset and all after it."""

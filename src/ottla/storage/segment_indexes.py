@@ -48,6 +48,7 @@ class IndexedBatches:
         "_directory",
         "_file",
         "_file_system",
+        "_has_no_aborted",
         "_has_true_indexes",
         "_index_interval_bytes",
         "_is_beyond_repair",
@@ -97,6 +98,8 @@ class IndexedBatches:
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._transaction_index: TransactionIndex | None = None
+        # Known to be so even while the index is not in memory: of a log without aborts no reader asks the disk.
+        self._has_no_aborted = False
         # Threads that need the indexes of a sealed segment at the same time read them once.
         self._loading = threading.RLock()
         # Index files written since they were synced last.
@@ -110,7 +113,7 @@ class IndexedBatches:
     @property
     def is_open(self) -> bool:
         """Whether the file is open or indexes are in memory."""
-        return self._file is not None or self._offset_index is not None
+        return self._file is not None or self._offset_index is not None or bool(self._transaction_index)
 
     @property
     def is_loaded(self) -> bool:
@@ -170,9 +173,19 @@ class IndexedBatches:
         return index
 
     @property
+    def has_no_aborted(self) -> bool:
+        """Whether there is surely no aborted transaction, which is known without asking the disk."""
+        index = self._transaction_index
+        return self._has_no_aborted if index is None else not index
+
+    @property
     def knows_transactions(self) -> bool:
-        """Whether the aborted transactions are in memory."""
-        return self._transaction_index is not None
+        """Whether a lookup of aborted transactions needs no disk."""
+        return self._transaction_index is not None or self._has_no_aborted
+
+    def note_no_aborted(self) -> None:
+        """There is no file of aborted transactions."""
+        self._has_no_aborted = True
 
     @property
     def max_timestamp(self) -> int:
@@ -180,6 +193,11 @@ class IndexedBatches:
         if self._max_timestamp == _UNKNOWN:
             self._find_max_timestamp()
         return self._max_timestamp
+
+    @property
+    def known_max_timestamp(self) -> int:
+        """The same as far as it is known without a look at the disk, else -1."""
+        return max(self._max_timestamp, NO_TIMESTAMP)
 
     def _find_max_timestamp(self) -> None:
         with self._loading:
@@ -317,9 +335,14 @@ class IndexedBatches:
         if self._bytes_since_index > self._index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.append(self._max_timestamp, self._max_timestamp_offset)
-            self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+            self.indexes_bytes = self._grown_indexes_bytes()
             self._bytes_since_index = 0
         self._bytes_since_index += size
+
+    def _grown_indexes_bytes(self) -> int:
+        """The size of the larger index after one more batch; the time index gets an entry for the end as well."""
+        offsets, times = self.offset_index, self.time_index
+        return max(offsets.size_bytes + offsets.ENTRY_BYTES, times.size_bytes + 2 * times.ENTRY_BYTES)
 
     def read_end(self) -> tuple[int, BatchHeader | None]:
         """Restore what appending needs, for the last segment of a log; its next offset and last batch."""
@@ -335,7 +358,7 @@ class IndexedBatches:
         with self._loading:
             self._max_timestamp = times.last_timestamp
             self._max_timestamp_offset = times.last_offset
-        self.indexes_bytes = max(self.offset_index.size_bytes, self.time_index.size_bytes)
+        self.indexes_bytes = self._grown_indexes_bytes()
         self._bytes_since_index = 0
         last: BatchHeader | None = None
         for _, header in scan_headers(self.file, start, self.size_bytes):
@@ -428,6 +451,7 @@ class IndexedBatches:
 
     def unload(self) -> None:
         """Forget file and indexes of a sealed segment until they are needed again."""
+        self._has_no_aborted = self.has_no_aborted
         self._file = None
         self._offset_index = None
         self._time_index = None

@@ -1,11 +1,14 @@
 """The aborted transactions of a segment, for consumers that read committed records only.
 
 An entry belongs to the segment that holds the abort marker: version, producer id, first offset, marker's offset, and
-the last stable offset at that moment. Entries are few; they are kept in memory once loaded. Without aborts there is no
-file.
+the last stable offset at that moment: the first offset of the oldest transaction that was still open, or else the one
+after the marker. Both grow from entry to entry. All transactions that begin before the last stable offset of an entry
+have ended with it: a search for those of a range needs to go no further. Without aborts there is no file.
 """
 
 import struct
+from bisect import bisect_left
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +27,9 @@ class AbortedTransaction(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
+
+
+_LAST_OFFSET = attrgetter("last_offset")
 
 
 class TransactionIndex:
@@ -53,15 +59,24 @@ class TransactionIndex:
         index._written = len(index.entries)
         return index
 
+    def __len__(self) -> int:
+        return len(self.entries)
+
     def append(self, transaction: AbortedTransaction) -> None:
         """Add the transaction of a marker just appended."""
         self.entries.append(transaction)
 
-    def overlapping(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """Those with a record in the range."""
-        return [
-            entry for entry in self.entries if entry.last_offset >= start_offset and entry.first_offset < end_offset
-        ]
+    def overlapping(self, start_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
+        """Those with a record in the range, and whether later segments have no others."""
+        entries = self.entries
+        found = []
+        for number in range(bisect_left(entries, start_offset, key=_LAST_OFFSET), len(entries)):
+            entry = entries[number]
+            if entry.first_offset < end_offset:
+                found.append(entry)
+            if entry.last_stable_offset >= end_offset:
+                return found, True
+        return found, False
 
     def truncate_to(self, offset: int) -> None:
         """Drop the transactions whose marker is at or after an offset."""

@@ -1,6 +1,7 @@
 """aiokafka: an older client of the protocol, at the bottom of many version ranges."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
@@ -9,15 +10,18 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.errors import KafkaError
 
 from harness.clients.contract import (
     HEARTBEAT_INTERVAL_MS,
     SESSION_TIMEOUT_MS,
+    UNCOMMITTED,
     Client,
     Feature,
     Member,
     Received,
     Record,
+    TransactionalProducer,
 )
 
 T = TypeVar("T")
@@ -105,6 +109,46 @@ class AioMember(Member, ConsumerRebalanceListener):
         await self._consumer.stop()
 
 
+class AioTransactionalProducer(TransactionalProducer):
+    def __init__(self, loop: LoopThread, bootstrap: str, transactional_id: str, timeout_ms: int) -> None:
+        self._loop = loop
+        self._producer = loop.call(self._start(bootstrap, transactional_id, timeout_ms))
+
+    async def _start(self, bootstrap: str, transactional_id: str, timeout_ms: int) -> AIOKafkaProducer:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=bootstrap, transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
+        )
+        try:
+            await producer.start()
+        except KafkaError:
+            await producer.stop()
+            raise
+        return producer
+
+    def begin(self) -> None:
+        self._loop.call(self._producer.begin_transaction())
+
+    def send(self, topic: str, partition: int, *values: bytes) -> None:
+        async def work() -> None:
+            sent = [await self._producer.send(topic, value, partition=partition) for value in values]
+            await asyncio.gather(*sent)
+
+        self._loop.call(work())
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        self._loop.call(self._producer.send_offsets_to_transaction({TopicPartition(topic, partition): offset}, group))
+
+    def commit(self) -> None:
+        self._loop.call(self._producer.commit_transaction())
+
+    def abort(self) -> None:
+        self._loop.call(self._producer.abort_transaction())
+
+    def close(self) -> None:
+        with contextlib.suppress(KafkaError):
+            self._loop.call(self._producer.stop())
+
+
 class AioKafka(Client):
     name = "aiokafka"
     features = frozenset(Feature) - {Feature.COOPERATIVE, Feature.GROUP_DELETION}
@@ -152,10 +196,12 @@ class AioKafka(Client):
 
         self._loop.call(work())
 
-    def read(self, topic: str, partition: int, offset: int, count: int) -> list[Received]:
+    def read(
+        self, topic: str, partition: int, offset: int, count: int, *, isolation: str = UNCOMMITTED
+    ) -> list[Received]:
         async def work() -> list[Received]:
             part = TopicPartition(topic, partition)
-            async with AIOKafkaConsumer(bootstrap_servers=self.bootstrap) as consumer:
+            async with AIOKafkaConsumer(bootstrap_servers=self.bootstrap, isolation_level=isolation) as consumer:
                 consumer.assign([part])
                 consumer.seek(part, offset)
                 return await take(consumer, count)
@@ -177,6 +223,9 @@ class AioKafka(Client):
                 return taken
 
         return self._loop.call(work())
+
+    def transactional_producer(self, transactional_id: str, *, timeout_ms: int = 60_000) -> TransactionalProducer:
+        return AioTransactionalProducer(self._loop, self.bootstrap, transactional_id, timeout_ms)
 
     def member(self, topic: str, group: str, *, instance_id: str | None = None, cooperative: bool = False) -> Member:
         assert not cooperative

@@ -4,7 +4,15 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -18,11 +26,13 @@ from confluent_kafka.admin import (
 from harness.clients.contract import (
     HEARTBEAT_INTERVAL_MS,
     SESSION_TIMEOUT_MS,
+    UNCOMMITTED,
     Client,
     Feature,
     Member,
     Received,
     Record,
+    TransactionalProducer,
 )
 
 TIMEOUT_S = 30.0
@@ -90,6 +100,55 @@ class ConfluentMember(Member):
         self._thread.join()
 
 
+class ConfluentTransactionalProducer(TransactionalProducer):
+    def __init__(self, bootstrap: str, transactional_id: str, timeout_ms: int) -> None:
+        self._bootstrap = bootstrap
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": timeout_ms,
+                "linger.ms": 0,
+                # Being fenced is no news to a test that wants it.
+                "log_level": 0,
+            }
+        )
+        self._producer.init_transactions(TIMEOUT_S)
+
+    def begin(self) -> None:
+        self._producer.begin_transaction()
+
+    def send(self, topic: str, partition: int, *values: bytes) -> None:
+        failures: list[KafkaError] = []
+
+        def on_delivery(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                failures.append(error)
+
+        for value in values:
+            self._producer.produce(topic, value, partition=partition, on_delivery=on_delivery)
+        assert self._producer.flush(TIMEOUT_S) == 0, "not everything was acknowledged"
+        if failures:
+            raise KafkaException(failures[0])
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        consumer = Consumer({"bootstrap.servers": self._bootstrap, "group.id": group})
+        try:
+            metadata = consumer.consumer_group_metadata()
+            self._producer.send_offsets_to_transaction([TopicPartition(topic, partition, offset)], metadata, TIMEOUT_S)
+        finally:
+            consumer.close()
+
+    def commit(self) -> None:
+        self._producer.commit_transaction(TIMEOUT_S)
+
+    def abort(self) -> None:
+        self._producer.abort_transaction(TIMEOUT_S)
+
+    def close(self) -> None:
+        self._producer.purge()
+
+
 class ConfluentKafka(Client):
     name = "confluent-kafka"
     features = frozenset(Feature)
@@ -137,9 +196,17 @@ class ConfluentKafka(Client):
         assert producer.flush(TIMEOUT_S) == 0, "not everything was acknowledged"
         assert not failures, failures
 
-    def read(self, topic: str, partition: int, offset: int, count: int) -> list[Received]:
+    def read(
+        self, topic: str, partition: int, offset: int, count: int, *, isolation: str = UNCOMMITTED
+    ) -> list[Received]:
         consumer = Consumer(
-            {"bootstrap.servers": self.bootstrap, "group.id": "unused", "enable.auto.commit": False, "check.crcs": True}
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "unused",
+                "enable.auto.commit": False,
+                "check.crcs": True,
+                "isolation.level": isolation,
+            }
         )
         consumer.assign([TopicPartition(topic, partition, offset)])
         try:
@@ -163,6 +230,9 @@ class ConfluentKafka(Client):
             return taken
         finally:
             consumer.close()
+
+    def transactional_producer(self, transactional_id: str, *, timeout_ms: int = 60_000) -> TransactionalProducer:
+        return ConfluentTransactionalProducer(self.bootstrap, transactional_id, timeout_ms)
 
     def member(self, topic: str, group: str, *, instance_id: str | None = None, cooperative: bool = False) -> Member:
         return ConfluentMember(self.bootstrap, topic, group, instance_id, cooperative)

@@ -48,6 +48,11 @@ class Feature(Enum):
     RECORD_DELETION = auto()
 
 
+UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
+
+# The words of five libraries for: another instance with this transactional id has begun.
+FENCED = r"(?i)fenced|producer ?epoch|older epoch|newer producer"
+
 ALL_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -65,6 +70,31 @@ class Member(ABC):
     @abstractmethod
     def close(self) -> None:
         """Leaves the group (a static member does not: it only goes away)."""
+
+
+class TransactionalProducer(ABC):
+    """A producer with a transactional id. It is made initialised: earlier instances with its id are fenced."""
+
+    @abstractmethod
+    def begin(self) -> None: ...
+
+    @abstractmethod
+    def send(self, topic: str, partition: int, *values: bytes) -> None:
+        """Sends records to one partition, in order, and waits until the server has them."""
+
+    @abstractmethod
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        """Makes a group's offset part of the transaction."""
+
+    @abstractmethod
+    def commit(self) -> None: ...
+
+    @abstractmethod
+    def abort(self) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Goes away, whatever its transaction's state; does not raise for a producer that was fenced."""
 
 
 class Client(ABC):
@@ -92,12 +122,17 @@ class Client(ABC):
         """Sends all records to one partition, in order, and waits for what `acks` promises."""
 
     @abstractmethod
-    def read(self, topic: str, partition: int, offset: int, count: int) -> list[Received]:
+    def read(
+        self, topic: str, partition: int, offset: int, count: int, *, isolation: str = UNCOMMITTED
+    ) -> list[Received]:
         """`count` records from an offset on, without a group."""
 
     @abstractmethod
     def consume(self, topic: str, group: str, count: int) -> list[Received]:
         """Joins, reads exactly `count` records from where the group stands (else from the start), commits, leaves."""
+
+    @abstractmethod
+    def transactional_producer(self, transactional_id: str, *, timeout_ms: int = 60_000) -> TransactionalProducer: ...
 
     def member(self, topic: str, group: str, *, instance_id: str | None = None, cooperative: bool = False) -> Member:
         raise NotImplementedError

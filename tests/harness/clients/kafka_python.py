@@ -9,11 +9,13 @@ from typing import Any
 from harness.clients.contract import (
     HEARTBEAT_INTERVAL_MS,
     SESSION_TIMEOUT_MS,
+    UNCOMMITTED,
     Client,
     Feature,
     Member,
     Received,
     Record,
+    TransactionalProducer,
 )
 
 # It reads its schemas through a deprecated function; our own code is held to warnings as errors.
@@ -24,7 +26,14 @@ with warnings.catch_warnings():
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
     from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-    from kafka import ConsumerRebalanceListener, KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+    from kafka import (
+        ConsumerRebalanceListener,
+        KafkaAdminClient,
+        KafkaConsumer,
+        KafkaProducer,
+        OffsetAndMetadata,
+        TopicPartition,
+    )
 
 TIMEOUT_S = 30.0
 
@@ -90,6 +99,34 @@ class KafkaPythonMember(Member, ConsumerRebalanceListener):
         self._thread.join()
 
 
+class KafkaPythonTransactionalProducer(TransactionalProducer):
+    def __init__(self, bootstrap: str, transactional_id: str, timeout_ms: int) -> None:
+        self._producer = KafkaProducer(
+            bootstrap_servers=bootstrap, transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
+        )
+        self._producer.init_transactions()
+
+    def begin(self) -> None:
+        self._producer.begin_transaction()
+
+    def send(self, topic: str, partition: int, *values: bytes) -> None:
+        for future in [self._producer.send(topic, value, partition=partition) for value in values]:
+            future.get(TIMEOUT_S)
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        offsets = {TopicPartition(topic, partition): OffsetAndMetadata(offset, "", -1)}
+        self._producer.send_offsets_to_transaction(offsets, group)
+
+    def commit(self) -> None:
+        self._producer.commit_transaction()
+
+    def abort(self) -> None:
+        self._producer.abort_transaction()
+
+    def close(self) -> None:
+        self._producer.close(timeout=0)
+
+
 class KafkaPython(Client):
     name = "kafka-python"
     features = frozenset(Feature)
@@ -130,8 +167,10 @@ class KafkaPython(Client):
         finally:
             producer.close()
 
-    def read(self, topic: str, partition: int, offset: int, count: int) -> list[Received]:
-        consumer = KafkaConsumer(bootstrap_servers=self.bootstrap)
+    def read(
+        self, topic: str, partition: int, offset: int, count: int, *, isolation: str = UNCOMMITTED
+    ) -> list[Received]:
+        consumer = KafkaConsumer(bootstrap_servers=self.bootstrap, isolation_level=isolation)
         try:
             part = TopicPartition(topic, partition)
             consumer.assign([part])
@@ -154,6 +193,9 @@ class KafkaPython(Client):
             return taken
         finally:
             consumer.close()
+
+    def transactional_producer(self, transactional_id: str, *, timeout_ms: int = 60_000) -> TransactionalProducer:
+        return KafkaPythonTransactionalProducer(self.bootstrap, transactional_id, timeout_ms)
 
     def member(self, topic: str, group: str, *, instance_id: str | None = None, cooperative: bool = False) -> Member:
         return KafkaPythonMember(self.bootstrap, topic, group, instance_id, cooperative)
@@ -206,3 +248,19 @@ class KafkaPython(Client):
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
         self._admin.delete_records({TopicPartition(topic, partition): before_offset})
+
+    def transaction_states(self) -> dict[str, str]:
+        found = self._admin.list_transactions().values()
+        return {one.transactional_id: one.state.value for listing in found for one in listing}
+
+    def transaction_partitions(self, transactional_id: str) -> set[tuple[str, int]]:
+        found = self._admin.describe_transactions([transactional_id])[transactional_id]
+        return {(part.topic, part.partition) for part in found.topic_partitions}
+
+    def transaction_start_offsets(self, topic: str, partition: int) -> list[int]:
+        """Where the open transactions of a partition begin."""
+        part = TopicPartition(topic, partition)
+        return [
+            one.current_transaction_start_offset
+            for one in self._admin.describe_producers([part])[part].active_producers
+        ]

@@ -8,10 +8,12 @@ from harness.agents import Agent
 from harness.clients.contract import (
     HEARTBEAT_INTERVAL_MS,
     SESSION_TIMEOUT_MS,
+    UNCOMMITTED,
     Client,
     Member,
     Received,
     Record,
+    TransactionalProducer,
 )
 
 
@@ -53,6 +55,43 @@ class RemoteMember(Member):
         self._agent.call("member_close", member=self._member)
 
 
+class RemoteTransactionalProducer(TransactionalProducer):
+    def __init__(self, agent: Agent, transactional_id: str, timeout_ms: int) -> None:
+        self._agent = agent
+        self._producer = agent.call("transactions_open", transactional_id=transactional_id, timeout_ms=timeout_ms)
+
+    def begin(self) -> None:
+        self._agent.call("transactions_begin", producer=self._producer)
+
+    def send(self, topic: str, partition: int, *values: bytes) -> None:
+        self._agent.call(
+            "transactions_send",
+            producer=self._producer,
+            topic=topic,
+            partition=partition,
+            values=[to_text(value) for value in values],
+        )
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        self._agent.call(
+            "transactions_send_offset",
+            producer=self._producer,
+            group=group,
+            topic=topic,
+            partition=partition,
+            offset=offset,
+        )
+
+    def commit(self) -> None:
+        self._agent.call("transactions_commit", producer=self._producer)
+
+    def abort(self) -> None:
+        self._agent.call("transactions_abort", producer=self._producer)
+
+    def close(self) -> None:
+        self._agent.call("transactions_close", producer=self._producer)
+
+
 class RemoteClient(Client):
     def __init__(self, bootstrap: str) -> None:
         super().__init__(bootstrap)
@@ -84,12 +123,19 @@ class RemoteClient(Client):
             idempotent=idempotent,
         )
 
-    def read(self, topic: str, partition: int, offset: int, count: int) -> list[Received]:
-        answer = self.agent.call("read", topic=topic, partition=partition, offset=offset, count=count)
+    def read(
+        self, topic: str, partition: int, offset: int, count: int, *, isolation: str = UNCOMMITTED
+    ) -> list[Received]:
+        answer = self.agent.call(
+            "read", topic=topic, partition=partition, offset=offset, count=count, isolation=isolation
+        )
         return [from_json(record) for record in answer]
 
     def consume(self, topic: str, group: str, count: int) -> list[Received]:
         return [from_json(record) for record in self.agent.call("consume", topic=topic, group=group, count=count)]
+
+    def transactional_producer(self, transactional_id: str, *, timeout_ms: int = 60_000) -> TransactionalProducer:
+        return RemoteTransactionalProducer(self.agent, transactional_id, timeout_ms)
 
     def member(self, topic: str, group: str, *, instance_id: str | None = None, cooperative: bool = False) -> Member:
         return RemoteMember(

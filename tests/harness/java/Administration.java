@@ -28,6 +28,10 @@ final class Administration implements AutoCloseable {
         admin = Admin.create(Map.of("bootstrap.servers", bootstrap));
     }
 
+    Admin client() {
+        return admin;
+    }
+
     JsonNode call(String operation, JsonNode args) throws Exception {
         switch (operation) {
             case "create_topic": return createTopic(args);

@@ -7,6 +7,8 @@ import java.util.Map;
 final class Operations implements AutoCloseable {
     private final RecordsOfAPartition records;
     private final Administration administration;
+    private final TransactionAdministration transactionAdministration;
+    private final OpenTransactions transactions;
     private final String bootstrap;
     private final Map<String, GroupMember> members = new HashMap<>();
 
@@ -14,9 +16,14 @@ final class Operations implements AutoCloseable {
         this.bootstrap = bootstrap;
         records = new RecordsOfAPartition(bootstrap);
         administration = new Administration(bootstrap);
+        transactionAdministration = new TransactionAdministration(administration.client());
+        transactions = new OpenTransactions(bootstrap);
     }
 
     JsonNode call(String operation, JsonNode args) throws Exception {
+        if (operation.startsWith("transactions_")) {
+            return transactions.call(operation, args);
+        }
         switch (operation) {
             case "produce": return records.produce(args);
             case "read": return records.read(args);
@@ -26,6 +33,12 @@ final class Operations implements AutoCloseable {
             case "member_look": return members.get(args.get("member").asText()).look();
             case "member_close": return closeMember(args);
             case "tool": return Tool.run(args);
+            case "list_transactions": return transactionAdministration.list(args);
+            case "describe_transaction": return transactionAdministration.describe(args);
+            case "describe_producers": return transactionAdministration.producers(args);
+            case "abort_transaction": return transactionAdministration.abort(args);
+            case "fence_producer": return transactionAdministration.fence(args);
+            case "force_terminate": return transactionAdministration.forceTerminate(args);
             default: return administration.call(operation, args);
         }
     }
@@ -43,6 +56,7 @@ final class Operations implements AutoCloseable {
 
     @Override
     public void close() {
+        transactions.close();
         administration.close();
     }
 }

@@ -62,7 +62,9 @@ final class RecordsOfAPartition {
 
     JsonNode read(JsonNode args) {
         TopicPartition partition = partition(args);
-        try (KafkaConsumer<byte[], byte[]> consumer = consumer(new Properties())) {
+        Properties settings = new Properties();
+        settings.put("isolation.level", args.get("isolation").asText());
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer(settings)) {
             consumer.assign(List.of(partition));
             consumer.seek(partition, args.get("offset").asLong());
             return take(consumer, args.get("count").asInt());

@@ -14,6 +14,7 @@ const MAX_WAIT_MS = 200;
 const kafka = new Kafka({ brokers: [process.argv[2]], logLevel: logLevel.NOTHING });
 const admin = kafka.admin();
 const members = new Map();
+const producers = new Map();
 
 const toText = (buffer) => (buffer === null || buffer === undefined ? null : buffer.toString('base64'));
 const fromText = (text) => (text === null ? null : Buffer.from(text, 'base64'));
@@ -76,8 +77,12 @@ const operations = {
   },
 
   // kafkajs reads through groups alone, so a reader is a group of its own that seeks.
-  async read({ topic, partition, offset, count }) {
-    const consumer = kafka.consumer({ groupId: `reader-${randomUUID()}`, maxWaitTimeInMs: MAX_WAIT_MS });
+  async read({ topic, partition, offset, count, isolation }) {
+    const consumer = kafka.consumer({
+      groupId: `reader-${randomUUID()}`,
+      maxWaitTimeInMs: MAX_WAIT_MS,
+      readUncommitted: isolation === 'read_uncommitted',
+    });
     await consumer.connect();
     await consumer.subscribe({ topic, fromBeginning: true });
     return take(consumer, count, {
@@ -97,6 +102,60 @@ const operations = {
         await consumer.commitOffsets([...next].map(([partition, offset]) => ({ topic, partition, offset: String(offset) })));
       },
     });
+  },
+
+  async transactions_open({ transactional_id, timeout_ms }) {
+    const producer = kafka.producer({
+      transactionalId: transactional_id,
+      transactionTimeout: timeout_ms,
+      idempotent: true,
+      maxInFlightRequests: 1,
+    });
+    await producer.connect();
+    try {
+      // Its first transaction initialises it; one that holds nothing is ended without a request.
+      const empty = await producer.transaction();
+      await empty.abort();
+    } catch (refused) {
+      await producer.disconnect();
+      throw refused;
+    }
+    const name = `producer-${producers.size}`;
+    producers.set(name, { producer, transaction: null });
+    return name;
+  },
+
+  async transactions_begin({ producer }) {
+    const found = producers.get(producer);
+    found.transaction = await found.producer.transaction();
+    return null;
+  },
+
+  async transactions_send({ producer, topic, partition, values }) {
+    const messages = values.map((value) => ({ value: fromText(value), partition }));
+    await producers.get(producer).transaction.send({ topic, messages });
+    return null;
+  },
+
+  async transactions_send_offset({ producer, group, topic, partition, offset }) {
+    const topics = [{ topic, partitions: [{ partition, offset: String(offset) }] }];
+    await producers.get(producer).transaction.sendOffsets({ consumerGroupId: group, topics });
+    return null;
+  },
+
+  async transactions_commit({ producer }) {
+    await producers.get(producer).transaction.commit();
+    return null;
+  },
+
+  async transactions_abort({ producer }) {
+    await producers.get(producer).transaction.abort();
+    return null;
+  },
+
+  async transactions_close({ producer }) {
+    await producers.get(producer).producer.disconnect();
+    return null;
   },
 
   async member_start({ topic, group, heartbeat_interval_ms, session_timeout_ms }) {

@@ -1,19 +1,23 @@
 """Fetch sessions at a node: what moved is told, soon, once and to everybody in turn."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
+from harness.transactional_requests import transactional_batch
 from harness.wire import WireClient
 from ottla.broker import fetching
+from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from ottla.protocol.record_batch import iterate_headers
 from ottla.storage.file_system import OsFile
 
 LONG_MS = 600_000
@@ -43,6 +47,9 @@ class SessionClient:
         self.session_id = 0
         self.epoch = 0
 
+    isolation_level = 0
+    min_bytes = 1
+
     async def fetch(self, offsets: dict[int, int], max_wait_ms: int = 0, max_bytes: int = 1_000_000) -> dict[int, Any]:
         sent = self.send(offsets, max_wait_ms, max_bytes)
         return await self.receive(sent)
@@ -55,8 +62,9 @@ class SessionClient:
         request = FetchRequest(
             topics=[FetchTopic(topic_id=self.topic_id, partitions=rows)] if rows else [],
             max_wait_ms=max_wait_ms,
-            min_bytes=1,
+            min_bytes=self.min_bytes,
             max_bytes=max_bytes,
+            isolation_level=self.isolation_level,
             session_id=self.session_id,
             session_epoch=self.epoch,
         )
@@ -214,3 +222,105 @@ def test_what_is_not_in_memory_is_read_within_the_limits_of_the_request(
         assert sum(bool(row.records) for row in rows.values()) == directories
 
     run_node(tmp_path / "disk-0", scenario, {"log.dirs": ",".join(log_dirs)})
+
+
+def transactional_log(running: RunningNode) -> Callable[[bytes], None]:
+    """Appends to partition 0 of orders, as a client or a coordinator would."""
+    partition = running.node.replicas.partition("orders", 0)
+
+    def append(batch: bytes) -> None:
+        partition.append_own(batch, 1, verification=partition.begin_verification(7, 0, -1, supports_epoch_bump=False))
+
+    return append
+
+
+def ending(is_commit: bool) -> bytes:
+    return bytes(
+        end_txn_batch(producer_id=7, producer_epoch=1, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=1)
+    )
+
+
+@pytest.mark.parametrize("has_session", [True, False])
+def test_who_reads_committed_records_sleeps_until_the_transaction_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_session: bool
+) -> None:
+    looks: list[int] = []
+    has_looked = asyncio.Event()
+    look = fetching.Fetching._look
+
+    def noting(self, *arguments):
+        looks.append(1)
+        has_looked.set()
+        return look(self, *arguments)
+
+    monkeypatch.setattr(fetching.Fetching, "_look", noting)
+
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 1)
+        append = transactional_log(running)
+        session = SessionClient(consumer, topic_id)
+        session.isolation_level, session.min_bytes = 1, 500
+        if not has_session:
+            session.epoch = -1
+        sent = session.send({0: 0}, LONG_MS)
+        await has_looked.wait()
+        for sequence in range(20):
+            append(transactional_batch((7, 0), sequence, bytes(100)))
+            await produce(admin, topic_id, 0)
+        assert len(looks) == 1, "it was woken by records that it may not read"
+        append(ending(is_commit=False))
+        row = (await session.receive(sent))[0]
+        headers = [header for _, header in iterate_headers(row.records)]
+        assert [header.base_offset for header in headers] == list(range(41))
+        assert [(a.producer_id, a.first_offset) for a in row.aborted_transactions] == [(7, 0)]
+        assert row.last_stable_offset == row.high_watermark == 41
+        assert len(looks) == 2
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_records_behind_an_open_transaction_wait_for_its_end(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        topic_id = await create(admin, 1)
+        append = transactional_log(running)
+        await produce(admin, topic_id, 0)
+        append(transactional_batch((7, 0), 0))
+        await produce(admin, topic_id, 0)
+        committed, plain = [SessionClient(await running.connect(), topic_id) for _ in range(2)]
+        committed.isolation_level = 1
+        row = (await committed.fetch({0: 0}))[0]
+        assert [header.base_offset for _, header in iterate_headers(row.records)] == [0]
+        assert (row.high_watermark, row.last_stable_offset, row.aborted_transactions) == (3, 1, [])
+        row = (await plain.fetch({0: 0}))[0]
+        assert [header.base_offset for _, header in iterate_headers(row.records)] == [0, 1, 2]
+        assert (row.high_watermark, row.last_stable_offset, row.aborted_transactions) == (3, 1, None)
+        append(ending(is_commit=True))
+        row = (await committed.fetch({0: 1}))[0]
+        assert [header.base_offset for _, header in iterate_headers(row.records)] == [1, 2, 3]
+        assert (row.high_watermark, row.last_stable_offset, row.aborted_transactions) == (4, 4, [])
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_session_may_change_its_mind_about_what_it_reads(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin, consumer = await running.connect(), await running.connect()
+        topic_id = await create(admin, 2)
+        append = transactional_log(running)
+        session = SessionClient(consumer, topic_id)
+        session.isolation_level = 1
+        await session.fetch({0: 0, 1: 0})
+        append(transactional_batch((7, 0), 0))
+        assert await session.fetch({}) == {}, "nothing that it may read"
+        session.isolation_level = 0
+        assert set(await session.fetch({})) == {0}
+        session.isolation_level = 1
+        sent = session.send({0: 0}, LONG_MS)
+        await produce(admin, topic_id, 1)
+        assert set(await session.receive(sent)) >= {1}
+        append(ending(is_commit=True))
+        assert (await session.fetch({}))[0].records
+
+    run_node(tmp_path / "data", scenario)

@@ -234,16 +234,6 @@ def test_metadata_creates_a_topic_only_where_client_and_broker_allow_it(tmp_path
     run_node(tmp_path / "data", forbidden, {"auto.create.topics.enable": "false"})
 
 
-def test_a_transactional_id_is_refused_at_once_and_for_good(tmp_path: Path) -> None:
-    async def scenario(running: RunningNode) -> None:
-        client = await running.connect()
-        response = await client.call(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=1000))
-        assert not ErrorCode(response.error_code).is_retriable
-        assert response.error_code != ErrorCode.NONE
-
-    run_node(tmp_path / "data", scenario)
-
-
 def test_producer_ids_are_never_given_twice_not_even_after_a_restart(tmp_path: Path) -> None:
     given: list[int] = []
 

@@ -13,7 +13,8 @@ class Movable:
     def __init__(self) -> None:
         self.watchers: set[Watcher] = set()
 
-    def watch(self, watcher: Watcher) -> None:
+    def watch(self, watcher: Watcher, *, is_committed_only: bool) -> None:
+        assert not is_committed_only
         self.watchers.add(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:

@@ -41,7 +41,7 @@ class TwoDisks:
         builder.append(b"k", b"v", timestamp_ms=1)
         batch = bytes(builder.build())
         assert partition.queue is not None
-        header = validate_client_batch(batch, partition.log.config, 1)
+        header = validate_client_batch(batch, partition.log.config)
         return partition.queue_append(partition.queue, batch, header, -1, 1)
 
 

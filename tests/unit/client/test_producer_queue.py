@@ -211,3 +211,25 @@ def test_only_the_last_batch_takes_records() -> None:
     second = queue.add()
     assert first.is_sealed
     assert queue.queue.open_batch() is second
+
+
+def test_a_new_epoch_between_transactions_begins_at_sequence_0() -> None:
+    queue = Queue()
+    queue.add()
+    assert queue.take() == 0
+    queue.acknowledge(0)
+    queue.queue.restart()
+    queue.add()
+    assert queue.take() == 1
+    assert queue.batches[1].sequence == 0
+
+
+def test_what_is_left_of_a_transaction_is_dropped_and_not_tried_again() -> None:
+    queue = Queue()
+    queue.add()
+    queue.add()
+    assert queue.take() == 0
+    queue.queue.fail_waiting(TOO_LARGE)
+    queue.queue.gave_up(queue.batches[0], LOST)
+    assert {number: outcome.error for number, outcome in queue.outcomes.items()} == {1: TOO_LARGE, 0: LOST}
+    assert queue.queue.is_empty

@@ -4,7 +4,8 @@ import inspect
 
 import pytest
 
-from ottla.client import admin, client, consumer, sync, sync_consumer
+from ottla.client import admin, client, consumer, producer, sync, sync_consumer, sync_producer, sync_transaction_owner
+from ottla.client import transaction_owner as owner
 
 
 def public(cls: type) -> set[str]:
@@ -21,6 +22,8 @@ def public(cls: type) -> set[str]:
             sync_consumer.Consumer,
             {"partitions_assigned", "partitions_lost", "partitions_revoked", "rebalance_due"},
         ),
+        (producer.Producer, sync_producer.Producer, {"abort_if_open", "send_checked"}),
+        (owner.TransactionOwner, sync_transaction_owner.TransactionOwner, set()),
     ],
 )
 def test_no_call_is_missing(core: type, facade: type, inner: set[str]) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -64,7 +65,8 @@ def test_a_topics_own_value_beats_all_others() -> None:
 
 
 def test_kafkas_defaults_make_the_default_log() -> None:
-    assert LogConfig(**log_config_fields(static(), {})) == LogConfig()
+    # A log alone has no coordinator to ask; a broker has.
+    assert LogConfig(**log_config_fields(static(), {})) == replace(LogConfig(), transaction_verification_enabled=True)
 
 
 def test_log_settings_have_the_types_that_storage_wants() -> None:

@@ -11,7 +11,10 @@ VOTERS = VoterSet((Voter(ReplicaKey(1, b"d" * 16), (Endpoint("CONTROLLER", "loca
 def test_a_new_cluster_starts_at_the_newest_metadata_version_with_unserved_features_off() -> None:
     plan = plan_format(given_cluster_id=None, random_uuid=b"r" * 16, voters=VOTERS, now_ms=5)
     contents = read_snapshot(plan.files["bootstrap.checkpoint"])
-    assert contents.records == (FeatureLevelRecord(name="metadata.version", feature_level=30),)
+    assert contents.records == (
+        FeatureLevelRecord(name="metadata.version", feature_level=30),
+        FeatureLevelRecord(name="transaction.version", feature_level=2),
+    )
 
 
 def test_the_first_snapshot_names_the_voters() -> None:

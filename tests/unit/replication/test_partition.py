@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
 from ottla.replication.partition import ACKS_ALL, Appending, AppendQueue, Leadership, Partition
@@ -15,6 +16,7 @@ from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.transaction_verification import VerificationGuard
 
 T = TypeVar("T")
 
@@ -36,7 +38,7 @@ def batch_of_one() -> bytes:
 
 def append(partition: Partition, acks: int = 1) -> AppendInfo:
     batch = batch_of_one()
-    return partition.append(batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
+    return partition.append(batch, validate_client_batch(batch, partition.log.config), acks, 1)
 
 
 def code_of(refused: pytest.ExceptionInfo[ApiError]) -> ErrorCode:
@@ -146,6 +148,119 @@ def test_readers_are_told_once_that_the_oldest_records_went(tmp_path: Path) -> N
     assert told == [0]
 
 
+def transactional(sequence: int, producer_id: int = 7, epoch: int = 0) -> bytes:
+    builder = BatchBuilder(producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, is_transactional=True)
+    builder.append(b"k", bytes(100), timestamp_ms=1)
+    return bytes(builder.build())
+
+
+def marker(producer_id: int = 7, epoch: int = 0, coordinator_epoch: int = 0, *, is_commit: bool = True) -> bytes:
+    return bytes(
+        end_txn_batch(
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            is_commit=is_commit,
+            coordinator_epoch=coordinator_epoch,
+            timestamp_ms=1,
+        )
+    )
+
+
+def append_batch(partition: Partition, batch: bytes, verification: VerificationGuard | None = None) -> AppendInfo:
+    header = validate_client_batch(batch, partition.log.config)
+    return partition.append(batch, header, ACKS_ALL, 1, verification)
+
+
+def test_who_reads_committed_records_is_woken_when_a_transaction_ends(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE)
+    plain: list[int] = []
+    committed: list[int] = []
+    partition.watch(plain.append)
+    partition.watch(committed.append, is_committed_only=True)
+    append(partition)
+    assert len(plain) == len(committed) == 1, "no transaction is open"
+    append_batch(partition, transactional(0))
+    append(partition)
+    append_batch(partition, transactional(0, producer_id=8))
+    assert len(plain) == 4
+    assert len(committed) == 1, "behind an open transaction everything waits"
+    partition.append_own(marker(7), 1)
+    assert len(committed) == 2
+    assert committed[1] >= len(transactional(0)) + len(batch_of_one()), "all that may be read now"
+    append(partition)
+    assert len(committed) == 2, "the other one is still open"
+    partition.append_own(marker(8, is_commit=False), 1)
+    assert len(committed) == 3
+    append(partition)
+    assert len(committed) == 4
+    partition.unwatch(committed.append)
+
+
+def test_who_reads_committed_records_is_woken_when_the_marker_is_replicated(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO)
+    committed: list[int] = []
+    partition.watch(committed.append, is_committed_only=True)
+    append_batch(partition, transactional(0))
+    partition.append_own(marker(7), 1)
+    for replica in (2, 3):
+        partition.follower_fetched(replica, 1)
+    assert committed == []
+    for replica in (2, 3):
+        partition.follower_fetched(replica, 2)
+    assert len(committed) == 1
+    assert partition.log.last_stable_offset == 2
+
+
+def test_a_transaction_begins_with_a_guard_and_goes_on_without(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, transaction_verification_enabled=True)
+    with pytest.raises(ApiError) as refused:
+        append_batch(partition, transactional(0))
+    assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
+    guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=True)
+    append_batch(partition, transactional(0), guard)
+    assert partition.begin_verification(7, 0, 1, supports_epoch_bump=True) is None
+    append_batch(partition, transactional(1))
+    assert partition.begin_verification(7, 1, 0, supports_epoch_bump=True) is not None, "of another epoch"
+
+
+def test_a_write_that_comes_after_its_transaction_ended_is_refused(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, transaction_verification_enabled=True)
+    guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=False)
+    partition.append_own(marker(7, is_commit=False), 1)
+    with pytest.raises(ApiError) as refused:
+        append_batch(partition, transactional(0), guard)
+    assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
+    assert partition.log.producers.first_unstable_offset is None
+
+
+def test_a_coordinators_own_transactional_batch_needs_a_guard_too(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, transaction_verification_enabled=True)
+    with pytest.raises(ApiError):
+        partition.append_own(transactional(-1), 1)
+    guard = partition.begin_verification(7, 0, -1, supports_epoch_bump=True)
+    partition.append_own(transactional(-1), 1, verification=guard)
+    assert partition.log.producers.first_unstable_offset == 0
+
+
+def test_only_who_has_its_partitions_added_asks_if_verification_is_switched_off(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, transaction_verification_enabled=False)
+    assert partition.begin_verification(7, 0, 0, supports_epoch_bump=False) is None
+    assert partition.begin_verification(7, 0, 0, supports_epoch_bump=True) is not None
+    append_batch(partition, transactional(0))
+
+
+def test_a_marker_that_comes_again_is_not_written_again(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE)
+    append_batch(partition, transactional(0))
+    info = partition.append_own(marker(7, epoch=1), 1, transaction_version=2)
+    again = partition.append_own(marker(7, epoch=1), 1, transaction_version=2)
+    assert (info.is_duplicate, again.is_duplicate) == (False, True)
+    assert partition.is_committed(again.last_offset)
+    assert partition.log.log_end_offset == 2
+    partition.append_own(marker(7, epoch=1), 1, transaction_version=1)
+    assert partition.log.log_end_offset == 3, "before version 2 nobody can tell"
+
+
 class HandQueue:
     """Appends when it is told to, and settles when it is told to."""
 
@@ -170,9 +285,24 @@ class HandQueue:
         self._appended.pop(0)()
 
 
+def test_a_guard_is_looked_at_when_the_queued_append_has_its_turn(tmp_path: Path) -> None:
+    queue = HandQueue()
+    partition = make(tmp_path, ALONE, queue, transaction_verification_enabled=True)
+    queue.append_all()
+    guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=True)
+    partition.queue_own(queue, marker(7, epoch=1), 1, transaction_version=2)
+    batch = transactional(0)
+    header = validate_client_batch(batch, partition.log.config)
+    partition.queue_append(queue, batch, header, ACKS_ALL, 1, guard)
+    with pytest.raises(ApiError) as refused:
+        queue.append_all()
+    assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
+    assert partition.log.log_end_offset == 1, "the marker came first"
+
+
 def enqueue(partition: Partition, queue: HandQueue, acks: int = 1) -> None:
     batch = batch_of_one()
-    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config, 1), acks, 1)
+    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config), acks, 1)
 
 
 def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) -> None:

@@ -2,7 +2,13 @@
 
 from ottla.broker.handlers import load_handlers
 from ottla.protocol.api_keys import ApiKey
-from ottla.security.operations import CLUSTER_OPERATIONS, GROUP_OPERATIONS, TOPIC_OPERATIONS, as_bits
+from ottla.security.operations import (
+    CLUSTER_OPERATIONS,
+    GROUP_OPERATIONS,
+    TOPIC_OPERATIONS,
+    TRANSACTIONAL_ID_OPERATIONS,
+    as_bits,
+)
 from ottla.security.permissions import PERMISSIONS, Resource
 
 
@@ -19,6 +25,7 @@ def test_operations_exist_on_the_resource_they_are_asked_of() -> None:
         Resource.TOPIC: TOPIC_OPERATIONS,
         Resource.GROUP: GROUP_OPERATIONS,
         Resource.CLUSTER: CLUSTER_OPERATIONS,
+        Resource.TRANSACTIONAL_ID: TRANSACTIONAL_ID_OPERATIONS,
     }
     for key, permission in PERMISSIONS.items():
         if permission is not None:

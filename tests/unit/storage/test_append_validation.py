@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from ottla.protocol.batch_builder import BatchBuilder
@@ -11,7 +13,13 @@ from ottla.protocol.record_batch import (
     encode_batch,
     parse_header,
 )
-from ottla.storage.append_validation import InvalidRecords, needs_rewrite, rewrite_batch, validate_client_batch
+from ottla.storage.append_validation import (
+    InvalidRecords,
+    needs_opening,
+    needs_rewrite,
+    rewrite_batch,
+    validate_client_batch,
+)
 from ottla.storage.log_config import LogConfig
 
 NOW_MS = 1_700_000_000_000
@@ -24,14 +32,14 @@ def changed(batch: bytes, **fields: int) -> bytearray:
 
 def refusal(batch: bytes | bytearray, config: LogConfig | None = None) -> ErrorCode:
     with pytest.raises(ApiError) as refused:
-        validate_client_batch(batch, config or LogConfig(), NOW_MS)
+        validate_client_batch(batch, config or LogConfig())
     assert len(refused.value.message) > 20
     return refused.value.code
 
 
 def test_a_sound_batch_is_accepted(make_batch) -> None:
     batch = make_batch(3, producer_id=1, producer_epoch=0, base_sequence=0)
-    assert validate_client_batch(batch, LogConfig(), NOW_MS) == parse_header(batch)
+    assert validate_client_batch(batch, LogConfig()) == parse_header(batch)
 
 
 @pytest.mark.parametrize("size", [0, 1, 60])
@@ -60,7 +68,7 @@ def test_a_wrong_checksum_is_a_corrupt_message(make_batch) -> None:
 
 def test_the_size_limit_counts_the_whole_batch(make_batch) -> None:
     batch = make_batch(1)
-    validate_client_batch(batch, LogConfig(max_message_bytes=len(batch)), NOW_MS)
+    validate_client_batch(batch, LogConfig(max_message_bytes=len(batch)))
     assert refusal(batch, LogConfig(max_message_bytes=len(batch) - 1)) is ErrorCode.MESSAGE_TOO_LARGE
 
 
@@ -83,31 +91,118 @@ def test_an_unknown_codec_is_corrupt(make_batch) -> None:
     assert refusal(changed(make_batch(1), attributes=5)) is ErrorCode.CORRUPT_MESSAGE
 
 
-def test_timestamps_too_far_from_now_are_refused(make_batch) -> None:
+HOUR_MS = 3_600_000
+YEAR_MS = 365 * 24 * HOUR_MS
+
+
+def dated(*timestamps: int, key: bytes | None = b"k", **settings: Any) -> bytes:
+    builder = BatchBuilder(**settings)
+    for timestamp_ms in timestamps:
+        builder.append(key, b"v", timestamp_ms=timestamp_ms)
+    return bytes(builder.build())
+
+
+def misdated(batch: bytes, config: LogConfig) -> list[int]:
+    """The records that are refused for their time."""
+    header = validate_client_batch(batch, config)
+    if not needs_opening(header, config, NOW_MS):
+        return []
+    try:
+        rewrite_batch(batch, header, config, NOW_MS)
+    except InvalidRecords as refused:
+        assert refused.code is ErrorCode.INVALID_TIMESTAMP
+        return [index for index, _ in refused.record_errors]
+    return []
+
+
+def test_timestamps_too_far_from_now_are_refused() -> None:
     config = LogConfig(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=500)
     for timestamp_ms in (NOW_MS - 1000, NOW_MS, NOW_MS + 500):
-        validate_client_batch(make_batch(1, timestamp_ms=timestamp_ms), config, NOW_MS)
+        assert misdated(dated(timestamp_ms), config) == []
     for timestamp_ms in (NOW_MS - 1001, NOW_MS + 501):
-        assert refusal(make_batch(1, timestamp_ms=timestamp_ms), config) is ErrorCode.INVALID_TIMESTAMP
+        assert misdated(dated(timestamp_ms), config) == [0]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_misdated_records_are_named_wherever_they_stand_in_their_batch(codec: Codec) -> None:
+    config = LogConfig(message_timestamp_before_max_ms=HOUR_MS)
+    batch = dated(NOW_MS, NOW_MS - 2 * HOUR_MS, -1, NOW_MS + 2 * HOUR_MS, -7, NOW_MS, codec=codec)
+    assert misdated(batch, config) == [1, 3, 4]
+
+
+def test_a_refusal_names_the_time_the_setting_and_its_value() -> None:
+    batch = dated(NOW_MS + 2 * HOUR_MS)
+    with pytest.raises(InvalidRecords) as refused:
+        rewrite_batch(batch, parse_header(batch), LogConfig(), NOW_MS)
+    for part in (str(NOW_MS + 2 * HOUR_MS), "message.timestamp.after.max.ms = 3600000", str(NOW_MS)):
+        assert part in refused.value.record_errors[0][1]
+
+
+def test_by_default_the_past_is_open_and_the_future_ends_after_an_hour() -> None:
+    assert misdated(dated(0, -1, -5, -(2**62)), LogConfig()) == []
+    assert misdated(dated(NOW_MS + HOUR_MS), LogConfig()) == []
+    assert misdated(dated(NOW_MS + HOUR_MS + 1), LogConfig()) == [0]
+
+
+def test_records_without_a_timestamp_are_never_misdated() -> None:
+    assert misdated(dated(-1, -1), LogConfig(message_timestamp_before_max_ms=0)) == []
+
+
+def test_a_batch_is_opened_only_if_its_header_leaves_a_doubt() -> None:
+    narrow = LogConfig(message_timestamp_before_max_ms=HOUR_MS)
+    for batch, config, is_opened in (
+        (dated(0, NOW_MS), LogConfig(), False),
+        (dated(NOW_MS), narrow, False),
+        (dated(NOW_MS - 2 * HOUR_MS), narrow, True),
+        (dated(NOW_MS, NOW_MS), narrow, True),
+        (dated(NOW_MS + YEAR_MS), LogConfig(), True),
+        (dated(NOW_MS + YEAR_MS), LogConfig(message_timestamp_after_max_ms=YEAR_MS), False),
+    ):
+        assert needs_opening(parse_header(batch), config, NOW_MS) is is_opened
+
+
+def test_a_missing_key_and_a_wrong_time_are_told_together_as_kafka_does() -> None:
+    builder = BatchBuilder()
+    builder.append(None, b"v", timestamp_ms=NOW_MS)
+    builder.append(b"k", b"v", timestamp_ms=NOW_MS + YEAR_MS)
+    batch = bytes(builder.build())
+    with pytest.raises(InvalidRecords) as refused:
+        rewrite_batch(batch, parse_header(batch), LogConfig(cleanup_policy=frozenset({"compact"})), NOW_MS)
+    assert refused.value.code is ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in refused.value.record_errors] == [0, 1]
 
 
 def test_timestamps_do_not_matter_where_the_broker_sets_them(make_batch) -> None:
-    config = LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME)
-    validate_client_batch(make_batch(1, timestamp_ms=NOW_MS * 2), config, NOW_MS)
+    config = LogConfig(
+        message_timestamp_type=TimestampType.LOG_APPEND_TIME, cleanup_policy=frozenset({"compact", "delete"})
+    )
+    batch = make_batch(1, timestamp_ms=NOW_MS * 2)
+    assert rewrite_batch(batch, parse_header(batch), config, NOW_MS)[1].max_timestamp == NOW_MS
 
 
-def test_a_producer_must_not_claim_the_brokers_timestamp(make_batch) -> None:
-    batch = make_batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME)
-    assert refusal(batch) is ErrorCode.INVALID_TIMESTAMP
+def test_a_producer_must_not_claim_the_brokers_timestamp_where_the_broker_sets_it(make_batch) -> None:
+    batch = make_batch(2, timestamp_type=TimestampType.LOG_APPEND_TIME)
+    with pytest.raises(InvalidRecords) as refused:
+        validate_client_batch(batch, LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME))
+    assert refused.value.code is ErrorCode.INVALID_TIMESTAMP
+    assert [index for index, _ in refused.value.record_errors] == [0, 1]
+
+
+def test_such_a_claim_is_not_believed_where_producers_set_the_time(make_batch) -> None:
+    batch = make_batch(2, timestamp_type=TimestampType.LOG_APPEND_TIME)
+    assert needs_rewrite(parse_header(batch), LogConfig(), NOW_MS)
+    header, records = rewritten(batch, LogConfig())
+    assert header.timestamp_type is TimestampType.CREATE_TIME
+    assert len(records) == 2
 
 
 def test_most_batches_need_no_rewrite(make_batch) -> None:
     header = parse_header(make_batch(1, codec=Codec.LZ4))
-    assert not needs_rewrite(header, LogConfig())
-    assert not needs_rewrite(header, LogConfig(compression_type=Codec.LZ4))
-    assert needs_rewrite(header, LogConfig(compression_type=Codec.NONE))
-    assert needs_rewrite(header, LogConfig(cleanup_policy=frozenset({"compact"})))
-    assert needs_rewrite(header, LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME))
+    assert not needs_rewrite(header, LogConfig(), NOW_MS)
+    assert not needs_rewrite(header, LogConfig(compression_type=Codec.LZ4), NOW_MS)
+    assert needs_rewrite(header, LogConfig(compression_type=Codec.NONE), NOW_MS)
+    assert needs_rewrite(header, LogConfig(cleanup_policy=frozenset({"compact"})), NOW_MS)
+    assert needs_rewrite(header, LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME), NOW_MS)
 
 
 def rewritten(batch: bytes, config: LogConfig) -> tuple[BatchHeader, list[object]]:
@@ -163,7 +258,7 @@ def test_a_batch_that_grows_over_the_limit_is_too_large(make_batch) -> None:
     batch = make_batch(5, value=b"x" * 1000, codec=Codec.GZIP)
     config = LogConfig(compression_type=Codec.NONE, max_message_bytes=1000)
     with pytest.raises(ApiError) as refused:
-        rewrite_batch(batch, validate_client_batch(batch, config, NOW_MS), config, NOW_MS)
+        rewrite_batch(batch, validate_client_batch(batch, config), config, NOW_MS)
     assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
 
 
@@ -174,7 +269,7 @@ def test_a_batch_that_grows_without_measure_is_refused_for_good(codec: Codec) ->
         builder.append(b"k", bytes(8_000_000), timestamp_ms=1)
     bomb = bytes(builder.build())
     config = LogConfig(cleanup_policy=frozenset({"compact"}), max_message_bytes=10_000_000)
-    header = validate_client_batch(bomb, config, 1)
+    header = validate_client_batch(bomb, config)
     with pytest.raises(ApiError) as refused:
         rewrite_batch(bomb, header, config, 1)
     assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
@@ -187,7 +282,7 @@ def test_a_million_wrong_records_are_not_told_one_by_one() -> None:
     batch = bytes(builder.build())
     config = LogConfig(cleanup_policy=frozenset({"compact"}))
     with pytest.raises(InvalidRecords) as refused:
-        rewrite_batch(batch, validate_client_batch(batch, config, 1), config, 1)
+        rewrite_batch(batch, validate_client_batch(batch, config), config, 1)
     assert [index for index, _ in refused.value.record_errors] == list(range(100))
 
 
@@ -197,5 +292,5 @@ def test_a_batch_of_too_many_records_is_not_opened() -> None:
     crowded = changed(bytes(batch.build()), record_count=1_000_001, last_offset_delta=1_000_000)
     config = LogConfig(cleanup_policy=frozenset({"compact"}))
     with pytest.raises(ApiError) as refused:
-        rewrite_batch(crowded, validate_client_batch(crowded, config, 1), config, 1)
+        rewrite_batch(crowded, validate_client_batch(crowded, config), config, 1)
     assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE

@@ -134,3 +134,25 @@ def test_a_sync_without_space_is_a_failure(file_system: OsFileSystem, tmp_path: 
     error = OSError(errno.ENOSPC, "No space left on device")
     assert not isinstance(file_system.failure("sync", tmp_path, error), DiskFull)
     assert isinstance(file_system.failure("write", tmp_path, error), DiskFull)
+
+
+def allocated_bytes(path: Path) -> int:
+    return path.stat().st_blocks * 512
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="space can be set aside on Linux only")
+def test_reserved_space_changes_neither_size_nor_contents(tmp_path: Path) -> None:
+    file = OsFileSystem(tmp_path).open(tmp_path / "f", create=True)
+    file.append((b"one",))
+    file.reserve(1 << 20)
+    file.append((b"two",))
+    assert (file.size(), bytes(file.read(0, 10))) == (6, b"onetwo")
+    assert allocated_bytes(file.path) >= 1 << 20
+    file.truncate(6)
+    assert allocated_bytes(file.path) < 1 << 20
+
+
+def test_space_that_is_not_there_is_not_reserved(tmp_path: Path) -> None:
+    file = OsFileSystem(tmp_path).open(tmp_path / "f", create=True)
+    file.reserve(1 << 60)
+    assert allocated_bytes(file.path) == 0

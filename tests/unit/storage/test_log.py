@@ -471,6 +471,40 @@ def test_the_last_stable_offset_waits_for_open_transactions(open_log, make_batch
     assert log.last_stable_offset == 5
 
 
+def test_the_last_stable_offset_is_in_the_log_even_if_an_open_transaction_began_before_it(open_log, make_batch) -> None:
+    log = open_log()
+    append(log, transactional(make_batch, 7, 0))
+    append(log, transactional(make_batch, 7, 1))
+    append(log, make_batch(1))
+    log.update_high_watermark(log.log_end_offset)
+    log.increment_log_start_offset(1)
+    assert log.last_stable_offset == 1
+    end(log, 7, is_commit=False)
+    log.update_high_watermark(log.log_end_offset)
+    assert log.last_stable_offset == 4
+    assert [(a.first_offset, a.last_offset) for a in log.aborted_transactions(1, 4)] == [(0, 3)]
+
+
+def test_a_transaction_whose_beginning_retention_took_is_still_open_after_a_restart(open_log, make_batch) -> None:
+    settings = {"segment_bytes": 300, "retention_bytes": 0}
+    log = open_log(**settings)
+    append(log, transactional(make_batch, 7, 0))
+    for _ in range(8):
+        append(log, make_batch(1))
+    log.update_high_watermark(log.log_end_offset)
+    log.delete_old_segments(NOW_MS)
+    assert log.log_start_offset > 0
+    end_offset, start_offset = log.log_end_offset, log.log_start_offset
+    log.close(NOW_MS)
+    log = open_log(was_clean=True, recovery_point=end_offset, log_start_offset=start_offset, **settings)
+    log.update_high_watermark(end_offset)
+    assert log.producers.first_unstable_offset == 0
+    assert log.last_stable_offset == start_offset
+    end(log, 7, is_commit=True)
+    log.update_high_watermark(log.log_end_offset)
+    assert log.last_stable_offset == log.log_end_offset
+
+
 def test_aborted_transactions_are_told_for_the_range_that_they_touch(open_log, make_batch) -> None:
     log = open_log(segment_bytes=200)
     for producer_id, is_commit in ((1, False), (2, True), (3, False)):

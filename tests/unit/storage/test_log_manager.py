@@ -229,12 +229,54 @@ def test_the_flush_pass_syncs_what_is_due(broker: Broker, make_batch) -> None:
     assert broker.manager.flush_pass(NOW_MS + 9999) == 0, "there is nothing new"
 
 
+def test_the_flush_pass_looks_at_the_time_as_seldom_as_its_scheduler_says(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(flush_ms=1000)
+    fill(broker.create("t"), make_batch)
+    assert broker.manager.flush_pass(NOW_MS + 4999, scheduler_interval_ms=5000) == 0
+    assert broker.manager.flush_pass(NOW_MS + 5000, scheduler_interval_ms=5000) == 1
+
+
+def test_a_clock_that_goes_back_does_not_keep_records_from_the_disk(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(flush_ms=1000)
+    fill(broker.create("t"), make_batch)
+    broker.config = LogConfig()
+    fill(broker.create("never"), make_batch)
+    assert broker.manager.flush_pass(NOW_MS - 3_600_000) == 1, "the log that has a time"
+
+
+def test_the_flush_pass_syncs_what_flush_messages_asks_for(broker: Broker, make_batch) -> None:
+    broker.config = LogConfig(flush_messages=11)
+    log = broker.create("t")
+    fill(log, make_batch)
+    assert broker.manager.flush_pass(NOW_MS) == 0
+    fill(log, make_batch, 1)
+    assert broker.manager.flush_pass(NOW_MS) == 1
+
+
+def test_new_flush_settings_count_from_the_next_look_on(broker: Broker, make_batch) -> None:
+    log = broker.create("t")
+    fill(log, make_batch)
+    assert broker.manager.flush_pass(NOW_MS + 10**9) == 0
+    broker.manager.update_config("t", LogConfig(flush_ms=0))
+    assert broker.manager.flush_pass(NOW_MS + 10**9) == 1
+
+
 def test_the_flush_pass_syncs_closed_segments(broker: Broker, make_batch) -> None:
     log = broker.create("t")
     fill(log, make_batch)
     assert broker.manager.flush_pass(NOW_MS) == 0
     log.roll(NOW_MS)
     assert broker.manager.flush_pass(NOW_MS) == 1
+
+
+def test_the_producer_expiry_pass_covers_every_log(broker: Broker, make_batch) -> None:
+    for index in range(3):
+        log = broker.create("t", index)
+        batch = make_batch(1, producer_id=index, producer_epoch=0, base_sequence=0)
+        log.append_as_leader(batch, leader_epoch=0, now_ms=NOW_MS)
+    day_ms = 24 * 3600 * 1000
+    assert broker.manager.producer_expiry_pass(NOW_MS + day_ms - 1) == 0
+    assert broker.manager.producer_expiry_pass(NOW_MS + day_ms) == 3
 
 
 def test_the_retention_pass_covers_every_log(broker: Broker, make_batch) -> None:
@@ -374,14 +416,23 @@ def test_a_topic_made_anew_is_compacted_though_its_damaged_predecessor_was_not(b
     assert broker.manager.compaction_pass(NOW_MS) == ("t", 0)
 
 
-def test_the_two_checkpoint_passes_write_files_of_their_own(broker: Broker, make_batch) -> None:
+def test_the_checkpoint_passes_write_files_of_their_own(broker: Broker, make_batch) -> None:
     log = broker.create("t")
     fill(log, make_batch)
-    high_watermarks = log.directory.parent / "replication-offset-checkpoint"
-    broker.manager.checkpoint_pass()
-    assert not high_watermarks.exists()
-    broker.manager.high_watermark_pass()
-    assert high_watermarks.read_text() == "0\n1\nt 0 10\n"
+    log.flush(NOW_MS)
+    log.increment_log_start_offset(3)
+    written: dict[str, str] = {}
+    for write in (broker.manager.checkpoint_pass, broker.manager.log_start_pass, broker.manager.high_watermark_pass):
+        write()
+        files = {path.name: path.read_text() for path in log.directory.parent.glob("*checkpoint")}
+        new = {name: text for name, text in files.items() if name not in written}
+        assert len(new) == 1
+        written |= new
+    assert written == {
+        "recovery-point-offset-checkpoint": "0\n1\nt 0 10\n",
+        "log-start-offset-checkpoint": "0\n1\nt 0 3\n",
+        "replication-offset-checkpoint": "0\n1\nt 0 10\n",
+    }
 
 
 @pytest.mark.parametrize("is_one_by_one", [True, False])

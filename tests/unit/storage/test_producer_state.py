@@ -8,6 +8,7 @@ from ottla.protocol.record_batch import MAX_SEQUENCE, BatchHeader, parse_header
 from ottla.storage.errors import DamagedFile
 from ottla.storage.producer_snapshot import ProducerEntry, decode_snapshot, encode_snapshot
 from ottla.storage.producer_state import AppendOrigin, ProducerStates
+from ottla.storage.transaction_verification import VerificationGuard
 
 NOW_MS = 1_700_000_000_000
 DAY_MS = 24 * 3600 * 1000
@@ -47,6 +48,22 @@ def refusal(producers: ProducerStates, batch: BatchHeader) -> ErrorCode:
         producers.check(batch, CLIENT)
     assert "t-0" in refused.value.message
     return refused.value.code
+
+
+def marker_refusal(producers: ProducerStates, epoch: int, coordinator_epoch: int, version: int) -> ErrorCode:
+    with pytest.raises(ApiError) as refused:
+        producers.check_marker(marker(epoch=epoch), coordinator_epoch, version)
+    assert "t-0" in refused.value.message
+    return refused.value.code
+
+
+def guarded(producers: ProducerStates, batch: BatchHeader, guard: VerificationGuard | None) -> ErrorCode | None:
+    """What a batch that comes with a guard is refused with, None if it may be appended."""
+    try:
+        assert producers.check(batch, CLIENT, guard, needs_guard=True) is None
+    except ApiError as refused:
+        return refused.code
+    return None
 
 
 def test_sequences_must_follow_each_other(producers, header) -> None:
@@ -125,13 +142,104 @@ def test_a_marker_without_a_transaction_ends_nothing(producers) -> None:
 def test_markers_of_older_coordinators_and_producers_are_refused(producers, header) -> None:
     producers.update(header(0, epoch=2, is_transactional=True), 0)
     producers.end_transaction(marker(epoch=2), 1, is_commit=True, coordinator_epoch=5)
-    producers.check_marker(marker(epoch=2), 5)
+    assert producers.check_marker(marker(epoch=2), 5, 0)
+    assert marker_refusal(producers, 2, 4, 0) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert marker_refusal(producers, 1, 5, 0) is ErrorCode.INVALID_PRODUCER_EPOCH
+    # As in Kafka: that of the producer first.
+    assert marker_refusal(producers, 1, 4, 0) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_marker_has_the_next_epoch_if_every_transaction_has_its_own(producers, header) -> None:
+    producers.update(header(0, epoch=2, is_transactional=True), 0)
+    assert marker_refusal(producers, 2, 0, 2) is ErrorCode.INVALID_PRODUCER_EPOCH, "of the transaction before"
+    assert marker_refusal(producers, 1, 0, 2) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producers.check_marker(marker(epoch=3), 0, 2)
+    producers.end_transaction(marker(epoch=3), 1, is_commit=True, coordinator_epoch=5)
+    assert not producers.check_marker(marker(epoch=3), 5, 2), "it has come before"
+    assert marker_refusal(producers, 3, 4, 2) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert producers.check_marker(marker(epoch=4), 5, 2)
+    assert producers.check_marker(marker(9), 0, 2), "an unknown producer"
+
+
+def test_the_epoch_of_a_marker_begins_with_its_own_sequences(producers, header) -> None:
+    producers.update(header(0, 3, is_transactional=True), 0)
+    producers.end_transaction(marker(epoch=1), 3, is_commit=True, coordinator_epoch=0)
+    assert refusal(producers, header(3, epoch=0)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert refusal(producers, header(3, epoch=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert producers.check(header(0, epoch=1), CLIENT) is None
+
+
+def test_sequences_go_on_after_a_marker_of_the_same_epoch(producers, header) -> None:
+    producers.update(header(0, 3, is_transactional=True), 0)
+    producers.end_transaction(marker(), 3, is_commit=True, coordinator_epoch=0)
+    assert refusal(producers, header(0)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert producers.check(header(3), CLIENT) is None
+
+
+def test_a_batch_that_begins_a_transaction_needs_the_guard_that_is_current(producers, header) -> None:
+    first = header(0, is_transactional=True)
+    assert guarded(producers, first, None) is ErrorCode.INVALID_TXN_STATE
+    guard = producers.verification.begin(7, 0, 0, supports_epoch_bump=False)
+    assert guarded(producers, first, None) is ErrorCode.INVALID_TXN_STATE
+    assert guarded(producers, header(0, producer_id=8, is_transactional=True), guard) is ErrorCode.INVALID_TXN_STATE
+    assert guarded(producers, first, guard) is None
+    producers.update(first, 0)
+    assert len(producers.verification) == 0
+    assert guarded(producers, header(1, is_transactional=True), None) is None, "the transaction is open"
+    assert guarded(producers, header(0, epoch=1, is_transactional=True), None) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_marker_makes_a_guard_stale(producers, header) -> None:
+    guard = producers.verification.begin(7, 0, 0, supports_epoch_bump=False)
+    producers.end_transaction(marker(), 0, is_commit=False, coordinator_epoch=0)
+    first = header(0, is_transactional=True)
+    assert guarded(producers, first, guard) is ErrorCode.INVALID_TXN_STATE
+    another = producers.verification.begin(7, 0, 0, supports_epoch_bump=False)
+    assert guarded(producers, first, guard) is ErrorCode.INVALID_TXN_STATE
+    assert guarded(producers, first, another) is None
+
+
+def test_a_duplicate_needs_no_guard(producers, header) -> None:
+    batch = header(0, is_transactional=True)
+    producers.update(batch, 4)
+    producers.end_transaction(marker(), 5, is_commit=True, coordinator_epoch=0)
+    original = producers.check(batch, CLIENT, needs_guard=True)
+    assert original is not None
+    assert original.first_offset == 4
+
+
+def test_a_batch_that_overtook_the_first_of_its_transaction_has_to_come_again(producers, header) -> None:
+    guard = producers.verification.begin(7, 0, 2, supports_epoch_bump=False)
+    assert producers.verification.begin(7, 0, 0, supports_epoch_bump=False) is guard
+    late = header(2, is_transactional=True)
+    assert guarded(producers, late, guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    first = header(0, 2, is_transactional=True)
+    assert guarded(producers, first, guard) is None
+    producers.update(first, 0)
+    assert guarded(producers, late, guard) is None
+
+
+def test_who_pretends_to_be_of_a_newer_epoch_does_not_hold_up_the_true_producer(producers, header) -> None:
+    producers.update(header(0, 5), 0)
+    guard = producers.verification.begin(7, 0, 5, supports_epoch_bump=False)
+    producers.verification.begin(7, 9, 0, supports_epoch_bump=True)
+    assert guarded(producers, header(5, is_transactional=True), guard) is None
+
+
+def test_an_unknown_producer_begins_at_zero_if_every_transaction_has_its_own_epoch(producers, header) -> None:
+    guard = producers.verification.begin(7, 0, 3, supports_epoch_bump=True)
+    assert guarded(producers, header(3, is_transactional=True), guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    older = producers.verification.begin(8, 0, 3, supports_epoch_bump=False)
+    assert guarded(producers, header(3, producer_id=8, is_transactional=True), older) is None
+
+
+def test_a_coordinators_batch_has_no_sequence_but_needs_a_guard(producers, header) -> None:
+    batch = header(-1, is_transactional=True)
+    guard = producers.verification.begin(7, 0, -1, supports_epoch_bump=True)
     with pytest.raises(ApiError) as refused:
-        producers.check_marker(marker(epoch=2), 4)
-    assert refused.value.code is ErrorCode.TRANSACTION_COORDINATOR_FENCED
-    with pytest.raises(ApiError) as refused:
-        producers.check_marker(marker(epoch=1), 5)
-    assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+        producers.check(batch, AppendOrigin.COORDINATOR, needs_guard=True)
+    assert refused.value.code is ErrorCode.INVALID_TXN_STATE
+    assert producers.check(batch, AppendOrigin.COORDINATOR, guard, needs_guard=True) is None
 
 
 def test_idle_producers_are_forgotten_unless_they_have_a_transaction(producers, header) -> None:

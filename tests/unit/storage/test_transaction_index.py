@@ -10,7 +10,8 @@ from ottla.storage.transaction_index import AbortedTransaction, TransactionIndex
 @pytest.fixture
 def index(tmp_path: Path) -> TransactionIndex:
     index = TransactionIndex(OsFileSystem(tmp_path), tmp_path / "x.txnindex")
-    index.append(AbortedTransaction(1, 10, 20, 21))
+    # The other one was open then.
+    index.append(AbortedTransaction(1, 10, 20, 15))
     index.append(AbortedTransaction(2, 15, 40, 41))
     return index
 
@@ -23,16 +24,29 @@ def test_no_file_is_made_without_an_abort(tmp_path: Path) -> None:
 def test_the_file_has_kafkas_bytes_and_comes_back(index: TransactionIndex) -> None:
     index.write()
     assert index.path.read_bytes()[:34] == bytes.fromhex(
-        "00000000000000000001000000000000000a00000000000000140000000000000015"
+        "00000000000000000001000000000000000a0000000000000014000000000000000f"
     )
     assert TransactionIndex.load(OsFileSystem(index.path.parent), index.path).entries == index.entries
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "producers"), [(0, 10, []), (0, 11, [1]), (0, 16, [1, 2]), (21, 22, [2]), (41, 90, [])]
+    ("start", "end", "producers", "is_complete"),
+    [
+        (0, 10, [], True),
+        (0, 11, [1], True),
+        (0, 15, [1], True),
+        (0, 16, [1, 2], True),
+        (20, 21, [1, 2], True),
+        (21, 22, [2], True),
+        (21, 42, [2], False),
+        (41, 90, [], False),
+    ],
 )
-def test_transactions_in_a_range_are_found(index, start: int, end: int, producers: list[int]) -> None:
-    assert [entry.producer_id for entry in index.overlapping(start, end)] == producers
+def test_transactions_in_a_range_are_found_and_whether_later_ones_may_be(
+    index, start: int, end: int, producers: list[int], is_complete: bool
+) -> None:
+    found, complete = index.overlapping(start, end)
+    assert ([entry.producer_id for entry in found], complete) == (producers, is_complete)
 
 
 def test_truncation_drops_transactions_by_their_marker(index: TransactionIndex) -> None:

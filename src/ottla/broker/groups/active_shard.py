@@ -5,7 +5,8 @@ futures, records are appended. What is not committed at once (a cluster) is awai
 in log order. A single loop timer per shard serves all deadlines.
 
 A write that fails to commit because leadership is lost needs no undoing: the shard is thrown away with its leadership.
-Nor does one that had to wait for its disk and was refused: then the shard is thrown away and loaded again.
+Nor does one that had to wait for its disk and was refused: then the shard is thrown away and loaded again. Only what a
+transactional producer writes may fail alone (see `offsets_log`).
 """
 
 import asyncio
@@ -13,12 +14,17 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from ottla.broker.groups.log import AppendLost, CoordinatorLog, coordinator_error, encode_batch
+from ottla.broker.coordinators.log import AppendLost, coordinator_error
+from ottla.broker.groups.offsets_log import OffsetsLog
+from ottla.broker.groups.record_batches import encode_batch, encode_transactional_batch
 from ottla.broker.tasks import Tasks
 from ottla.coordinator.group.effects import Outcome, Respond
 from ottla.coordinator.group.records import GroupCoordinatorRecord
 from ottla.coordinator.group.shard import GroupShard
+from ottla.protocol.compression import Codec
+from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.storage.transaction_verification import VerificationGuard
 
 logger = logging.getLogger(__name__)
 
@@ -32,10 +38,11 @@ class ActiveShard:
         self,
         partition: int,
         shard: GroupShard,
-        log: CoordinatorLog,
+        log: OffsetsLog,
         tasks: Tasks,
         clock: Callable[[], int],
         commit_timeout_ms: int,
+        codec: Codec,
         on_lost: Callable[[], None],
     ) -> None:
         """`on_lost` is called when the state here is ahead of what the log will ever have."""
@@ -45,6 +52,7 @@ class ActiveShard:
         self._tasks = tasks
         self._clock = clock
         self._commit_timeout_ms = commit_timeout_ms
+        self._codec = codec
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -72,11 +80,53 @@ class ActiveShard:
             return None
         now_ms = self._clock()
         try:
-            offset = self._log.append(self._partition, encode_batch(records, now_ms))
+            offset = self._log.append(self._partition, encode_batch(records, now_ms, self._codec))
         except ApiError as error:
             raise ApiError(coordinator_error(error.code), error.message) from error
         self.shard.appended(records, None, offset, now_ms)
         self.schedule()
+        return None if self._commit_now(offset) else offset
+
+    def append_in_transaction(
+        self,
+        records: Sequence[GroupCoordinatorRecord],
+        producer_id: int,
+        producer_epoch: int,
+        verification: VerificationGuard | None,
+    ) -> int | None:
+        """As `append`, as part of a producer's transaction."""
+        if not records:
+            return None
+        now_ms = self._clock()
+        batch = encode_transactional_batch(records, now_ms, producer_id, producer_epoch, self._codec)
+        try:
+            offset = self._log.append_of_producer(self._partition, batch, self._refused, verification=verification)
+        except ApiError as error:
+            raise ApiError(coordinator_error(error.code), error.message) from error
+        self.shard.appended(records, None, offset, now_ms, producer_id)
+        return None if self._commit_now(offset) else offset
+
+    def append_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        *,
+        is_commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+    ) -> int | None:
+        """End a producer's transaction here; returns the marker's offset if it is not committed yet."""
+        batch = end_txn_batch(
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_commit=is_commit,
+            coordinator_epoch=coordinator_epoch,
+            timestamp_ms=self._clock(),
+        )
+        offset = self._log.append_of_producer(
+            self._partition, batch, self._refused, transaction_version=transaction_version
+        )
+        self.shard.marker_appended(producer_id, offset, is_commit=is_commit)
         return None if self._commit_now(offset) else offset
 
     async def respond_when_committed(self, offset: int, response: T) -> T:
@@ -130,7 +180,7 @@ class ActiveShard:
     def _write(self, records: Sequence[GroupCoordinatorRecord], outcome: Outcome) -> int | None:
         now_ms = self._clock()
         try:
-            offset = self._log.append(self._partition, encode_batch(records, now_ms))
+            offset = self._log.append(self._partition, encode_batch(records, now_ms, self._codec))
         except ApiError as error:
             logger.warning("__consumer_offsets-%d refused a group's metadata: %s", self._partition, error)
             self.shard.append_failed(outcome, coordinator_error(error.code), now_ms)
@@ -170,6 +220,10 @@ class ActiveShard:
                 return
             self._committed(offset)
             return
+
+    def _refused(self, offset: int) -> None:
+        if not self._is_closed:
+            self.shard.refused(offset)
 
     def _note_lost(self, error: ApiError) -> None:
         if isinstance(error, AppendLost) and not self._is_closed:

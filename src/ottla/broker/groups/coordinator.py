@@ -1,8 +1,7 @@
 """The group coordinator of a node: finds the shard of a group and lets it decide.
 
-It owns the shards of the `__consumer_offsets` partitions that this node leads. A partition that is gained is loaded in
-the background (COORDINATOR_LOAD_IN_PROGRESS meanwhile), one that is lost is dropped at once (NOT_COORDINATOR). Methods
-answer directly where they can; only what must wait, for other members or for a commit, comes back as an awaitable.
+It owns the shards of the `__consumer_offsets` partitions that this node leads. Methods answer directly where they can;
+only what must wait, for other members or for a commit, comes back as an awaitable.
 """
 
 import asyncio
@@ -11,17 +10,19 @@ import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
+from ottla.broker.coordinators.internal_topic import InternalTopic
+from ottla.broker.coordinators.leadership import ShardLeadership
+from ottla.broker.coordinators.steady_clock import steady_clock
 from ottla.broker.groups.active_shard import ActiveShard
 from ottla.broker.groups.loading import load_shard
-from ottla.broker.groups.log import CoordinatorLog
-from ottla.broker.groups.offsets_topic import OffsetsTopic
-from ottla.broker.groups.steady_clock import steady_clock
+from ottla.broker.groups.offsets_log import OffsetsLog
 from ottla.broker.tasks import Tasks
 from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.description import describe_group, describe_missing_group, list_group, matches_filters
 from ottla.coordinator.group.join import JoinContext
 from ottla.coordinator.group.shard import GroupShard
+from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.delete_groups_response import DeletableGroupResult
 from ottla.protocol.messages.describe_groups_response import DescribedGroup
@@ -39,12 +40,20 @@ from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopic
 from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
+from ottla.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest
+from ottla.protocol.messages.txn_offset_commit_response import TxnOffsetCommitResponse
+from ottla.storage.transaction_verification import VerificationGuard
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _MISSING_GROUP_IS_ERROR_FROM = 6
+_COORDINATOR_IS_AWAY = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 
 class GroupCoordinator:
@@ -53,8 +62,8 @@ class GroupCoordinator:
     def __init__(
         self,
         config: GroupConfig,
-        log: CoordinatorLog,
-        topic: OffsetsTopic,
+        log: OffsetsLog,
+        topic: InternalTopic,
         tasks: Tasks,
         clock: Callable[[], int] | None = None,
     ) -> None:
@@ -63,9 +72,13 @@ class GroupCoordinator:
         self._log = log
         self._tasks = tasks
         self._clock = clock or steady_clock()
-        # None while the partition is being loaded.
-        self._shards: dict[int, ActiveShard | None] = {}
-        self._loads: dict[int, asyncio.Task[None]] = {}
+        self.shards: ShardLeadership[GroupShard, ActiveShard] = ShardLeadership(
+            topic.spec.name,
+            log,
+            tasks,
+            lambda partition, pieces: load_shard(config, partition, pieces),
+            self._activate,
+        )
         self._cleaning: asyncio.Task[None] | None = None
 
     # Leadership
@@ -74,68 +87,13 @@ class GroupCoordinator:
         """Begin the periodic removal of expired offsets."""
         self._cleaning = self._tasks.start_background("expiry of offsets", self._clean_periodically())
 
-    def become_leader(self, partition: int) -> None:
-        """This node now leads the partition: load it. A partition that is already led is left as it is."""
-        if partition in self._shards:
-            return
-        if self._log.is_empty(partition):
-            # Nothing to read: the first group of a new cluster need not be told to come again.
-            self._activate(partition, load_shard(self._config, partition, iter(())))
-            return
-        self._begin_load(partition)
-
-    def _begin_load(self, partition: int) -> None:
-        self._shards[partition] = None
-        self._loads[partition] = self._tasks.start_background(
-            f"load of __consumer_offsets-{partition}", self._load(partition)
-        )
-
-    def _reload(self, partition: int) -> None:
-        """Begin anew with what the log has."""
-        self.resign(partition)
-        self._begin_load(partition)
-
-    def resign(self, partition: int) -> None:
-        """This node no longer leads the partition; a load that still runs ends without effect."""
-        self._loads.pop(partition, None)
-        active = self._shards.pop(partition, None)
-        if active is not None:
-            active.close()
-
-    def resign_all(self) -> None:
-        """The offsets topic is gone, and every group with it."""
-        for partition in list(self._shards):
-            self.resign(partition)
-
     def close(self) -> None:
         """Stop serving; parked requests are answered."""
         if self._cleaning is not None:
             self._cleaning.cancel()
-        self.resign_all()
+        self.shards.resign_all()
 
-    async def loaded(self) -> None:
-        """Return once every partition that is led has been loaded."""
-        await asyncio.gather(*self._loads.values(), return_exceptions=True)
-
-    async def _load(self, partition: int) -> None:
-        shard: GroupShard | None = None
-        try:
-            await self._log.settled(partition)
-            shard = await asyncio.to_thread(
-                lambda: load_shard(self._config, partition, self._log.read_batches(partition))
-            )
-        except (ApiError, OSError) as error:
-            logger.error("__consumer_offsets-%d cannot be loaded: %s", partition, error)
-        if self._loads.get(partition) is not asyncio.current_task():
-            return
-        del self._loads[partition]
-        if shard is None:
-            # Without its state the partition must not be served: its groups would lose their offsets.
-            del self._shards[partition]
-            return
-        self._activate(partition, shard)
-
-    def _activate(self, partition: int, shard: GroupShard) -> None:
+    def _activate(self, partition: int, shard: GroupShard) -> ActiveShard:
         active = ActiveShard(
             partition,
             shard,
@@ -143,20 +101,15 @@ class GroupCoordinator:
             self._tasks,
             self._clock,
             self._config.offsets_commit_timeout_ms,
-            lambda: self._reload(partition),
+            Codec(self._config.offsets_topic_compression_codec),
+            lambda: self.shards.reload(partition),
         )
         shard.loaded(self._clock())
-        self._shards[partition] = active
         active.settle()
+        return active
 
     def _active(self, group_id: str) -> ActiveShard:
-        partition = self.topic.partition_of(group_id)
-        active = self._shards.get(partition)
-        if active is not None:
-            return active
-        if partition in self._shards:
-            raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"__consumer_offsets-{partition} is being loaded")
-        raise ApiError(ErrorCode.NOT_COORDINATOR, f"this node does not lead __consumer_offsets-{partition}")
+        return self.shards.active(self.topic.partition_of(group_id))
 
     # Membership
 
@@ -226,15 +179,62 @@ class GroupCoordinator:
         offset = active.append(result.records)
         return result.response if offset is None else active.respond_when_committed(offset, result.response)
 
+    def partition_of_transaction(self, group_id: str) -> int:
+        """The partition of the offsets topic in which a transaction would commit the group's offsets."""
+        _require_group_id(group_id)
+        partition = self.topic.partition_of(group_id)
+        self.shards.active(partition)
+        return partition
+
+    def commit_transactional_offsets(
+        self, request: TxnOffsetCommitRequest, verification: VerificationGuard | None
+    ) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:
+        """A row for each partition; the transaction was verified, and its topics exist."""
+        active = self._active(request.group_id)
+        result = active.shard.commit_transactional_offsets(request, self._clock())
+        offset = active.append_in_transaction(result.records, request.producer_id, request.producer_epoch, verification)
+        return result.response if offset is None else active.respond_when_committed(offset, result.response)
+
+    async def end_transaction(
+        self,
+        partition_index: int,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        is_commit: bool,
+        transaction_version: int,
+    ) -> ErrorCode:
+        """Write the marker of a transaction into a partition of the offsets topic, and do what it says.
+
+        Answers once it is committed, in the words that WriteTxnMarkers has for any partition. A marker for a producer
+        that has nothing pending is written all the same.
+        """
+        try:
+            active = self.shards.active(partition_index)
+            offset = active.append_marker(
+                producer_id,
+                producer_epoch,
+                is_commit=is_commit,
+                coordinator_epoch=coordinator_epoch,
+                transaction_version=transaction_version,
+            )
+            if offset is not None:
+                await active.respond_when_committed(offset, None)
+        except ApiError as error:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER if error.code in _COORDINATOR_IS_AWAY else error.code
+        return ErrorCode.NONE
+
     def fetch_offsets(
-        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
+        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics], *, require_stable: bool = False
     ) -> list[OffsetFetchResponseTopics]:
         """A row for each partition asked for."""
-        return self._active(group_id).shard.fetch_offsets(group_id, topics)
+        return self._active(group_id).shard.fetch_offsets(group_id, topics, require_stable=require_stable)
 
-    def all_offsets(self, group_id: str) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
+    def all_offsets(
+        self, group_id: str, *, require_stable: bool = False
+    ) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
         """The topic and the row of each partition that has an offset; they may be taken over some time."""
-        return self._active(group_id).shard.all_offsets(group_id)
+        return self._active(group_id).shard.all_offsets(group_id, require_stable=require_stable)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
         """A row for each partition."""
@@ -246,7 +246,7 @@ class GroupCoordinator:
 
     def topics_deleted(self, topics: Collection[str]) -> None:
         """Forget the offsets of topics that were deleted."""
-        for active in self._active_shards():
+        for active in self.shards.all_active():
             # Which offsets they are is found now: a new topic of that name may get some in the next turn.
             portions = active.shard.topics_deleted(topics)
             self._tasks.start_background("removal of a topic's offsets", active.clean(portions))
@@ -285,28 +285,25 @@ class GroupCoordinator:
         self, states: Sequence[str], types: Sequence[str], time_slice: TimeSlice
     ) -> list[ListedGroup]:
         """The groups that this node coordinates; ApiError while some of them are still being loaded."""
-        if None in self._shards.values():
+        if self.shards.is_loading:
             raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         wanted_states = {state.lower() for state in states}
         wanted_types = {group_type.lower() for group_type in types}
         return [
             list_group(group)
-            for active in self._active_shards()
+            for active in self.shards.all_active()
             async for group in time_slice.over(tuple(active.shard.groups.values()))
             if matches_filters(group, wanted_states, wanted_types)
         ]
 
     def loaded_shards(self) -> list[GroupShard]:
         """The state of every group that is served now, to be read."""
-        return [active.shard for active in self._active_shards()]
-
-    def _active_shards(self) -> list[ActiveShard]:
-        return [active for active in self._shards.values() if active is not None]
+        return [active.shard for active in self.shards.all_active()]
 
     async def _clean_periodically(self) -> None:
         while True:
             await asyncio.sleep(self._config.offsets_retention_check_interval_ms / 1000)
-            for active in self._active_shards():
+            for active in self.shards.all_active():
                 await active.clean(active.shard.expire_offsets(self._clock()))
 
 

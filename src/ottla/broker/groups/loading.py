@@ -2,32 +2,36 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.records import UnknownRecord, decode_record
 from ottla.coordinator.group.shard import GroupShard
 from ottla.protocol.codec import MalformedMessage
-from ottla.protocol.record_batch import batch_records, iterate_headers
-from ottla.protocol.records import Record
+from ottla.protocol.control_records import parse_end_txn_marker
+from ottla.protocol.record_batch import NO_PRODUCER_ID, BatchHeader, batch_records, iterate_headers
+from ottla.protocol.records import CorruptRecords, Record
 
 logger = logging.getLogger(__name__)
 
 
 def load_shard(config: GroupConfig, partition: int, pieces: Iterable[memoryview]) -> GroupShard:
-    """Replay every record; what cannot be read is skipped, and reported once with its count."""
+    """Replay every record and marker; what cannot be read is skipped, and reported once with its count.
+
+    A transaction whose marker has not come is still pending afterwards: its coordinator will send one.
+    """
     shard = GroupShard(config)
     skipped: Counter[str] = Counter()
     record_count = 0
-    for record in _data_records(pieces, skipped):
-        record_count += 1
-        if record.key is None:
-            skipped["record without a key"] += 1
-            continue
-        try:
-            shard.replay(decode_record(record.key, record.value))
-        except (UnknownRecord, MalformedMessage) as error:
-            skipped[str(error)] += 1
+    for piece in pieces:
+        for position, header in iterate_headers(piece):
+            if header.is_control:
+                _replay_marker(shard, piece[position : position + header.size_bytes], header, skipped)
+                continue
+            producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+            for record in batch_records(piece, header, position):
+                record_count += 1
+                _replay(shard, record, producer_id, skipped)
     for reason, count in skipped.items():
         logger.warning("__consumer_offsets-%d: skipped %d of %s", partition, count, reason)
     # Most of fifty partitions are empty on most nodes; they are not worth a line each.
@@ -36,11 +40,21 @@ def load_shard(config: GroupConfig, partition: int, pieces: Iterable[memoryview]
     return shard
 
 
-def _data_records(pieces: Iterable[memoryview], skipped: Counter[str]) -> Iterator[Record]:
-    for piece in pieces:
-        for position, header in iterate_headers(piece):
-            if header.is_control or header.is_transactional:
-                # Nobody can commit offsets in a transaction yet, so these are from another broker's history.
-                skipped["transactional batch"] += 1
-                continue
-            yield from batch_records(piece, header, position)
+def _replay(shard: GroupShard, record: Record, producer_id: int, skipped: Counter[str]) -> None:
+    if record.key is None:
+        skipped["record without a key"] += 1
+        return
+    try:
+        shard.replay(decode_record(record.key, record.value), producer_id)
+    except (UnknownRecord, MalformedMessage) as error:
+        skipped[str(error)] += 1
+
+
+def _replay_marker(shard: GroupShard, batch: memoryview, header: BatchHeader, skipped: Counter[str]) -> None:
+    try:
+        marker = parse_end_txn_marker(batch, header)
+    except CorruptRecords as error:
+        skipped[str(error)] += 1
+        return
+    if marker is not None:
+        shard.replay_marker(header.producer_id, is_commit=marker.is_commit)

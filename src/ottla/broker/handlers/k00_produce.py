@@ -9,18 +9,24 @@ acks=0 gets no answer at all; if something went wrong the connection is closed, 
 client. acks=all waits for the high watermark, at most `timeout_ms` for all partitions together. So long waits everybody
 for a disk that hangs, if there are others that work: then partitions that still wait are answered with
 REQUEST_TIMED_OUT, and their batches may be appended later.
+
+Transactions (KIP-98, KIP-890). The first batch of a transaction in a partition is written after its coordinator said
+that the partition belongs to it; clients of versions 12 and later leave it to us to add the partition. All partitions
+of a request are asked for at once, and a batch of a transaction that is open in its partition is written right away.
 """
 
 from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ottla.broker.clock import now_ms
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.request_context import CloseConnection, RequestContext
+from ottla.broker.transactional_batches import has_transactional_batch, require_one_transaction
+from ottla.broker.transactions.partition_adding import TransactionSupport
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.compression import Codec
@@ -34,7 +40,7 @@ from ottla.protocol.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from ottla.protocol.record_batch import BatchHeader
+from ottla.protocol.record_batch import TRANSACTIONAL_FLAG, BatchHeader
 from ottla.protocol.schema import Records
 from ottla.replication.partition import ACKS_ALL, Appending, Partition
 from ottla.storage.append_validation import (
@@ -46,6 +52,7 @@ from ottla.storage.append_validation import (
 )
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import AppendInfo
+from ottla.storage.transaction_verification import VerificationGuard
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -56,6 +63,9 @@ REQUEST = ProduceRequest
 ADMIN_CLIENT_ID = "__admin_client"
 # A client that has no patience with replicas means replicas, not the thread that writes.
 _DISK_PATIENCE_MS_MIN = 1000
+# From this version on the broker adds a transaction's partitions; the one before it knows TRANSACTION_ABORTABLE.
+_ADDING_VERSION = 12
+_ABORTABLE_VERSION = 11
 
 
 def handle(
@@ -63,8 +73,16 @@ def handle(
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
     """Appends what can be appended at once; what needs a thread or replicas is awaited."""
     production = _Production(context, request)
+    if has_transactional_batch(request):
+        try:
+            require_one_transaction(request)
+        except ApiError as error:
+            production.refuse_all(error)
+            return production.answer()
     for topic in request.topic_data:
         production.append_topic(topic)
+    if production.unverified:
+        return production.verify_and_finish()
     if production.waiting:
         return production.finish()
     return production.answer()
@@ -84,6 +102,16 @@ def error_response(context: RequestContext, request: ProduceRequest, error: ApiE
     return ProduceResponse(responses=rows)
 
 
+class _Unverified(NamedTuple):
+    """A batch that would begin a transaction in its partition."""
+
+    partition: Partition
+    records: Records
+    header: BatchHeader
+    row: PartitionProduceResponse
+    guard: VerificationGuard
+
+
 class _Production:
     """One Produce request on its way."""
 
@@ -95,6 +123,7 @@ class _Production:
         "hinted_leaders",
         "request",
         "responses",
+        "unverified",
         "waiting",
     )
 
@@ -105,6 +134,7 @@ class _Production:
         self._by_topic_id = context.api_version >= 13
         self.responses: list[TopicProduceResponse] = []
         self.waiting: list[Callable[[], Awaitable[None]]] = []
+        self.unverified: list[_Unverified] = []
         self.hinted_leaders: set[int] = set()
         self.has_failed = False
 
@@ -136,19 +166,36 @@ class _Production:
         partition.require_leader()
         config = partition.log.config
         now = now_ms()
-        header = validate_client_batch(records or b"", config, now)
+        header = validate_client_batch(records or b"", config)
         assert records is not None
         self._check_batch(header)
-        if needs_opening(header, config):
-            self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row))
+        if header.attributes & TRANSACTIONAL_FLAG and header.producer_id >= 0:
+            guard = self._begin_verification(partition, header)
+            if guard is not None:
+                self.unverified.append(_Unverified(partition, records, header, row, guard))
+                return
+        self._write(partition, records, header, row, now, None)
+
+    def _write(
+        self,
+        partition: Partition,
+        records: Records,
+        header: BatchHeader,
+        row: PartitionProduceResponse,
+        now: int,
+        guard: VerificationGuard | None,
+    ) -> None:
+        config = partition.log.config
+        if needs_opening(header, config, now):
+            self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row, guard))
             return
-        if needs_rewrite(header, config):
+        if needs_rewrite(header, config, now):
             records, header = rewrite_batch(records, header, config, now)
         if partition.queue is not None:
-            append = partition.queue_append(partition.queue, records, header, self.acks, now)
+            append = partition.queue_append(partition.queue, records, header, self.acks, now, guard)
             self.waiting.append(partial(self._wait_for_append, partition, append, row))
             return
-        info = partition.append(records, header, self.acks, now)
+        info = partition.append(records, header, self.acks, now, guard)
         _accept(row, info)
         if self._must_wait(partition, info):
             self.waiting.append(partial(self._wait, partition, info.last_offset, row))
@@ -159,11 +206,49 @@ class _Production:
     def _check_batch(self, header: BatchHeader) -> None:
         if header.codec == Codec.ZSTD and self.context.api_version < 7:
             raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
-        if header.is_transactional:
-            raise ApiError(ErrorCode.INVALID_TXN_STATE, "Transactions are not served by this broker yet")
+
+    def _begin_verification(self, partition: Partition, header: BatchHeader) -> VerificationGuard | None:
+        return partition.begin_verification(
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            supports_epoch_bump=self.context.api_version >= _ADDING_VERSION,
+        )
+
+    async def verify_and_finish(self) -> ProduceResponse | None:
+        """Asks the coordinator about all batches that would begin a transaction, then writes those that may."""
+        self.context.deadline(self.request.timeout_ms)
+        transactional_id = self.request.transactional_id
+        assert transactional_id is not None, "looked at before"
+        first = self.unverified[0].header
+        keys = [(one.partition.topic, one.partition.index) for one in self.unverified]
+        refused = await self.context.broker.partition_adding.add_or_verify(
+            transactional_id, first.producer_id, first.producer_epoch, keys, _support(self.context.api_version)
+        )
+        for key, (partition, records, header, row, guard) in zip(keys, self.unverified, strict=True):
+            try:
+                if key in refused:
+                    raise refused[key]
+                self._require_in_service(partition)
+                self._write(partition, records, header, row, now_ms(), guard)
+            except ApiError as error:
+                self._refuse(row, partition.topic, error)
+            except StorageError as error:
+                self._refuse(row, partition.topic, self.context.broker.replicas.disk_failed(error))
+        return await self.finish()
+
+    def _require_in_service(self, partition: Partition) -> None:
+        """A guard is good for the log that gave it: after a move to another directory the client asks again."""
+        if self.context.broker.replicas.partition(partition.topic, partition.index) is not partition:
+            raise partition.not_leader()
 
     async def _rewrite_and_append(
-        self, partition: Partition, records: Records, header: BatchHeader, row: PartitionProduceResponse
+        self,
+        partition: Partition,
+        records: Records,
+        header: BatchHeader,
+        row: PartitionProduceResponse,
+        guard: VerificationGuard | None,
     ) -> None:
         loop = asyncio.get_running_loop()
         openers = self.context.broker.openers
@@ -172,13 +257,15 @@ class _Production:
             batch, header = await loop.run_in_executor(
                 openers, rewrite_batch, records, header, partition.log.config, now
             )
+            if guard is not None:
+                self._require_in_service(partition)
             # Meanwhile it may have moved to another directory; a partition that is out of service takes nothing.
             partition = self.context.broker.replicas.partition(partition.topic, partition.index)
             if partition.queue is not None:
-                append = partition.queue_append(partition.queue, batch, header, self.acks, now)
+                append = partition.queue_append(partition.queue, batch, header, self.acks, now, guard)
                 await self._wait_for_append(partition, append, row)
                 return
-            info = partition.append(batch, header, self.acks, now)
+            info = partition.append(batch, header, self.acks, now, guard)
             _accept(row, info)
             await self._wait(partition, info.last_offset, row)
         except ApiError as error:
@@ -225,6 +312,11 @@ class _Production:
         except ApiError as error:
             self._refuse(row, partition.topic, error)
 
+    def refuse_all(self, error: ApiError) -> None:
+        """Nothing of the request is written."""
+        self.has_failed = True
+        self.responses = list(error_response(self.context, self.request, error).responses)
+
     def _refuse(self, row: PartitionProduceResponse, topic: str, error: ApiError) -> None:
         self.has_failed = True
         row.error_code = error.code
@@ -235,6 +327,8 @@ class _Production:
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
                 for index, message in error.record_errors
             ]
+            partition = self.context.broker.replicas.find(topic, row.index)
+            row.log_start_offset = -1 if partition is None else partition.log.log_start_offset
         if error.code in HINTED_ERRORS:
             leader_id, leader_epoch = current_leader(self.context, topic, row.index)
             row.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
@@ -257,6 +351,12 @@ class _Production:
             for broker, listener in leader_endpoints(self.context, self.hinted_leaders)
         ]
         return ProduceResponse(responses=self.responses, node_endpoints=endpoints)
+
+
+def _support(version: int) -> TransactionSupport:
+    if version >= _ADDING_VERSION:
+        return TransactionSupport.ADD_PARTITION
+    return TransactionSupport.GENERIC_ERROR if version >= _ABORTABLE_VERSION else TransactionSupport.DEFAULT_ERROR
 
 
 def _accept(row: PartitionProduceResponse, info: AppendInfo) -> None:

@@ -15,6 +15,7 @@ A commit is one batch of the offsets topic, so that all of it survives a crash o
 from collections.abc import Awaitable, Iterator
 from itertools import repeat
 
+from ottla.broker.groups.record_batches import offsets_bytes_min
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.api_keys import ApiKey
@@ -30,14 +31,12 @@ API_KEY = ApiKey.OFFSET_COMMIT
 REQUEST = OffsetCommitRequest
 
 _TOPIC_IDS_FROM = 10
-# What a record in the offsets topic takes at least, without the names of group and topic.
-_RECORD_BYTES_MIN = 50
 
 
 def handle(
     context: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
-    if _bytes_min(request) > context.broker.config.get_int("message.max.bytes"):
+    if offsets_bytes_min(request) > context.broker.config.get_int("message.max.bytes"):
         return error_response(context, request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
     resolved, errors = _resolve(context.broker.image, request, context.api_version)
     if not any(topic.partitions for topic in resolved):
@@ -103,11 +102,6 @@ def _resolve(
         partitions = [p for p, found in zip(topic.partitions, exists, strict=True) if found]
         resolved.append(OffsetCommitRequestTopic(name=known.name, topic_id=known.id, partitions=partitions))
     return resolved, errors
-
-
-def _bytes_min(request: OffsetCommitRequest) -> int:
-    per_record = _RECORD_BYTES_MIN + len(request.group_id)
-    return sum(len(topic.partitions) * (per_record + len(topic.name)) for topic in request.topics)
 
 
 def _codes(response: OffsetCommitResponse) -> Iterator[int]:

@@ -5,8 +5,9 @@ answer; 3 throttles; 5 returns the leader epoch; 6 is flexible; 7 may insist on 
 groups at once; 9 carries the member of a KIP-848 group, which a classic group ignores; 10 names topics by id.
 
 No offset, no such partition, no such group: all of them are offset -1 without an error. An unknown topic id is
-UNKNOWN_TOPIC_ID. Nobody can commit inside a transaction yet, so every offset is stable. In version 10 a list of
-everything leaves out topics that no longer exist, as they have no id to be called by.
+UNKNOWN_TOPIC_ID. An offset that a transaction may still change is UNSTABLE_OFFSET_COMMIT where stable ones are
+required, and otherwise what was committed before. In version 10 a list of everything leaves out topics that no longer
+exist, as they have no id to be called by.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -46,15 +47,18 @@ def handle(
     groups = request.groups if context.api_version >= _GROUPS_FROM else [_single_group(request)]
     if any(group.topics is None for group in groups):
         return _answer_in_slices(context, request, groups)
-    return _response(context, request, [_group(context, group) for group in groups])
+    return _response(context, request, [_group(context, group, request.require_stable) for group in groups])
 
 
 async def _answer_in_slices(
     context: RequestContext, request: OffsetFetchRequest, groups: Sequence[OffsetFetchRequestGroup]
 ) -> OffsetFetchResponse:
     time_slice = context.time_slice()
+    stable = request.require_stable
     rows = [
-        await _whole_group(context, group.group_id, time_slice) if group.topics is None else _group(context, group)
+        await _whole_group(context, group.group_id, stable, time_slice)
+        if group.topics is None
+        else _group(context, group, stable)
         async for group in time_slice.over(groups)
     ]
     return _response(context, request, rows)
@@ -77,18 +81,20 @@ def error_response(context: RequestContext, request: OffsetFetchRequest, error: 
     return _single_group_response(failed, request, context.api_version)
 
 
-def _group(context: RequestContext, asked: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+def _group(context: RequestContext, asked: OffsetFetchRequestGroup, require_stable: bool) -> OffsetFetchResponseGroup:
     try:
-        rows = _asked_topics(context, asked.group_id, asked.topics or ())
+        rows = _asked_topics(context, asked.group_id, asked.topics or (), require_stable)
     except ApiError as error:
         return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error.code)
     return OffsetFetchResponseGroup(group_id=asked.group_id, topics=rows)
 
 
-async def _whole_group(context: RequestContext, group_id: str, time_slice: TimeSlice) -> OffsetFetchResponseGroup:
+async def _whole_group(
+    context: RequestContext, group_id: str, require_stable: bool, time_slice: TimeSlice
+) -> OffsetFetchResponseGroup:
     """Everything that the group has committed."""
     try:
-        offsets = context.broker.groups.all_offsets(group_id)
+        offsets = context.broker.groups.all_offsets(group_id, require_stable=require_stable)
     except ApiError as error:
         return OffsetFetchResponseGroup(group_id=group_id, error_code=error.code)
     by_topic: dict[str, list[OffsetFetchResponsePartitions]] = {}
@@ -101,10 +107,11 @@ async def _whole_group(context: RequestContext, group_id: str, time_slice: TimeS
 
 
 def _asked_topics(
-    context: RequestContext, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
+    context: RequestContext, group_id: str, topics: Sequence[OffsetFetchRequestTopics], require_stable: bool
 ) -> list[OffsetFetchResponseTopics]:
+    groups = context.broker.groups
     if context.api_version < _TOPIC_IDS_FROM:
-        return context.broker.groups.fetch_offsets(group_id, topics)
+        return groups.fetch_offsets(group_id, topics, require_stable=require_stable)
     image = context.broker.image
     rows: list[OffsetFetchResponseTopics] = []
     for topic in topics:
@@ -113,7 +120,7 @@ def _asked_topics(
             rows.append(_unknown_topic(topic))
             continue
         named = OffsetFetchRequestTopics(name=known.name, topic_id=known.id, partition_indexes=topic.partition_indexes)
-        rows += context.broker.groups.fetch_offsets(group_id, (named,))
+        rows += groups.fetch_offsets(group_id, (named,), require_stable=require_stable)
     return rows
 
 

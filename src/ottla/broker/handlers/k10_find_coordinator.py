@@ -3,10 +3,9 @@
 Versions: 1 adds the key type and an error message; 3 is flexible; 4 asks for several keys at once (KIP-699); 5 lets the
 answer be TRANSACTION_ABORTABLE; 6 knows share groups.
 
-The offsets topic is created by the first question about a group, and the answer waits for it. Transactions are not
-served yet: their coordinator is the node that was asked, where InitProducerId says so once and for all, instead of
-letting a client retry until it gives up. Share coordinators do not exist: INVALID_REQUEST, as from a broker with
-share.version 0. A group whose broker has no address on the listener asked is COORDINATOR_NOT_AVAILABLE.
+The topic of a coordinator is created by the first question about a key of its kind, and the answer waits for it. Share
+coordinators do not exist: INVALID_REQUEST, as from a broker with share.version 0. A key whose broker has no address on
+the listener asked is COORDINATOR_NOT_AVAILABLE.
 """
 
 from ottla.broker.request_context import RequestContext
@@ -49,7 +48,7 @@ async def _find(context: RequestContext, key_type: int, key: str) -> Coordinator
         if key_type == _GROUP:
             node_id = await broker.groups.topic.leader_of(key)
         elif key_type == _TRANSACTION:
-            node_id = broker.config.node_id
+            node_id = await broker.transactions.topic.leader_of(key)
         else:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"coordinators of type {key_type} are not served")
         node = broker.image.brokers.get(node_id)

@@ -1,41 +1,52 @@
-"""InitProducerId: gives an idempotent producer its id.
+"""InitProducerId: gives a producer its id and epoch.
 
-Versions: 2 is flexible, 3 lets a producer continue with a higher epoch (KIP-360), 4 and 5 add error codes; 6 belongs to
-two-phase commit (KIP-939), which Kafka does not enable either. A transactional id needs the transaction coordinator,
-which this broker does not have yet: the answer is final, so that a client stops instead of trying for minutes.
+Versions: 2 is flexible, 3 lets a producer continue with a higher epoch (KIP-360), 4 answers PRODUCER_FENCED where
+earlier ones hear INVALID_PRODUCER_EPOCH, 5 belongs to KIP-890; 6 belongs to two-phase commit (KIP-939), which Kafka
+does not enable either. Without a transactional id every call gives a new id.
 """
 
-import logging
-
 from ottla.broker.request_context import RequestContext
+from ottla.coordinator.transaction.initialisation import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.init_producer_id_response import InitProducerIdResponse
-
-logger = logging.getLogger("ottla.broker.producer_ids")
+from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 API_KEY = ApiKey.INIT_PRODUCER_ID
 REQUEST = InitProducerIdRequest
 
+_KNOWS_FENCED_FROM = 4
+
 
 async def handle(context: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    """A new producer id in epoch 0."""
-    if request.transactional_id is not None:
-        if not request.transactional_id:
-            raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
-        logger.warning(
-            "Producer %s asks for transactions (transactional.id %s), which this release does not serve yet",
-            context.client_id,
-            request.transactional_id,
-        )
-        # Final for every client, and nearest to the truth of what an error code can say.
-        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, "Transactions are not served by this broker yet")
-    producer_id = await context.broker.producer_ids.next_id()
-    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+    """A new id in epoch 0, or the next epoch of a transactional id."""
+    expected = _expected(request)
+    if request.transactional_id is None:
+        producer_id = await context.broker.producer_ids.next_id()
+        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+    if not request.transactional_id:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
+    producer = await context.broker.transactions.init_producer_id(
+        request.transactional_id, request.transaction_timeout_ms, expected
+    )
+    return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)
 
 
 def error_response(context: RequestContext, request: InitProducerIdRequest, error: ApiError) -> InitProducerIdResponse:
     """No id."""
-    del context, request
-    return InitProducerIdResponse(error_code=error.code, producer_id=-1, producer_epoch=-1)
+    del request
+    code = error.code
+    if code is ErrorCode.PRODUCER_FENCED and context.api_version < _KNOWS_FENCED_FROM:
+        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
+
+
+def _expected(request: InitProducerIdRequest) -> ProducerIdentity | None:
+    has_id = request.producer_id != NO_PRODUCER_ID
+    if has_id != (request.producer_epoch != NO_PRODUCER_EPOCH):
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"producer id {request.producer_id} and epoch {request.producer_epoch} come together or not at all",
+        )
+    return ProducerIdentity(request.producer_id, request.producer_epoch) if has_id else None

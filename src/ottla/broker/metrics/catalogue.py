@@ -109,7 +109,7 @@ DIRECTORY_USABLE: Final = gauge(
     "ottla_log_directory_usable_bytes", "Free bytes of the volume that a log directory is on.", "log_directory"
 )
 PASSES: Final = counter(
-    "ottla_maintenance_passes_total", "Rounds of flush, retention, checkpoints, high watermarks.", "pass"
+    "ottla_maintenance_passes_total", "Rounds of retention, of flushes, of writing checkpoints and the like.", "pass"
 )
 PASS_SECONDS: Final = counter("ottla_maintenance_seconds_total", "Time that these rounds took.", "pass")
 PASS_FAILURES: Final = counter("ottla_maintenance_failures_total", "Rounds that failed; the log says why.", "pass")
@@ -117,6 +117,12 @@ FLUSHES: Final = counter(
     "kafka_log_logflushstats_logflushrateandtimems_count", "Logs that flush.ms or a closed segment had synced."
 )
 SEGMENTS_DELETED: Final = counter("ottla_retention_segments_deleted_total", "Segments that retention deleted.")
+RETENTION_HELD: Final = gauge(
+    "ottla_retention_held_until_timestamp_seconds",
+    "When retention by time will reach a partition that holds a record dated far in the future; others have no series.",
+    "topic",
+    "partition",
+)
 
 _CLEANER = "kafka_log_logcleaner"
 _CLEANER_MANAGER = "kafka_log_logcleanermanager"
@@ -181,6 +187,27 @@ GROUPS_IN_STATE: Final = {
     for state in ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead")
 }
 OFFSETS: Final = gauge(f"{_GROUPS}_numoffsets", "Committed offsets.")
+
+TRANSACTIONAL_IDS: Final = gauge(
+    "ottla_transactional_ids", "Transactional ids that this node coordinates, by state.", "state"
+)
+PRODUCER_IDS: Final = gauge(
+    "kafka_server_replicamanager_produceridcount", "Producers whose sequences partitions of this node remember."
+)
+LATE_TRANSACTIONS: Final = gauge(
+    "kafka_server_replicamanager_partitionswithlatetransactionscount",
+    "Partitions with a transaction that should have been aborted long ago: see ottla transactions find-hanging.",
+)
+LONGEST_SILENCE: Final = gauge(
+    "ottla_open_transaction_silence_seconds_max",
+    "How long ago the last record of an open transaction was written, for the one where that is longest.",
+)
+STABLE_LAG: Final = gauge(
+    "kafka_cluster_partition_laststableoffsetlag",
+    "Records that readers of committed records do not see yet.",
+    "topic",
+    "partition",
+)
 
 BROKERS: Final = gauge("kafka_brokers", "Brokers of the cluster.")
 BROKER_INFO: Final = gauge("kafka_broker_info", "The id of a broker, with its address.", "id", "address")
@@ -266,6 +293,7 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         PASS_FAILURES,
         FLUSHES,
         SEGMENTS_DELETED,
+        RETENTION_HELD,
     ),
     "Compaction": (
         LOGS_COMPACTED,
@@ -300,6 +328,7 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         RAFT_STATE,
     ),
     "Groups": (GROUPS, *GROUPS_IN_STATE.values(), OFFSETS),
+    "Transactions": (TRANSACTIONAL_IDS, PRODUCER_IDS, LATE_TRANSACTIONS, LONGEST_SILENCE, STABLE_LAG),
     "As kafka_exporter names them": (
         BROKERS,
         BROKER_INFO,

@@ -24,6 +24,7 @@ from ottla.broker.metrics.node_samples import (
 )
 from ottla.broker.metrics.partition_samples import add_partitions
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
+from ottla.broker.metrics.transaction_samples import add_transactions
 from ottla.broker.time_slice import TimeSlice
 from ottla.broker.volumes import Volumes
 
@@ -75,6 +76,7 @@ class Collection:
         await time_slice.pause_if_used()
         await add_partitions(out, services, time_slice)
         await add_groups(out, services, time_slice)
+        await add_transactions(out, services, time_slice)
         add_cluster(out, services)
         await add_directories(out, services, self._volumes)
         add_maintenance(out, self._maintenance)

@@ -10,7 +10,7 @@ from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import PartitionState, TopicImage
 from ottla.replication.partition import Partition
 
-# Each partition has eleven series. Beyond so many partitions a scrape would be larger than what Prometheus is glad to
+# Each partition has twelve series. Beyond so many partitions a scrape would be larger than what Prometheus is glad to
 # take; the sums remain.
 PARTITIONS_MAX: Final = 20_000
 
@@ -95,8 +95,12 @@ def _add_partition(out: Exposition, labels: str, state: PartitionState, partitio
         return
     log = partition.log
     out.add(c.CURRENT_OFFSET, log.high_watermark, labels)
+    out.add(c.STABLE_LAG, log.high_watermark - log.last_stable_offset, labels)
     out.add(c.OLDEST_OFFSET, log.log_start_offset, labels)
     out.add(c.LOG_START, log.log_start_offset, labels)
     out.add(c.LOG_END, log.log_end_offset, labels)
     out.add(c.LOG_SIZE, log.size_bytes, labels)
     out.add(c.LOG_SEGMENTS, len(log.segments), labels)
+    future = log.future_timestamps.found
+    if future is not None:
+        out.add(c.RETENTION_HELD, (future.timestamp_ms + log.config.retention_ms) // 1000, labels)

@@ -28,7 +28,7 @@ _ASSIGNOR_CLASSES: Final = {
     "RoundRobinAssignor": "roundrobin",
     "CooperativeStickyAssignor": "cooperative-sticky",
 }
-_TRANSACTIONS: Final = "Transactions are not supported by this command yet."
+_NO_TRANSACTIONS: Final = "This command has no transactions: `ottla produce --transactional-id` has."
 
 
 class ClientProperties:
@@ -74,18 +74,23 @@ def codec_named(name: str) -> "Codec":
     return codecs[name.lower()]
 
 
-def producer_settings(given: Mapping[str, str]) -> "ProducerSettings":
+def producer_settings(given: Mapping[str, str], *, may_have_transactions: bool = False) -> "ProducerSettings":
     """How a producer with these properties works. Without acks=all it is not idempotent, unless that was asked for."""
     from ottla.client import ProducerSettings
 
     properties = ClientProperties(given)
-    if properties.text("transactional.id"):
-        raise UsageError(f"transactional.id={properties.text('transactional.id')}", remedy=_TRANSACTIONS)
     default = ProducerSettings()
+    transactional_id = properties.text("transactional.id") or None
+    if transactional_id is not None and not may_have_transactions:
+        raise UsageError(f"transactional.id={transactional_id}", remedy=_NO_TRANSACTIONS)
     acks = properties.choice("acks", default.acks, _ACKS)
     is_idempotent = properties.flag("enable.idempotence", default=acks == -1)
     if is_idempotent and acks != -1:
         raise UsageError(f"acks={acks} and enable.idempotence=true: an idempotent producer needs acks=all.")
+    if transactional_id is not None and not is_idempotent:
+        raise UsageError(
+            f"transactional.id={transactional_id}: a transactional producer needs acks=all and idempotence."
+        )
     level = properties.text("compression.level")
     return ProducerSettings(
         acks=acks,
@@ -99,6 +104,8 @@ def producer_settings(given: Mapping[str, str]) -> "ProducerSettings":
         max_block_ms=properties.number("max.block.ms", int(default.max_block_ms)),
         delivery_timeout_ms=properties.number("delivery.timeout.ms", int(default.delivery_timeout_ms), lowest=1),
         auto_create_topics=properties.flag("allow.auto.create.topics", default=default.auto_create_topics),
+        transactional_id=transactional_id,
+        transaction_timeout_ms=properties.number("transaction.timeout.ms", default.transaction_timeout_ms, lowest=1),
     )
 
 

@@ -53,7 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     end = parser.add_argument_group("what to read and when to end")
     end.add_argument("-n", "--count", type=int, metavar="N", help="end after N records")
     end.add_argument("-e", "--exit", action="store_true", help="end where the partitions end now")
-    end.add_argument("--read-committed", action="store_true", help="no records of open and aborted transactions")
+    end.add_argument("--isolation", choices=["read_uncommitted", "read_committed"], help="default read_uncommitted")
+    end.add_argument(
+        "--read-committed",
+        dest="isolation",
+        action="store_const",
+        const="read_committed",
+        help="no records of open and aborted transactions",
+    )
     end.add_argument("--control", action="store_true", help="the markers of transactions too")
     shown = parser.add_argument_group("how records are written")
     shown.add_argument("-f", "--format", metavar="FORMAT", help="by a format string of kcat's or rpk's")
@@ -168,8 +175,8 @@ def _settings(
 
     reset = OffsetReset.LATEST if offsets.start == END else OffsetReset.EARLIEST
     settings = consumer_settings(access.properties, offset_reset=reset)
-    if options.read_committed:
-        settings = replace(settings, isolation=IsolationLevel.READ_COMMITTED)
+    if options.isolation is not None:
+        settings = replace(settings, isolation=IsolationLevel[options.isolation.upper()])
     return replace(settings, include_control=options.control)
 
 

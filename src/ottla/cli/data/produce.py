@@ -29,6 +29,7 @@ examples:
   printf 'k1 v1\\n' | ottla produce orders -f '%k %v\\n'
   ottla consume a -e -o jsonl | ottla produce b --jsonl     copy a topic, losslessly
   echo | ottla produce orders -k id-7 -Z                    a tombstone: an empty line, as null
+  ottla produce orders -l day.txt --transactional-id load   all lines or none, for readers of committed records
 """
 
 
@@ -53,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("-z", "--compression", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
     how.add_argument("--acks", choices=["all", "-1", "0", "1"], help="whose word is waited for; default all")
     how.add_argument("--rate", type=float, metavar="N", help="at most N records a second")
+    how.add_argument("--transactional-id", metavar="ID", help="all records in one transaction of this id")
+    how.add_argument("--transaction-records", type=int, metavar="N", help="a transaction for each N records")
     add_output_option(parser, default="nothing; with it, where each record went")
     cluster_access.add_options(parser)
     parser.set_defaults(run=run, takes_more="files")
@@ -65,24 +68,32 @@ def run(options: argparse.Namespace) -> int:
     access = cluster_access.cluster_access(options)
     settings = _settings(options, access)
     source, pace = _source(options), Pace(options.rate)
-    results = _Results(getattr(options, "output", None))
+    waits_for_commit = settings.transactional_id is not None
+    results = _Results(getattr(options, "output", None), waits_for_commit=waits_for_commit)
 
     async def send(client: "Client") -> None:
         from ottla.cli.data.deliveries import Deliveries
+        from ottla.cli.data.transacting import Transacting
 
         async with client.producer(settings) as producer:
             deliveries = Deliveries(results.add)
+            transacting = Transacting(producer, options.transaction_records, deliveries.finish, results.commit)
+            await transacting.start()
             number = 0
             async for record in _records(source, options):
                 await pace.wait(number)
                 number += 1
                 await deliveries.add(number, _sent(producer, options, record))
-            await deliveries.finish()
+                await transacting.added()
+            await transacting.finish()
 
     try:
         cluster_access.with_client(access, send)
     except BadInput as error:
-        raise CommandError(f"{error}.", remedy="What came before it was sent.") from None
+        remedy = "What came before it was sent."
+        if settings.transactional_id is not None:
+            remedy = f"The transaction was aborted; records before it that were committed: {results.committed}."
+        raise CommandError(f"{error}.", remedy=remedy) from None
     except OSError as error:
         raise CommandError(f"{error.filename or 'stdin'} cannot be read: {error.strerror}.") from None
     finally:
@@ -102,30 +113,45 @@ def _sent(producer: "Producer", options: argparse.Namespace, record: "InputRecor
 
 
 class _Results:
-    """Where records went, if somebody asked; the first one that went nowhere ends the command."""
+    """Where records went, if somebody asked; the first one that went nowhere ends the command.
 
-    def __init__(self, named: str | None) -> None:
+    In a transaction nothing has gone anywhere before the commit.
+    """
+
+    def __init__(self, named: str | None, *, waits_for_commit: bool) -> None:
+        self.committed = 0
         self._named = named
+        self._waits_for_commit = waits_for_commit
+        self._pending: list[dict[str, object]] = []
         self._rows: list[dict[str, object]] = []
 
     def add(self, number: int, outcome: "Outcome") -> None:
-        from ottla.cli.output import OutputFormat, print_object
-
         if isinstance(outcome, Exception):
             failed = command_error(outcome)
             raise CommandError(f"record {number} was not written: {failed}", failed.code, failed.remedy) from outcome
-        if self._named is None:
-            return
-        row: dict[str, object] = {
-            "topic": outcome.topic,
-            "partition": outcome.partition,
-            "offset": outcome.offset,
-            "timestamp_ms": outcome.timestamp_ms,
-        }
+        if self._named is not None:
+            self._pending.append(
+                {
+                    "topic": outcome.topic,
+                    "partition": outcome.partition,
+                    "offset": outcome.offset,
+                    "timestamp_ms": outcome.timestamp_ms,
+                }
+            )
+        if not self._waits_for_commit:
+            self.commit(1)
+
+    def commit(self, count: int) -> None:
+        """So many records more are there to stay."""
+        from ottla.cli.output import OutputFormat, print_object
+
+        self.committed += count
         if self._named == OutputFormat.JSONL.value:
-            print_object(OutputFormat.JSONL, row)
+            for row in self._pending:
+                print_object(OutputFormat.JSONL, row)
         else:
-            self._rows.append(row)
+            self._rows += self._pending
+        self._pending.clear()
 
     def end(self) -> None:
         from ottla.cli.output import OutputFormat, print_rows
@@ -204,7 +230,17 @@ def _settings(options: argparse.Namespace, access: cluster_access.ClusterAccess)
     properties = dict(access.properties)
     if options.acks is not None:
         properties["acks"] = options.acks
-    settings = producer_settings(properties)
+    if options.transactional_id is not None:
+        if not options.transactional_id:
+            raise UsageError("--transactional-id needs a name, of at least one character.")
+        properties["transactional.id"] = options.transactional_id
+    settings = producer_settings(properties, may_have_transactions=True)
+    if options.transaction_records is not None and (
+        settings.transactional_id is None or options.transaction_records < 1
+    ):
+        raise UsageError(
+            f"--transaction-records {options.transaction_records}: it is a number from 1, beside --transactional-id ID."
+        )
     if options.compression is not None:
         settings = replace(settings, codec=codec_named(options.compression))
     return settings

@@ -1,16 +1,16 @@
 """`ottla groups`: consumer groups, how far they are, and moving them."""
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
 from ottla.cli.dry_run import add_execute_option
-from ottla.cli.exits import ExitCode, UsageError
+from ottla.cli.exits import ExitCode
 from ottla.cli.groups.changes import delete_groups, reset_groups
 from ottla.cli.outcomes import report_errors
 from ottla.cli.output import OutputFormat, print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
+from ottla.cli.words.name_lists import chosen_names
 
 if TYPE_CHECKING:
     from ottla.cli.groups.lags import GroupLag
@@ -86,7 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_groups(options: argparse.Namespace) -> int:
     """Every group with its state, type and coordinator."""
 
-    states, types = _chosen("--state", options.state, _STATES), _chosen("--type", options.type, _TYPES)
+    states = chosen_names("--state", options.state, _STATES)
+    types = chosen_names("--type", options.type, _TYPES)
 
     async def ask(client: "Client") -> list[dict[str, object]]:
         groups = await client.admin.list_groups(states=states, types=types)
@@ -103,18 +104,6 @@ def list_groups(options: argparse.Namespace) -> int:
 
     print_rows(output_format(options), _LIST_COLUMNS, with_client(cluster_access(options), ask))
     return ExitCode.DONE
-
-
-def _chosen(option: str, text: str | None, names: Sequence[str]) -> list[str]:
-    """The names that a list says, in any case."""
-    if text is None:
-        return []
-    known = {name.casefold(): name for name in names}
-    words = [word.strip() for word in text.split(",")]
-    for word in words:
-        if word.casefold() not in known:
-            raise UsageError(f"{option} {text}: there is no {word or 'empty name'}.", f"Write {', '.join(names)}.")
-    return [known[word.casefold()] for word in words]
 
 
 def describe_groups(options: argparse.Namespace) -> int:

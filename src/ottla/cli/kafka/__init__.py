@@ -29,6 +29,7 @@ TOOLS: Final = {
     "kafka-server-stop": "ottla.cli.kafka.server.stop",
     "kafka-storage": "ottla.cli.kafka.server.storage",
     "kafka-topics": "ottla.cli.kafka.topics.tool",
+    "kafka-transactions": "ottla.cli.kafka.transactions.tool",
     "kafka-verifiable-consumer": "ottla.cli.kafka.verifiable.consumer",
     "kafka-verifiable-producer": "ottla.cli.kafka.verifiable.producer",
 }

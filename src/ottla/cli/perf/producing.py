@@ -54,9 +54,20 @@ class ProduceRun:
         self._meter = meter
         self._pace = Pace(load.rate)
 
-    async def by_record(self, producer: "Producer") -> None:
-        """Through the producer."""
+    async def by_record(self, producer: "Producer", transaction_ms: int | None = None) -> None:
+        """Through the producer; with a time, in transactions that last so long."""
+        try:
+            try:
+                await self._send_all(producer, transaction_ms)
+            finally:
+                await producer.close()
+        except ClientError as error:
+            if not self.failures:
+                self._fail(0, error)
+
+    async def _send_all(self, producer: "Producer", transaction_ms: int | None) -> None:
         load, pace = self._load, self._pace
+        commit_s = None
         current: OpenBatch | None = None
         sent = _Sent()
         for number in range(load.count):
@@ -64,6 +75,13 @@ class ProduceRun:
                 await pace.wait(number)
             value = load.payload(number)
             started_s = time.perf_counter()
+            if transaction_ms is not None:
+                if commit_s is not None and started_s >= commit_s:
+                    await producer.commit_transaction()
+                    commit_s = None
+                if commit_s is None:
+                    producer.begin_transaction()
+                    commit_s = started_s + transaction_ms / 1000
             try:
                 delivery = await producer.send(load.topic, value)
             except ClientError as error:
@@ -76,11 +94,8 @@ class ProduceRun:
                 await asyncio.sleep(0)
             sent.at_s.append(started_s)
             sent.bytes += len(value)
-        try:
-            await producer.close()
-        except ClientError as error:
-            if not self.failures:
-                self._fail(0, error)
+        if commit_s is not None:
+            await producer.commit_transaction()
 
     def _watch(self, batch: "OpenBatch", sent: "_Sent") -> None:
         def done(_: object) -> None:

@@ -1,6 +1,8 @@
 """`ottla topics describe`: settings, partitions, offsets and sizes of topics."""
 
 import argparse
+import sys
+import time
 from typing import TYPE_CHECKING
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
@@ -32,7 +34,8 @@ def describe_topics(options: argparse.Namespace) -> int:
     """One description for each topic."""
     from ottla.cli.outcomes import report_errors
 
-    async def ask(client: "Client") -> "tuple[list[dict[str, object]], list[list[Row]], Errors]":
+    async def ask(client: "Client") -> "tuple[list[dict[str, object]], list[list[Row]], list[str], Errors]":
+        from ottla.cli.topics.future_records import future_records
         from ottla.cli.topics.measures import measure
         from ottla.cli.topics.states import topic_states
         from ottla.cli.words.topic_names import select
@@ -42,9 +45,10 @@ def describe_topics(options: argparse.Namespace) -> int:
         measures = await measure(client, [state.topic for state in states.values()])
         partitions = [_partition_rows(state, measures) for state in states.values()]
         topics = [_topic_row(state, rows) for state, rows in zip(states.values(), partitions, strict=True)]
-        return topics, partitions, missing
+        warnings = await future_records(client, states.values(), time.time_ns() // 1_000_000)
+        return topics, partitions, warnings, missing
 
-    topics, partitions, missing = with_client(cluster_access(options), ask)
+    topics, partitions, warnings, missing = with_client(cluster_access(options), ask)
     shape = output_format(options)
     if shape is OutputFormat.TABLE:
         for number, (topic, rows) in enumerate(zip(topics, partitions, strict=True)):
@@ -56,6 +60,8 @@ def describe_topics(options: argparse.Namespace) -> int:
     else:
         nested = [topic | {"partitions": rows} for topic, rows in zip(topics, partitions, strict=True)]
         print_rows(shape, (*_TOPIC_COLUMNS, "partitions"), nested)
+    for warning in warnings:
+        print(f"ottla topics: warning: {warning}", file=sys.stderr)
     return report_errors("ottla topics", missing)
 
 

@@ -39,6 +39,14 @@ def is_duration(text: str) -> bool:
     return _DURATION.fullmatch(text) is not None
 
 
+def parse_duration_ms(text: str) -> int:
+    """How long something lasts, as in 15m or 1h30m; ValueError says how one is written."""
+    found = _DURATION.fullmatch(text)
+    if found is None or found[1]:
+        raise ValueError(f"{text!r} is not a length of time: write 90s, 15m, 1h30m or 500ms")
+    return _duration_ms(found)
+
+
 def parse_moment(text: str, now_ms: int, since_ms: int | None = None) -> int:
     """A time; durations count from `since_ms`, or back from now. ValueError says how one is written."""
     moment_ms = _moment(text, now_ms, since_ms)

@@ -1,4 +1,4 @@
-"""The administrator's calls: topics, settings, groups, offsets, brokers, features, quorum, quotas, credentials.
+"""The administrator's calls: topics, settings, groups, offsets, transactions, brokers, features, quotas.
 
 What concerns several things answers with one result for each, and an error of one of them is a value in its result;
 exceptions are for calls that failed as a whole.
@@ -14,12 +14,21 @@ from ottla.client.admin.quorum import QuorumCalls
 from ottla.client.admin.quotas import QuotaCalls
 from ottla.client.admin.scram_credentials import ScramCredentialCalls
 from ottla.client.admin.topics import TopicCalls
+from ottla.client.admin.transactions import TransactionCalls
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, ListedOffset, list_offsets
 
 
 class Admin(
-    TopicCalls, ConfigCalls, GroupCalls, BrokerCalls, FeatureCalls, QuorumCalls, QuotaCalls, ScramCredentialCalls
+    TopicCalls,
+    ConfigCalls,
+    GroupCalls,
+    TransactionCalls,
+    BrokerCalls,
+    FeatureCalls,
+    QuorumCalls,
+    QuotaCalls,
+    ScramCredentialCalls,
 ):
     """All admin calls over the connections of one client."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from ottla.client.cluster import Cluster
+from ottla.client.cluster import Cluster, CoordinatorKind
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError
 from ottla.protocol.errors import ErrorCode
@@ -50,13 +50,20 @@ class AdminCalls:
 
         return await self._cluster.retry(attempt, what=what)
 
-    async def _at_coordinator(self, group_id: str, what: str, call: Callable[[Connection], Awaitable[T]]) -> T:
-        """What a group's coordinator answers."""
+    async def _at_coordinator(
+        self,
+        key: str,
+        what: str,
+        call: Callable[[Connection], Awaitable[T]],
+        *,
+        kind: CoordinatorKind = CoordinatorKind.GROUP,
+    ) -> T:
+        """What the coordinator of a group or of a transactional id answers."""
 
         async def attempt() -> T:
-            return await call(await self._cluster.coordinator_connection(group_id))
+            return await call(await self._cluster.coordinator_connection(key, kind))
 
-        return await self._cluster.retry(attempt, what=what, coordinates=group_id)
+        return await self._cluster.retry(attempt, what=what, coordinates=key, kind=kind)
 
     async def _all_nodes(self) -> list[int]:
         await self._cluster.refresh(())

@@ -1,4 +1,4 @@
-"""The cluster and its brokers: who is there, what each serves, the metadata quorum, disks and producers."""
+"""The cluster and its brokers: who is there, what each serves, the metadata quorum, and disks."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from ottla.client.admin.base import AdminCalls
 from ottla.client.api_versions import BrokerVersions, FeatureLevel
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of, raise_for
-from ottla.client.fanout import ask_leaders, by_topic
+from ottla.client.fanout import by_topic
 from ottla.client.metadata import Node, TopicPartition
 from ottla.protocol.messages import describe_quorum_response as quorum
 from ottla.protocol.messages.alter_replica_log_dirs_request import (
@@ -22,8 +22,6 @@ from ottla.protocol.messages.describe_cluster_request import DescribeClusterRequ
 from ottla.protocol.messages.describe_cluster_response import DescribeClusterResponse
 from ottla.protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from ottla.protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
-from ottla.protocol.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
-from ottla.protocol.messages.describe_producers_response import DescribeProducersResponse
 from ottla.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from ottla.protocol.messages.describe_quorum_response import DescribeQuorumResponse
 
@@ -90,26 +88,6 @@ class LogDirDescription:
     total_bytes: int = -1
     usable_bytes: int = -1
     is_cordoned: bool = False
-    error: KafkaError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveProducer:
-    """A producer that a partition remembers; -1 as transaction start means that none is open."""
-
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    last_timestamp_ms: int
-    coordinator_epoch: int
-    transaction_start_offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionProducers:
-    """The producers of one partition."""
-
-    producers: tuple[ActiveProducer, ...] = ()
     error: KafkaError | None = None
 
 
@@ -230,43 +208,6 @@ class BrokerCalls(AdminCalls):
             }
 
         return await self._at_node(broker_id, "moving replicas between log directories", ask)
-
-    async def describe_producers(
-        self, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, PartitionProducers]:
-        """The producers that partitions remember."""
-
-        async def ask(
-            connection: Connection, wanted: list[TopicPartition]
-        ) -> dict[TopicPartition, PartitionProducers | KafkaError]:
-            topics = [
-                TopicRequest(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(wanted).items()
-            ]
-            response = await connection.request(DescribeProducersRequest(topics=topics), DescribeProducersResponse)
-            return {
-                TopicPartition(topic.name, row.partition_index): error_of(row.error_code, row.error_message)
-                or PartitionProducers(
-                    tuple(
-                        ActiveProducer(
-                            state.producer_id,
-                            state.producer_epoch,
-                            state.last_sequence,
-                            state.last_timestamp,
-                            state.coordinator_epoch,
-                            state.current_txn_start_offset,
-                        )
-                        for state in row.active_producers
-                    )
-                )
-                for topic in response.topics
-                for row in topic.partitions
-            }
-
-        answers = await ask_leaders(self._cluster, partitions, ask)
-        return {
-            partition: PartitionProducers(error=answer) if isinstance(answer, KafkaError) else answer
-            for partition, answer in answers.items()
-        }
 
 
 def _quorum_replica(row: quorum.ReplicaState) -> QuorumReplica:

@@ -66,7 +66,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         5_242_880,
         Importance.HIGH,
-        "Bytes read at once when the state of groups is loaded from the offsets topic. Not acted on yet.",
+        "Bytes read at once when the state of groups is loaded from the offsets topic, or one batch if that is larger.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -98,7 +98,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         0,
         Importance.HIGH,
-        "Compression of batches in the offsets topic: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. Not acted on yet.",
+        "Compression of batches in the offsets topic: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
     ),
     ConfigKey(
         "offset.metadata.max.bytes",

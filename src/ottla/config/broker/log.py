@@ -28,7 +28,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LIST,
         (),
         Importance.MEDIUM,
-        "Log directories that get no new partitions; `*` stands for all of them. Not acted on yet.",
+        "Log directories that get no new partitions; `*` stands for all of them.",
         validator=ListOf(),
         update_mode=UpdateMode.PER_BROKER,
     ),
@@ -37,7 +37,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         30_000,
         Importance.LOW,
-        "Time a broker may fail to report a broken log directory to the controller before it stops. Not acted on yet.",
+        "Time a broker may fail to report a broken log directory to the controller before it stops. A node that is its "
+        "own controller knows at once.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -237,7 +238,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         LONG_MAX,
         Importance.HIGH,
-        "Pause between two looks for logs that are due to be forced to disk.",
+        "Pause between two looks for logs that are due to be forced to disk. By default Ottla looks each second, so "
+        "that `flush.ms` of a topic counts by itself.",
     ),
     ConfigKey(
         "log.flush.offset.checkpoint.interval.ms",
@@ -252,7 +254,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         60_000,
         Importance.HIGH,
-        "Pause between two writes of the log start offsets. Not acted on yet.",
+        "Pause between two writes of the log start offsets, which say how far records were deleted.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -269,7 +271,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.BOOLEAN,
         False,
         Importance.MEDIUM,
-        "Whether the file of a new segment is given its full size at once.",
+        "Whether space for all of a new segment is set aside on the disk at once.",
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
     ConfigKey(

@@ -12,7 +12,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         2,
         Importance.HIGH,
-        "In-sync replicas that the transaction topic needs for a write. Not acted on yet.",
+        "In-sync replicas that the transaction topic needs for a write.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -20,7 +20,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         5_242_880,
         Importance.HIGH,
-        "Bytes read at once when transaction state is loaded. Not acted on yet.",
+        "Bytes read at once when transaction state is loaded, or one batch if that is larger.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -28,7 +28,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.SHORT,
         3,
         Importance.HIGH,
-        "Replicas of the transaction topic when it is created. Not acted on yet.",
+        "Replicas of the transaction topic when it is created.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -36,7 +36,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         50,
         Importance.HIGH,
-        "Partitions of the transaction topic when it is created; never change it later. Not acted on yet.",
+        "Partitions of the transaction topic when it is created; never change it later.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -44,7 +44,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         104_857_600,
         Importance.HIGH,
-        "Segment size of the transaction topic when it is created. Not acted on yet.",
+        "Segment size of the transaction topic when it is created.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -52,8 +52,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.BOOLEAN,
         True,
         Importance.LOW,
-        "Whether a broker checks that a partition belongs to the transaction before it takes records for it. "
-        "Not acted on yet.",
+        "Whether a broker checks that a partition belongs to the transaction before it takes records for it.",
         update_mode=UpdateMode.CLUSTER_WIDE,
     ),
     ConfigKey(
@@ -79,7 +78,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         604_800_000,
         Importance.HIGH,
-        "Time after which an idle transactional id is forgotten. Not acted on yet.",
+        "Time after which an idle transactional id is forgotten.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -87,7 +86,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         900_000,
         Importance.HIGH,
-        "Longest transaction timeout that a producer may ask for. Not acted on yet.",
+        "Longest transaction timeout that a producer may ask for.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -95,7 +94,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         10_000,
         Importance.LOW,
-        "Pause between two looks for transactions that ran over their time. Not acted on yet.",
+        "Pause between two looks for transactions that ran over their time.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -103,7 +102,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         3_600_000,
         Importance.LOW,
-        "Pause between two looks for transactional ids to forget. Not acted on yet.",
+        "Pause between two looks for transactional ids to forget.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -118,8 +117,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         100,
         Importance.HIGH,
-        "Longest time that the broker retries to add partitions to a transaction before the client has to. "
-        "Not acted on yet.",
+        "Longest time that the broker retries to add partitions to a transaction before the client has to.",
         validator=Range(0),
     ),
     ConfigKey(
@@ -127,7 +125,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         20,
         Importance.HIGH,
-        "Pause between such retries. Not acted on yet.",
+        "Pause between such retries.",
         validator=Range(1),
     ),
 )

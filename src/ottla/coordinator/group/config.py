@@ -18,6 +18,8 @@ class GroupConfig:
     offsets_topic_num_partitions: int = 50
     offsets_topic_replication_factor: int = 3
     offsets_topic_segment_bytes: int = 104_857_600
+    # As record batches number codecs; 0 is none.
+    offsets_topic_compression_codec: int = 0
 
     @property
     def offsets_retention_ms(self) -> int:

@@ -12,12 +12,16 @@ When an offset is too old depends on its group:
 An offset with an expiry time of its own (OffsetCommit before v5) obeys that instead. A group that is Empty and has no
 offsets left is deleted with them.
 
+What is pending in a transaction keeps its offset and its group from expiring. A request, or the end of the topic, ends
+it: the tombstone goes for the pending offset too, so that nothing comes back with a marker.
+
 Expiry and the end of a topic may concern a million offsets, so both come in portions. Each is decided when it is asked
 for, from the offsets as they are then, and has to be appended before the next one is; requests may come in between. An
 offset that was committed again meanwhile is another one, and stays.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.config import GroupConfig
@@ -61,7 +65,7 @@ class Deletions:
                 ErrorCode.NON_EMPTY_GROUP,
                 f"group {group.group_id} has members that are not consumers, so it must be empty first: stop them",
             )
-        known = dict(self._offsets.latest(group.group_id))
+        known = self._offset_partitions(group.group_id)
         records: list[GroupCoordinatorRecord] = []
         topics = [self._delete_topic_offsets(group, topic, known, records) for topic in request.topics]
         return CoordinatorResult(records, OffsetDeleteResponse(topics=topics))
@@ -116,12 +120,13 @@ class Deletions:
                     (topic, partition): offset
                     for (topic, partition), offset in found[start : start + PORTION_RECORDS]
                     if self._offsets.latest_of(group_id, topic, partition) is offset
+                    and not self._offsets.is_pending(group_id, topic, partition)
                     and self._is_expired(group, topic, offset, now_ms)
                 }
                 expired |= portion
                 yield [OffsetRecord(group_id, topic, partition, None) for topic, partition in portion]
             group = self._groups.get(group_id)
-            if group is None or group.state is not GroupState.EMPTY:
+            if group is None or group.state is not GroupState.EMPTY or self._offsets.pending(group_id):
                 continue
             if all(expired.get(key) is offset for key, offset in self._offsets.latest(group_id)):
                 yield [GroupRecord(group_id, None)]
@@ -134,7 +139,13 @@ class Deletions:
             for (topic, partition), offset in self._offsets.latest(group_id)
             if topic in topics
         ]
-        return (
+        pending: list[GroupCoordinatorRecord] = [
+            OffsetRecord(group_id, topic, partition, None)
+            for group_id in sorted(self._offsets.group_ids())
+            for topic, partition in sorted(self._offsets.pending(group_id))
+            if topic in topics
+        ]
+        found_portions: Iterator[list[GroupCoordinatorRecord]] = (
             [
                 OffsetRecord(group_id, topic, partition, None)
                 for group_id, topic, partition, offset in found[start : start + PORTION_RECORDS]
@@ -142,11 +153,16 @@ class Deletions:
             ]
             for start in range(0, len(found), PORTION_RECORDS)
         )
+        return chain([pending], found_portions)
 
     def _group_tombstones(self, group_id: str) -> Iterator[GroupCoordinatorRecord]:
-        for (topic, partition), _ in self._offsets.latest(group_id):
+        for topic, partition in sorted(self._offset_partitions(group_id)):
             yield OffsetRecord(group_id, topic, partition, None)
         yield GroupRecord(group_id, None)
+
+    def _offset_partitions(self, group_id: str) -> set[tuple[str, int]]:
+        """The partitions in which the group has an offset, or may get one from a transaction."""
+        return {key for key, _ in self._offsets.latest(group_id)} | self._offsets.pending(group_id)
 
     def _existing_group(self, group_id: str) -> ClassicGroup:
         group = self._groups.get(group_id)

@@ -3,12 +3,16 @@
 Only committed offsets are told, so a client never resumes from a position that a failover could take back. A group or
 partition that is not known has offset -1, without an error. An offset that was committed to an earlier topic of the
 same name is not returned when the topic is asked for by id.
+
+Who requires stable offsets (KIP-447) hears UNSTABLE_OFFSET_COMMIT of a partition whose offset may still change, and
+asks again. A list of everything names the partitions that have an offset, so not those that have only pending ones.
 """
 
 from collections.abc import Iterator, Sequence
 
 from ottla.coordinator.group.offsets import OffsetStore
 from ottla.coordinator.group.records import CommittedOffset
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
 from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
 from ottla.protocol.uuids import ZERO_UUID
@@ -18,7 +22,7 @@ _NO_EPOCH = -1
 
 
 def fetch_offsets(
-    offsets: OffsetStore, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
+    offsets: OffsetStore, group_id: str, topics: Sequence[OffsetFetchRequestTopics], *, require_stable: bool
 ) -> list[OffsetFetchResponseTopics]:
     """A row for each partition asked for."""
     committed = offsets.committed(group_id)
@@ -27,7 +31,9 @@ def fetch_offsets(
             name=topic.name,
             topic_id=topic.topic_id,
             partitions=[
-                _row(partition, _of_topic(topic.topic_id, committed.get(topic.name, {}).get(partition)))
+                _unstable_row(partition)
+                if require_stable and offsets.is_unstable(group_id, topic.name, partition)
+                else _row(partition, _of_topic(topic.topic_id, committed.get(topic.name, {}).get(partition)))
                 for partition in topic.partition_indexes
             ],
         )
@@ -35,7 +41,9 @@ def fetch_offsets(
     ]
 
 
-def all_offsets(offsets: OffsetStore, group_id: str) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
+def all_offsets(
+    offsets: OffsetStore, group_id: str, *, require_stable: bool
+) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
     """The topic and the row of each partition that has an offset.
 
     There may be very many. Whoever takes them over some time gets each row as it is when its topic has its turn, and
@@ -43,7 +51,10 @@ def all_offsets(offsets: OffsetStore, group_id: str) -> Iterator[tuple[str, Offs
     """
     for name, partitions in tuple(offsets.committed(group_id).items()):
         for partition, offset in tuple(partitions.items()):
-            yield name, _row(partition, offset)
+            if require_stable and offsets.is_unstable(group_id, name, partition):
+                yield name, _unstable_row(partition)
+            else:
+                yield name, _row(partition, offset)
 
 
 def _of_topic(topic_id: bytes, offset: CommittedOffset | None) -> CommittedOffset | None:
@@ -62,4 +73,14 @@ def _row(partition: int, offset: CommittedOffset | None) -> OffsetFetchResponseP
         committed_offset=offset.offset,
         committed_leader_epoch=offset.leader_epoch,
         metadata=offset.metadata,
+    )
+
+
+def _unstable_row(partition: int) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=partition,
+        committed_offset=_NO_OFFSET,
+        committed_leader_epoch=_NO_EPOCH,
+        metadata="",
+        error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT,
     )

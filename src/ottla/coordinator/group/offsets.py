@@ -2,24 +2,31 @@
 
 *Committed* is what a client may be told: records that the partition's high watermark has passed. *Latest* adds what has
 been appended and not yet committed: deletions must see it, or a commit that is still in flight would outlive them.
+
+A record of a transaction is committed like any other, and then pending until the transaction's marker is committed too
+(`pending_offsets`). An offset is *unstable* while something that was appended may still change it. In flight counts as
+well: a member that takes a partition over must not begin at an offset that its predecessor has already moved.
 """
 
 from collections.abc import Iterator
 
+from ottla.coordinator.group.pending_offsets import OffsetKey, PendingOffsets, TopicPartition
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
-
-TopicPartition = tuple[str, int]
+from ottla.protocol.record_batch import NO_PRODUCER_ID
 
 
 class OffsetStore:
     """Offsets by group, topic and partition."""
 
-    __slots__ = ("_committed", "_in_flight")
+    __slots__ = ("_committed", "_in_flight", "_pending", "_pending_in_flight")
 
     def __init__(self) -> None:
         self._committed: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
         # Key -> how many records for it are in flight, and what the last of them says.
-        self._in_flight: dict[tuple[str, str, int], tuple[int, CommittedOffset | None]] = {}
+        self._in_flight: dict[OffsetKey, tuple[int, CommittedOffset | None]] = {}
+        self._pending = PendingOffsets()
+        # Key -> how many records of transactions are in flight for it.
+        self._pending_in_flight: dict[OffsetKey, int] = {}
 
     def committed(self, group_id: str) -> dict[str, dict[int, CommittedOffset]]:
         """The group's committed offsets by topic and partition; to be read, not changed."""
@@ -42,32 +49,73 @@ class OffsetStore:
             return in_flight[1]
         return self.committed(group_id).get(topic, {}).get(partition)
 
-    def group_ids(self) -> set[str]:
-        """Every group with an offset, in either view."""
-        return {*self._committed, *(group_id for group_id, _, _ in self._in_flight)}
+    def pending(self, group_id: str) -> set[TopicPartition]:
+        """The partitions in which a transaction may still change the group's offset."""
+        in_flight = {(topic, partition) for group, topic, partition in self._pending_in_flight if group == group_id}
+        return in_flight.union(self._pending.partitions(group_id))
 
-    def appended(self, record: OffsetRecord) -> None:
+    def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether a transaction may still change the offset."""
+        return self._pending.has(group_id, topic, partition) or (group_id, topic, partition) in self._pending_in_flight
+
+    def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether anything that was appended may still change what `committed` says of the partition."""
+        return self.is_pending(group_id, topic, partition) or (group_id, topic, partition) in self._in_flight
+
+    def group_ids(self) -> set[str]:
+        """Every group with an offset, in either view, or a pending one."""
+        in_flight = (group_id for keys in (self._in_flight, self._pending_in_flight) for group_id, _, _ in keys)
+        return {*self._committed, *in_flight, *self._pending.group_ids()}
+
+    def appended(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """The record is in the log, but not committed."""
         key = (record.group_id, record.topic, record.partition)
-        count, _ = self._in_flight.get(key, (0, None))
-        self._in_flight[key] = (count + 1, record.value)
+        if producer_id == NO_PRODUCER_ID:
+            count, _ = self._in_flight.get(key, (0, None))
+            self._in_flight[key] = (count + 1, record.value)
+        else:
+            self._pending_in_flight[key] = self._pending_in_flight.get(key, 0) + 1
 
-    def commit(self, record: OffsetRecord) -> None:
+    def commit(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """The record, appended before, is committed."""
         key = (record.group_id, record.topic, record.partition)
-        count, latest = self._in_flight[key]
-        if count == 1:
-            del self._in_flight[key]
+        if producer_id != NO_PRODUCER_ID:
+            self.withdraw(record)
         else:
-            self._in_flight[key] = (count - 1, latest)
-        self.replay(record)
+            count, latest = self._in_flight[key]
+            if count == 1:
+                del self._in_flight[key]
+            else:
+                self._in_flight[key] = (count - 1, latest)
+        self.replay(record, producer_id)
 
-    def replay(self, record: OffsetRecord) -> None:
+    def withdraw(self, record: OffsetRecord) -> None:
+        """The record of a transaction, taken for appended before, is not in flight any more."""
+        key = (record.group_id, record.topic, record.partition)
+        self._pending_in_flight[key] -= 1
+        if not self._pending_in_flight[key]:
+            del self._pending_in_flight[key]
+
+    def replay(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """Apply a record that is known to be committed."""
         group_id, topic, partition, value = record
-        if value is not None:
+        if value is None:
+            self._delete(group_id, topic, partition)
+        elif producer_id != NO_PRODUCER_ID:
+            self._pending.add(producer_id, (group_id, topic, partition), value)
+        else:
             self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = value
-            return
+            if self._pending:
+                self._pending.superseded((group_id, topic, partition))
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """The producer's marker is committed: what it had pending takes effect, or is gone."""
+        for group_id, topic, partition, value in self._pending.end(producer_id, is_commit=is_commit):
+            assert value is not None, "a transaction deletes nothing"
+            self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = value
+
+    def _delete(self, group_id: str, topic: str, partition: int) -> None:
+        self._pending.forget((group_id, topic, partition))
         topics = self._committed.get(group_id)
         if topics is None or topic not in topics:
             return

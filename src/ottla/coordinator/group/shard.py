@@ -7,10 +7,14 @@ Writing. Operations return records (or leave `Write` effects); the shell appends
 `append_failed`; when the high watermark passes an offset it calls `committed`, and everything up to there takes effect
 in log order. Membership changes at once in memory, because it is rebuilt by clients anyway if it is lost; offsets and
 assignments are told to clients only once they are committed.
+
+Transactions. Offsets of a transaction are appended in a batch of its producer, so that the log can refuse a fenced one;
+`end_transaction` follows once the producer's marker is in the log (`pending_offsets`).
 """
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.config import GroupConfig
@@ -32,6 +36,7 @@ from ottla.coordinator.group.rebalance import JOIN_PHASE, SESSION, Rebalances, T
 from ottla.coordinator.group.records import GroupCoordinatorRecord, GroupRecord, OffsetRecord
 from ottla.coordinator.group.states import GroupState
 from ottla.coordinator.group.sync import Syncs
+from ottla.coordinator.group.txn_offset_commit import TxnOffsetCommits
 from ottla.coordinator.result import CoordinatorResult
 from ottla.coordinator.timers import TimerTable
 from ottla.protocol.errors import ErrorCode
@@ -43,6 +48,21 @@ from ottla.protocol.messages.offset_commit_response import OffsetCommitResponse
 from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
 from ottla.protocol.messages.offset_fetch_response import OffsetFetchResponsePartitions, OffsetFetchResponseTopics
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest
+from ottla.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest
+from ottla.protocol.messages.txn_offset_commit_response import TxnOffsetCommitResponse
+from ottla.protocol.record_batch import NO_PRODUCER_ID
+
+
+class _Append(NamedTuple):
+    """Something in the log that is not yet committed."""
+
+    last_offset: int
+    records: Sequence[GroupCoordinatorRecord]
+    outcome: Outcome | None = None
+    # Of a transaction's records and of its marker.
+    producer_id: int = NO_PRODUCER_ID
+    # Of a marker: how the transaction ended.
+    is_commit: bool | None = None
 
 
 class GroupShard:
@@ -60,8 +80,8 @@ class GroupShard:
         self._syncs = Syncs(self.groups, self._rebalances, self.timers, self.effects)
         self._leaves = Leaves(self.groups, self._rebalances)
         self._offset_commits = OffsetCommits(config, self.groups, self._rebalances)
-        # Appended and not yet committed: last offset, records, outcome.
-        self._in_flight: deque[tuple[int, Sequence[GroupCoordinatorRecord], Outcome | None]] = deque()
+        self._txn_offset_commits = TxnOffsetCommits(config, self.groups)
+        self._in_flight: deque[_Append] = deque()
 
     # Requests
 
@@ -84,13 +104,20 @@ class GroupShard:
     ) -> CoordinatorResult[OffsetRecord, OffsetCommitResponse]:
         return self._offset_commits.handle(request, api_version, now_ms)
 
-    def fetch_offsets(
-        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics]
-    ) -> list[OffsetFetchResponseTopics]:
-        return fetch_offsets(self.offsets, group_id, topics)
+    def commit_transactional_offsets(
+        self, request: TxnOffsetCommitRequest, now_ms: int
+    ) -> CoordinatorResult[OffsetRecord, TxnOffsetCommitResponse]:
+        return self._txn_offset_commits.handle(request, now_ms)
 
-    def all_offsets(self, group_id: str) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
-        return all_offsets(self.offsets, group_id)
+    def fetch_offsets(
+        self, group_id: str, topics: Sequence[OffsetFetchRequestTopics], *, require_stable: bool = False
+    ) -> list[OffsetFetchResponseTopics]:
+        return fetch_offsets(self.offsets, group_id, topics, require_stable=require_stable)
+
+    def all_offsets(
+        self, group_id: str, *, require_stable: bool = False
+    ) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
+        return all_offsets(self.offsets, group_id, require_stable=require_stable)
 
     def expire_offsets(self, now_ms: int) -> Iterator[list[GroupCoordinatorRecord]]:
         return self.deletions.expire(now_ms)
@@ -116,18 +143,39 @@ class GroupShard:
     # The log
 
     def appended(
-        self, records: Sequence[GroupCoordinatorRecord], outcome: Outcome | None, last_offset: int, now_ms: int
+        self,
+        records: Sequence[GroupCoordinatorRecord],
+        outcome: Outcome | None,
+        last_offset: int,
+        now_ms: int,
+        producer_id: int = NO_PRODUCER_ID,
     ) -> None:
-        """The records are in the log, the last of them at `last_offset`."""
-        assert not self._in_flight or self._in_flight[-1][0] < last_offset, "the log only grows"
-        self._in_flight.append((last_offset, records, outcome))
+        """The records are in the log, the last of them at `last_offset`; with a producer id, in its transaction."""
+        self._put_in_flight(_Append(last_offset, records, outcome, producer_id))
         for record in records:
             if isinstance(record, OffsetRecord):
-                self.offsets.appended(record)
+                self.offsets.appended(record, producer_id)
                 if record.value is not None and record.group_id not in self.groups:
                     self.groups[record.group_id] = ClassicGroup(record.group_id)
             elif record.value is None:
                 self._forget_group(record.group_id, now_ms)
+
+    def marker_appended(self, producer_id: int, last_offset: int, *, is_commit: bool) -> None:
+        """The marker that ends a producer's transaction is in the log; a repeated one is where the log ends."""
+        self._put_in_flight(_Append(last_offset, (), None, producer_id, is_commit))
+
+    def refused(self, last_offset: int) -> None:
+        """What was taken for appended at that place, of a transaction, was refused after all, and it alone."""
+        append = next(append for append in self._in_flight if append.last_offset == last_offset)
+        assert append.producer_id != NO_PRODUCER_ID, "only transactions are refused one by one"
+        self._in_flight.remove(append)
+        for record in append.records:
+            assert isinstance(record, OffsetRecord), "a transaction writes offsets only"
+            self.offsets.withdraw(record)
+
+    def _put_in_flight(self, append: _Append) -> None:
+        assert not self._in_flight or self._in_flight[-1].last_offset <= append.last_offset, "the log only grows"
+        self._in_flight.append(append)
 
     def append_failed(self, outcome: Outcome | None, error: ErrorCode, now_ms: int) -> None:
         """The log refused the records; what was to follow them is undone."""
@@ -144,17 +192,19 @@ class GroupShard:
     def committed(self, offset: int, now_ms: int) -> None:
         """Everything up to and including `offset` is committed and takes effect."""
         in_flight = self._in_flight
-        while in_flight and in_flight[0][0] <= offset:
-            _, records, outcome = in_flight.popleft()
-            for record in records:
+        while in_flight and in_flight[0].last_offset <= offset:
+            append = in_flight.popleft()
+            for record in append.records:
                 if isinstance(record, OffsetRecord):
-                    self.offsets.commit(record)
-            if isinstance(outcome, AssignmentStored):
-                self._syncs.assignment_stored(outcome, now_ms)
-            elif isinstance(outcome, StaticMemberReplaced):
-                self._joins.static_member_stored(outcome)
+                    self.offsets.commit(record, append.producer_id)
+            if append.is_commit is not None:
+                self.offsets.end_transaction(append.producer_id, is_commit=append.is_commit)
+            if isinstance(append.outcome, AssignmentStored):
+                self._syncs.assignment_stored(append.outcome, now_ms)
+            elif isinstance(append.outcome, StaticMemberReplaced):
+                self._joins.static_member_stored(append.outcome)
 
-    def replay(self, record: GroupCoordinatorRecord) -> None:
+    def replay(self, record: GroupCoordinatorRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """Apply one record of the log while loading."""
         if isinstance(record, GroupRecord):
             if record.value is None:
@@ -162,9 +212,13 @@ class GroupShard:
             else:
                 self.groups[record.group_id] = group_from_record(record.group_id, record.value)
             return
-        self.offsets.replay(record)
+        self.offsets.replay(record, producer_id)
         if record.value is not None and record.group_id not in self.groups:
             self.groups[record.group_id] = ClassicGroup(record.group_id)
+
+    def replay_marker(self, producer_id: int, *, is_commit: bool) -> None:
+        """Apply a marker of the log while loading."""
+        self.offsets.end_transaction(producer_id, is_commit=is_commit)
 
     def loaded(self, now_ms: int) -> None:
         """The log is read: members get a full session to report back, and groups above the limit shrink."""

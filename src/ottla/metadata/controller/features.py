@@ -8,6 +8,7 @@ from types import MappingProxyType
 from ottla.metadata.image import METADATA_VERSION, ClusterImage, VersionRange
 
 KRAFT_VERSION = "kraft.version"
+TRANSACTION_VERSION = "transaction.version"
 # 4.3-IV0. Kafka's oldest level that a 4.x node starts from is 7 (3.3-IV3).
 NEWEST_METADATA_VERSION = 30
 _OLDEST_METADATA_VERSION = 7
@@ -21,7 +22,7 @@ SUPPORTED: Mapping[str, VersionRange] = MappingProxyType(
         "group.version": VersionRange(0, 0),
         "share.version": VersionRange(0, 0),
         "streams.version": VersionRange(0, 0),
-        "transaction.version": VersionRange(0, 0),
+        TRANSACTION_VERSION: VersionRange(0, 2),
     }
 )
 
@@ -33,7 +34,7 @@ BOOTSTRAP_LEVELS: Mapping[str, int] = MappingProxyType(
         "group.version": 0,
         "share.version": 0,
         "streams.version": 0,
-        "transaction.version": 0,
+        TRANSACTION_VERSION: 2,
     }
 )
 

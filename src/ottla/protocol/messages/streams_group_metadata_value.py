@@ -30,7 +30,7 @@ class StreamsGroupMetadataValue(Message):
         ("epoch", "int32", "0+", "", -1, ""),
         ("metadata_hash", "int64", "0+", "", -1, ""),
         ("validated_topology_epoch", "int32", "0+", "", 0, "0+"),
-        ("last_assignment_configs", "[]LastAssignmentConfig", "0", "0+", 1, "0+"),
+        ("last_assignment_configs", "[]LastAssignmentConfig", "0+", "0+", 1, "0+"),
     )
     API_KEY = 17
     VERSIONS = range(0, 1)

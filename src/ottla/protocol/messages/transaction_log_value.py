@@ -40,16 +40,16 @@ class TransactionLogValue(Message):
     )
     FIELDS = (
         ("producer_id", "int64", "0+", "", -1, ""),
-        ("previous_producer_id", "int64", "0-1", "", 0, "1+"),
-        ("next_producer_id", "int64", "0-1", "", 1, "1+"),
+        ("previous_producer_id", "int64", "1+", "", 0, "1+"),
+        ("next_producer_id", "int64", "1+", "", 1, "1+"),
         ("producer_epoch", "int16", "0+", "", -1, ""),
-        ("next_producer_epoch", "int16", "0-1", "", 3, "1+"),
+        ("next_producer_epoch", "int16", "1+", "", 3, "1+"),
         ("transaction_timeout_ms", "int32", "0+", "", -1, ""),
         ("transaction_status", "int8", "0+", "", -1, ""),
         ("transaction_partitions", "[]PartitionsSchema", "0+", "0+", -1, ""),
         ("transaction_last_update_timestamp_ms", "int64", "0+", "", -1, ""),
         ("transaction_start_timestamp_ms", "int64", "0+", "", -1, ""),
-        ("client_transaction_version", "int16", "0-1", "", 2, "1+"),
+        ("client_transaction_version", "int16", "1+", "", 2, "1+"),
     )
     API_KEY = 0
     VERSIONS = range(0, 2)

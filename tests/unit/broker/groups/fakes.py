@@ -1,23 +1,26 @@
 """A log in memory behind the coordinator's interface, a hand-driven clock, and an image with the offsets topic."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from immutables import Map
 
-from ottla.broker.groups import CoordinatorLog, GroupConfig, GroupCoordinator, OffsetsTopic, OffsetsTopicSpec
-from ottla.broker.groups.log import AppendLost
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.log import AppendLost
+from ottla.broker.groups import GroupConfig, GroupCoordinator
+from ottla.broker.groups.offsets_log import OffsetsLog
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.tasks import Tasks
 from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import PLACEMENT, parse_header
+from ottla.storage.transaction_verification import VerificationGuard
 
 NODE_ID = 7
 TOPIC_ID = b"topic-id-of-t-00"
 
 
-class MemoryLog(CoordinatorLog):
+class MemoryLog(OffsetsLog):
     """Appends commit at once, unless they are held."""
 
     def __init__(self) -> None:
@@ -38,6 +41,17 @@ class MemoryLog(CoordinatorLog):
         self.next_offset[partition] = parse_header(placed).next_offset
         self.has_appended.set()
         return self.next_offset[partition] - 1
+
+    def append_of_producer(
+        self,
+        partition: int,
+        batch: bytes | bytearray,
+        on_refused: Callable[[int], None],
+        *,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> int:
+        return self.append(partition, batch)
 
     def is_committed(self, partition: int, offset: int) -> bool:
         return not self.holds_commits
@@ -101,16 +115,16 @@ class Node:
         self.config = GroupConfig(**{"group_initial_rebalance_delay_ms": 0, **config})
         self.log = log or MemoryLog()
         self.image = image or image_with()
-        self.created: list[OffsetsTopicSpec] = []
+        self.created: list[InternalTopicSpec] = []
         self.creation_error: ErrorCode | None = None
         self.tasks = Tasks()
-        self.topic = OffsetsTopic(self.config, lambda: self.image, self._create)
+        self.topic = InternalTopic(offsets_topic_spec(self.config), lambda: self.image, self._create)
         self.groups = GroupCoordinator(self.config, self.log, self.topic, self.tasks)
 
     async def serve(self, partitions: int = 1) -> "Node":
         for partition in range(partitions):
-            self.groups.become_leader(partition)
-        await self.groups.loaded()
+            self.groups.shards.become_leader(partition)
+        await self.groups.shards.loaded()
         return self
 
     async def background_ended(self) -> None:
@@ -121,7 +135,7 @@ class Node:
         self.groups.close()
         await self.tasks.cancel_all()
 
-    async def _create(self, spec: OffsetsTopicSpec) -> None:
+    async def _create(self, spec: InternalTopicSpec) -> None:
         await asyncio.sleep(0)
         self.created.append(spec)
         if self.creation_error is not None:

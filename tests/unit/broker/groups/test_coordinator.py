@@ -6,8 +6,12 @@ from typing import Any, TypeVar
 
 import pytest
 
+from ottla.broker.groups.record_batches import encode_transactional_batch
 from ottla.broker.time_slice import TimeSlice
+from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.compression import Codec
+from ottla.protocol.control_records import ControlType, control_batch, control_key, end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
 from ottla.protocol.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -19,6 +23,12 @@ from ottla.protocol.messages.offset_commit_request import (
 )
 from ottla.protocol.messages.offset_fetch_request import OffsetFetchRequestTopics
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from ottla.protocol.messages.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from ottla.protocol.record_batch import parse_header
 from unit.broker.groups.fakes import MemoryLog, Node, image_with
 
 T = TypeVar("T")
@@ -51,6 +61,12 @@ def commit_request(offset: int, group_id: str = "g") -> OffsetCommitRequest:
 def committed(node: Node, group_id: str = "g") -> int:
     topics = [OffsetFetchRequestTopics(name="t", partition_indexes=[0])]
     return node.groups.fetch_offsets(group_id, topics)[0].partitions[0].committed_offset
+
+
+def is_unstable(node: Node) -> bool:
+    topics = [OffsetFetchRequestTopics(name="t", partition_indexes=[0])]
+    row = node.groups.fetch_offsets("g", topics, require_stable=True)[0].partitions[0]
+    return row.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
 
 
 async def join(node: Node) -> str:
@@ -110,6 +126,20 @@ def test_a_restart_finds_groups_and_offsets_again() -> None:
     run(scenario)
 
 
+@pytest.mark.parametrize("codec", list(Codec))
+def test_batches_are_compressed_as_configured_and_read_again(codec: Codec) -> None:
+    async def scenario() -> None:
+        node = await Node(offsets_topic_compression_codec=codec).serve()
+        node.groups.commit_offsets(commit_request(5, "simple"), 9)
+        assert {parse_header(batch).codec for batch in node.log.batches[0]} == {codec}
+        await node.stop()
+        again = await Node(node.log).serve()
+        assert committed(again, "simple") == 5
+        await again.stop()
+
+    run(scenario)
+
+
 def test_records_that_cannot_be_read_are_skipped_with_a_counted_warning(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> None:
         node = await Node().serve()
@@ -138,14 +168,14 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
         with pytest.raises(ApiError) as raised:
             node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.NOT_COORDINATOR
-        node.groups.become_leader(0)
+        node.groups.shards.become_leader(0)
         with pytest.raises(ApiError) as raised:
             node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert heartbeat(node, "m") is ErrorCode.NONE
         with pytest.raises(ApiError):
             await node.groups.list_groups([], [], TimeSlice())
-        await node.groups.loaded()
+        await node.groups.shards.loaded()
         assert list(node.groups.all_offsets("g")) == []
         assert heartbeat(node, "m") is ErrorCode.UNKNOWN_MEMBER_ID
         await node.stop()
@@ -156,7 +186,7 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
 def test_an_empty_partition_is_served_at_once() -> None:
     async def scenario() -> None:
         node = Node()
-        node.groups.become_leader(0)
+        node.groups.shards.become_leader(0)
         assert list(node.groups.all_offsets("g")) == []
         await node.stop()
 
@@ -181,7 +211,7 @@ def test_losing_leadership_answers_whoever_waits() -> None:
         node = await Node(group_initial_rebalance_delay_ms=60_000).serve()
         refused = await node.groups.join(join_request(), 9, "c", "/h")
         parked = node.groups.join(join_request(refused.member_id), 9, "c", "/h")
-        node.groups.resign(0)
+        node.groups.shards.resign(0)
         assert (await parked).error_code == ErrorCode.NOT_COORDINATOR
         assert heartbeat(node, refused.member_id) is ErrorCode.NOT_COORDINATOR
         await node.stop()
@@ -192,10 +222,10 @@ def test_losing_leadership_answers_whoever_waits() -> None:
 def test_leadership_that_goes_and_comes_during_a_load_ends_in_one_loaded_shard() -> None:
     async def scenario() -> None:
         node = Node()
-        node.groups.become_leader(0)
-        node.groups.resign(0)
-        node.groups.become_leader(0)
-        await node.groups.loaded()
+        node.groups.shards.become_leader(0)
+        node.groups.shards.resign(0)
+        node.groups.shards.become_leader(0)
+        await node.groups.shards.loaded()
         assert (await node.groups.list_groups([], [], TimeSlice())) == []
         await node.stop()
 
@@ -333,7 +363,7 @@ class TestCommitsThatWait:
             with pytest.raises(ApiError) as loading:
                 node.groups.fetch_offsets("g", None)
             assert loading.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            await node.groups.loaded()
+            await node.groups.shards.loaded()
             assert committed(node) == 5
             await node.stop()
 
@@ -436,15 +466,99 @@ def test_groups_are_deleted_across_partitions_in_the_order_asked() -> None:
     run(scenario)
 
 
-def test_a_log_with_transactional_batches_loads_without_them(caplog: pytest.LogCaptureFixture) -> None:
+def offset_batch(offset: int, producer_id: int) -> bytearray:
+    record = OffsetRecord("g", "t", 0, CommittedOffset(offset, -1, "", 0))
+    return encode_transactional_batch([record], 1, producer_id, 0)
+
+
+def marker_batch(producer_id: int, *, is_commit: bool) -> bytearray:
+    return end_txn_batch(
+        producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=1
+    )
+
+
+def test_a_log_with_transactions_loads_what_was_committed_and_what_is_pending() -> None:
     async def scenario() -> None:
         log = MemoryLog()
-        builder = BatchBuilder(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-        builder.append(b"\0\1", b"", timestamp_ms=1)
-        log.append(0, builder.build())
+        log.append(0, offset_batch(5, producer_id=1))
+        log.append(0, offset_batch(6, producer_id=2))
+        log.append(0, offset_batch(7, producer_id=3))
+        log.append(0, marker_batch(1, is_commit=True))
+        log.append(0, marker_batch(2, is_commit=False))
+        log.append(0, marker_batch(9, is_commit=True))
         node = await Node(log).serve()
-        assert (await node.groups.list_groups([], [], TimeSlice())) == []
+        assert committed(node) == 5
+        (shard,) = node.groups.loaded_shards()
+        assert shard.offsets.pending("g") == {("t", 0)}
+        assert await node.groups.end_transaction(0, 3, 0, 0, True, 0) is ErrorCode.NONE
+        assert committed(node) == 7
         await node.stop()
 
     run(scenario)
-    assert "skipped 1 of transactional batch" in caplog.text
+
+
+def test_a_marker_that_cannot_be_read_keeps_no_partition_from_being_served(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        log = MemoryLog()
+        log.append(0, offset_batch(5, producer_id=1))
+        log.append(0, marker_batch(1, is_commit=True))
+        builder = BatchBuilder(producer_id=1, producer_epoch=0, is_transactional=True, is_control=True)
+        builder.append(control_key(ControlType.COMMIT), b"", timestamp_ms=1)
+        log.append(0, builder.build())
+        log.append(0, control_batch(ControlType.LEADER_CHANGE, b"", timestamp_ms=1))
+        node = await Node(log).serve()
+        assert committed(node) == 5
+        await node.stop()
+
+    run(scenario)
+    assert "skipped 1 of CORRUPT_MESSAGE: an end-of-transaction marker has no coordinator epoch" in caplog.text
+
+
+def test_what_a_transaction_commits_is_unstable_until_its_marker_is_committed() -> None:
+    async def scenario() -> None:
+        node = await Node().serve()
+        node.log.holds_commits = True
+        request = TxnOffsetCommitRequest(
+            group_id="g",
+            producer_id=1,
+            topics=[
+                TxnOffsetCommitRequestTopic(
+                    name="t", partitions=[TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=5)]
+                )
+            ],
+        )
+        answer = node.groups.commit_transactional_offsets(request, None)
+        assert isinstance(answer, Awaitable)
+        assert is_unstable(node)
+        commit = asyncio.ensure_future(answer)
+        marker = asyncio.ensure_future(node.groups.end_transaction(0, 1, 0, 0, True, 0))
+        await asyncio.sleep(0)
+        assert is_unstable(node)
+        node.log.release()
+        await commit
+        assert await marker is ErrorCode.NONE
+        assert (is_unstable(node), committed(node)) == (False, 5)
+        await node.stop()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("error", "heard"),
+    [
+        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_a_marker_that_was_not_committed_is_sent_again_by_its_coordinator(error: ErrorCode, heard: ErrorCode) -> None:
+    async def scenario() -> None:
+        node = await Node().serve()
+        node.log.holds_commits = True
+        marker = asyncio.ensure_future(node.groups.end_transaction(0, 1, 0, 0, True, 0))
+        await asyncio.sleep(0)
+        node.log.release(error)
+        assert await marker is heard
+        await node.stop()
+
+    run(scenario)

@@ -162,7 +162,7 @@ def test_the_first_version_of_join_waits_as_long_as_a_session() -> None:
         request = join()
         request.rebalance_timeout_ms = -1
         await client.call(k11_join_group, request, 0)
-        active = client.node.groups._shards[0]
+        active = client.node.groups.shards.active(0)
         assert active is not None
         assert active.shard.groups["g"].rebalance_timeout_ms == 10_000
 
@@ -218,7 +218,7 @@ def test_offsets_are_committed_in_every_version(version: int) -> None:
         (topic,) = answer.topics
         assert (topic.name, topic.topic_id) == (("", TOPIC_ID) if version >= 10 else ("t", bytes(16)))
         assert [row.error_code for row in topic.partitions] == [ErrorCode.NONE]
-        active = client.node.groups._shards[0]
+        active = client.node.groups.shards.active(0)
         assert active is not None
         stored = active.shard.offsets.committed("g")["t"][0]
         assert (stored.offset, stored.metadata, stored.topic_id) == (5, "x", TOPIC_ID)
@@ -329,7 +329,7 @@ def test_offsets_are_fetched_in_every_version(version: int) -> None:
 @versions(OffsetFetchRequest)
 def test_a_group_that_lives_elsewhere_is_said_where_the_version_has_room(version: int) -> None:
     async def story(client: Client) -> None:
-        client.node.groups.resign(0)
+        client.node.groups.shards.resign(0)
         answer = await client.call(k09_offset_fetch, fetch(version), version)
         if version >= 8:
             code = answer.groups[0].error_code
@@ -372,9 +372,6 @@ def test_the_coordinator_of_a_group_is_found_in_every_version(version: int) -> N
 
 def test_coordinators_of_other_kinds() -> None:
     async def story(client: Client) -> None:
-        transactions = FindCoordinatorRequest(key_type=1, coordinator_keys=["tx"])
-        (row,) = (await client.call(k10_find_coordinator, transactions, 6)).coordinators
-        assert (row.error_code, row.node_id) == (ErrorCode.NONE, NODE_ID)
         for key_type in (2, 7):
             request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])
             (row,) = (await client.call(k10_find_coordinator, request, 6)).coordinators
@@ -424,11 +421,11 @@ def test_groups_are_listed_in_every_version(version: int) -> None:
         if version >= 5:
             answer = await client.call(k16_list_groups, ListGroupsRequest(types_filter=["bogus"]), version)
             assert list(answer.groups) == []
-        client.node.groups.resign(0)
-        client.node.groups.become_leader(0)
+        client.node.groups.shards.resign(0)
+        client.node.groups.shards.become_leader(0)
         answer = await client.call(k16_list_groups, ListGroupsRequest(), version)
         assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        await client.node.groups.loaded()
+        await client.node.groups.shards.loaded()
 
     scenario(story)
 

@@ -1,15 +1,17 @@
-"""What a producer hears when its records cannot be made safe in time."""
+"""What a producer hears when its records cannot be made safe in time, or do not belong to a transaction."""
 
 from pathlib import Path
 
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
+from harness.transactional_requests import Requests, marker, transactional_batch
 from ottla.broker import purgatory
 from ottla.broker.handlers import k00_produce
 from ottla.broker.request_slices import SLICE_RULES, SliceRule
+from ottla.broker.transactions.partition_adding import PartitionAdding, TransactionSupport
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.replication.partition import Partition
@@ -48,3 +50,174 @@ def test_a_request_has_one_deadline_for_all_its_partitions_and_pieces(
         assert len(set(deadlines)) == 1
 
     run_node(tmp_path / "data", scenario)
+
+
+Asked = list[tuple[str, set[tuple[str, int]], TransactionSupport]]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """What coordinators were asked: transactional id, partitions, and what the client understands."""
+    questions: Asked = []
+    ask = PartitionAdding.add_or_verify
+
+    async def noting(self, transactional_id, producer_id, producer_epoch, partitions, support):
+        questions.append((transactional_id, set(partitions), support))
+        return await ask(self, transactional_id, producer_id, producer_epoch, partitions, support)
+
+    monkeypatch.setattr(PartitionAdding, "add_or_verify", noting)
+    return questions
+
+
+def two_directories(tmp_path: Path) -> dict[str, str]:
+    return {"log.dirs": f"{tmp_path / 'data'},{tmp_path / 'more'}"}
+
+
+@pytest.mark.parametrize("directories", [1, 2])
+def test_a_coordinator_is_asked_once_about_all_partitions_that_a_request_begins(
+    tmp_path: Path, asked: Asked, directories: int
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        requests = Requests(await running.connect())
+        await requests.create("orders", 4)
+        producer = await requests.init("tx")
+        first = {("orders", index): transactional_batch(producer, 0) for index in (0, 2)}
+        assert await requests.produce("tx", first) == [(ErrorCode.NONE, 0)] * 2
+        assert asked == [("tx", {("orders", 0), ("orders", 2)}, TransactionSupport.ADD_PARTITION)]
+        await requests.produce("tx", {("orders", 0): transactional_batch(producer, 1)})
+        assert len(asked) == 1, "the transaction is open there"
+        mixed = {
+            ("orders", 0): transactional_batch(producer, 2),
+            ("orders", 1): transactional_batch(producer, 0),
+            ("orders", 3): batch_of(b"plain"),
+        }
+        assert await requests.produce("tx", mixed) == [(ErrorCode.NONE, 2), (ErrorCode.NONE, 0), (ErrorCode.NONE, 0)]
+        assert asked[1:] == [("tx", {("orders", 1)}, TransactionSupport.ADD_PARTITION)]
+        producer = await requests.end("tx", producer, is_commit=True)
+        await requests.produce("tx", {("orders", 0): transactional_batch(producer, 0)})
+        assert len(asked) == 3, "another transaction"
+
+    run_node(tmp_path / "data", scenario, two_directories(tmp_path) if directories > 1 else None)
+
+
+@pytest.mark.parametrize(
+    ("version", "support", "code"),
+    [
+        (3, TransactionSupport.DEFAULT_ERROR, ErrorCode.INVALID_TXN_STATE),
+        (10, TransactionSupport.DEFAULT_ERROR, ErrorCode.INVALID_TXN_STATE),
+        (11, TransactionSupport.GENERIC_ERROR, ErrorCode.TRANSACTION_ABORTABLE),
+    ],
+)
+def test_older_clients_have_to_add_a_partition_before_they_write_to_it(
+    tmp_path: Path, asked: Asked, version: int, support: TransactionSupport, code: ErrorCode
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        requests = Requests(await running.connect())
+        await requests.create("orders", 2)
+        producer = await requests.init("tx")
+        await requests.add("tx", producer, "orders", [1])
+        batches = {("orders", index): transactional_batch(producer, 0) for index in (0, 1)}
+        assert await requests.produce("tx", batches, version) == [(code, -1), (ErrorCode.NONE, 0)]
+        assert [question[2] for question in asked] == [support]
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_transactional_records_need_a_transactional_id_and_one_producer(tmp_path: Path, asked: Asked) -> None:
+    async def scenario(running: RunningNode) -> None:
+        requests = Requests(await running.connect())
+        await requests.create("orders", 2)
+        producer = await requests.init("tx")
+        batches = {("orders", 0): transactional_batch(producer, 0), ("orders", 1): batch_of(b"plain")}
+        refused = [(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)] * 2
+        assert await requests.produce(None, batches) == refused
+        batches[("orders", 1)] = transactional_batch((producer[0], producer[1] + 1), 0)
+        assert await requests.produce("tx", batches) == [(ErrorCode.INVALID_PRODUCER_ID_MAPPING, -1)] * 2
+        assert asked == []
+        for index in range(2):
+            assert running.node.replicas.partition("orders", index).log.log_end_offset == 0, "nothing was written"
+        assert await requests.produce("tx", {("orders", 1): batch_of(b"plain")}) == [(ErrorCode.NONE, 0)]
+        silent = requests.produce_request(None, {("orders", 0): transactional_batch(producer, 0)}, acks=0)
+        requests.client.send(silent, 13)
+        assert await requests.client.is_closed_by_peer()
+
+    run_node(tmp_path / "data", scenario)
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+@pytest.mark.parametrize("directories", [1, 2])
+def test_a_write_is_refused_if_its_transaction_ended_while_the_coordinator_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, directories: int
+) -> None:
+    producer = (7, 0)
+
+    async def scenario(running: RunningNode) -> None:
+        requests, coordinator = Requests(await running.connect()), Requests(await running.connect())
+        await requests.create("orders", 1, cleanup_policy=policy)
+
+        async def late(self, *question):
+            await coordinator.mark(marker((7, 1), {"orders": [0]}, is_commit=False))
+            return {}
+
+        monkeypatch.setattr(PartitionAdding, "add_or_verify", late)
+        batches = {("orders", 0): transactional_batch(producer, 0)}
+        assert await requests.produce("tx", batches) == [(ErrorCode.INVALID_TXN_STATE, -1)]
+        log = running.node.replicas.partition("orders", 0).log
+        assert (log.last_stable_offset, log.log_end_offset) == (1, 1), "the marker alone"
+
+    run_node(tmp_path / "data", scenario, two_directories(tmp_path) if directories > 1 else None)
+
+
+def test_a_partition_that_went_away_while_the_coordinator_was_asked_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        requests = Requests(await running.connect())
+        await requests.create("orders", 1)
+        replicas = running.node.replicas
+
+        async def moving(self, *question):
+            old = replicas.partition("orders", 0)
+            replicas._topics["orders"][0] = Partition(
+                old.topic, old.index, old.topic_id, old.broker_id, old.log, old.leadership
+            )
+            return {}
+
+        monkeypatch.setattr(PartitionAdding, "add_or_verify", moving)
+        batches = {("orders", 0): transactional_batch((7, 0), 0)}
+        assert await requests.produce("tx", batches) == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_batch_that_overtook_the_first_one_is_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = [{("orders", 0): ApiError(ErrorCode.NOT_ENOUGH_REPLICAS)}]
+
+    async def once(self, *question):
+        return refusals.pop() if refusals else {}
+
+    monkeypatch.setattr(PartitionAdding, "add_or_verify", once)
+
+    async def scenario(running: RunningNode) -> None:
+        requests = Requests(await running.connect())
+        await requests.create("orders", 1)
+        batches = [{("orders", 0): transactional_batch((7, 0), sequence)} for sequence in range(2)]
+        assert await requests.produce("tx", batches[0]) == [(ErrorCode.NOT_ENOUGH_REPLICAS, -1)]
+        assert await requests.produce("tx", batches[1]) == [(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)]
+        assert await requests.produce("tx", batches[0]) == [(ErrorCode.NONE, 0)]
+        assert await requests.produce("tx", batches[1]) == [(ErrorCode.NONE, 1)]
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_without_verification_an_older_client_writes_unasked(tmp_path: Path, asked: Asked) -> None:
+    async def scenario(running: RunningNode) -> None:
+        requests = Requests(await running.connect())
+        await requests.create("orders", 1)
+        batches = {("orders", 0): transactional_batch((7, 0), 0)}
+        assert await requests.produce("tx", batches, 11) == [(ErrorCode.NONE, 0)]
+        assert asked == []
+        await requests.produce("tx", {("orders", 0): transactional_batch((8, 0), 0)})
+        assert len(asked) == 1, "a newer one needs its partition added"
+
+    run_node(tmp_path / "data", scenario, {"transaction.partition.verification.enable": "false"})

@@ -3,6 +3,7 @@
 import asyncio
 import urllib.request
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from harness.running_node import RunningNode, batch_of, run_node
 from ottla.broker.metrics import collection, group_samples, partition_samples
 from ottla.broker.metrics.catalogue import SECTIONS
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -19,6 +21,7 @@ from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, D
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
+from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -196,6 +199,28 @@ def test_logs_partitions_and_groups_are_as_they_are(tmp_path: Path) -> None:
     watch(tmp_path, scenario)
 
 
+async def date_ahead(running: RunningNode, client: Any, topic: str, topic_id: bytes, timestamp_ms: int) -> None:
+    """A record that retention meets and cannot reach."""
+    log = running.node.replicas.partition(topic, 0).log
+    log.update_config(replace(log.config, message_timestamp_after_max_ms=2**62))
+    await client.call(produce(topic_id, batch_of(b"ahead", timestamp_ms=timestamp_ms)))
+    log.delete_old_segments(timestamp_ms - 10 * 3_600_000)
+
+
+def test_a_partition_that_retention_cannot_reach_is_told(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        orders, prices = await create(client, "orders"), await create(client, "prices")
+        await client.call(produce(prices, BATCH))
+        await date_ahead(running, client, "orders", orders, 4_102_444_800_000)
+        samples = await scrape(running)
+        name = "ottla_retention_held_until_timestamp_seconds"
+        assert samples(name, topic="orders", partition="0") == 4_102_444_800 + 7 * 24 * 3600
+        assert samples(name, topic="prices", partition="0") is None
+
+    watch(tmp_path, scenario)
+
+
 def test_every_metric_of_the_catalogue_appears_and_no_other(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         client, rude = await running.connect(), await running.connect()
@@ -203,6 +228,7 @@ def test_every_metric_of_the_catalogue_appears_and_no_other(tmp_path: Path) -> N
         await client.call(produce(orders, BATCH))
         await client.call(produce(orders, BATCH, partition=7))
         await commit(client, "billing", orders, 1)
+        await date_ahead(running, client, "orders", orders, 4_102_444_800_000)
         rude.send_frame(b"\x7f\xff")
         with pytest.raises(asyncio.IncompleteReadError):
             await rude.receive_frame()
@@ -281,3 +307,29 @@ def test_a_scrape_lets_others_run_after_each_slice(tmp_path: Path, monkeypatch: 
         assert turns > 50
 
     watch(tmp_path, scenario)
+
+
+def test_open_transactions_are_told_by_state_and_by_what_they_hold_up(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "t")
+        await client.call(FindCoordinatorRequest(key_type=1, coordinator_keys=["tx"]))
+        given = await client.call(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000))
+        builder = BatchBuilder(producer_id=given.producer_id, producer_epoch=0, base_sequence=0, is_transactional=True)
+        builder.append(b"k", b"v", timestamp_ms=1_700_000_000_000)
+        request = produce(topic_id, bytes(builder.build()))
+        request.transactional_id = "tx"
+        written = await client.call(request)
+        assert written.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+        told = await scrape(running)
+        assert told("ottla_transactional_ids", state="Ongoing") == 1
+        assert told("ottla_transactional_ids", state="Empty") == 0
+        assert told("kafka_server_replicamanager_produceridcount") == 1
+        assert told("kafka_cluster_partition_laststableoffsetlag", topic="t", partition="0") == 1
+        # Its record was written years ago, if its timestamp is to be believed.
+        assert told("kafka_server_replicamanager_partitionswithlatetransactionscount") == 1
+        silence_s = told("ottla_open_transaction_silence_seconds_max")
+        assert silence_s is not None
+        assert silence_s > 86_400
+
+    watch(tmp_path / "data", scenario)

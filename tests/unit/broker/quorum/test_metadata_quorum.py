@@ -100,7 +100,10 @@ def test_a_formatted_node_begins_its_cluster_at_once(node: Node) -> None:
             assert quorum.is_active
             assert quorum.leader_id == 1
             # Leader change, version and voters, then the bootstrap records.
-            assert quorum.finalized_features() == ({"metadata.version": 30, "kraft.version": 1}, 3)
+            assert quorum.finalized_features() == (
+                {"metadata.version": 30, "kraft.version": 1, "transaction.version": 2},
+                4,
+            )
 
     asyncio.run(scenario())
     assert node.log.is_closed
@@ -290,7 +293,7 @@ def test_a_snapshot_is_due_after_a_while_too(node: Node) -> None:
     asyncio.run(scenario())
     assert node.snapshot_names() == [
         "00000000000000000000-0000000000.checkpoint",
-        "00000000000000000006-0000000001.checkpoint",
+        "00000000000000000007-0000000001.checkpoint",
     ]
 
 
@@ -328,7 +331,7 @@ def test_a_static_quorum_of_one_runs_the_same_way(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with node.running() as quorum:
             await quorum.submit(create_topic("t"))
-            assert quorum.finalized_features()[0] == {"metadata.version": 30}
+            assert quorum.finalized_features()[0] == {"metadata.version": 30, "transaction.version": 2}
 
     asyncio.run(scenario())
     assert json.loads((node.directory / "quorum-state").read_text())["data_version"] == 0
@@ -383,9 +386,9 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
         async with node.running() as quorum:
             await quorum.submit(create_topic("t"))
             described = quorum.describe()
-            assert (described.leader_id, described.epoch, described.high_watermark) == (1, 1, 5)
+            assert (described.leader_id, described.epoch, described.high_watermark) == (1, 1, 6)
             (voter,) = described.voters
-            assert (voter.id, voter.directory_id, voter.log_end_offset) == (1, LOCAL.directory_id, 5)
+            assert (voter.id, voter.directory_id, voter.log_end_offset) == (1, LOCAL.directory_id, 6)
             assert voter.last_caught_up_timestamp_ms == node.wall_ms
             assert described.observers == ()
             assert described.voter_endpoints == {1: (Endpoint("CONTROLLER", "localhost", 9093),)}

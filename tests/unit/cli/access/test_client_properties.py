@@ -12,6 +12,14 @@ def test_a_producer_is_made_of_javas_names() -> None:
     assert not settings.idempotent
 
 
+def test_a_producer_has_transactions_where_the_command_has_them() -> None:
+    given = {"transactional.id": "t", "transaction.timeout.ms": "5000"}
+    settings = producer_settings(given, may_have_transactions=True)
+    assert (settings.transactional_id, settings.transaction_timeout_ms) == ("t", 5_000)
+    with pytest.raises(UsageError, match="needs acks=all"):
+        producer_settings({**given, "acks": "1"}, may_have_transactions=True)
+
+
 def test_librdkafkas_names_mean_the_same() -> None:
     settings = producer_settings({"compression.codec": "lz4", "queue.buffering.max.ms": "3"})
     assert (settings.codec, settings.linger_ms) == (Codec.LZ4, 3)

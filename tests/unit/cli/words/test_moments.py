@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.cli.groups.offset_resets import ToTime, parse_target
-from ottla.cli.words.moments import is_duration, iso_to_ms, parse_moment, split_moments
+from ottla.cli.words.moments import is_duration, iso_to_ms, parse_duration_ms, parse_moment, split_moments
 from ottla.cli.words.offset_ranges import parse_offset_range
 
 NOW_MS = 1_700_000_000_000
@@ -71,3 +71,10 @@ def test_a_time_without_zone_is_utc() -> None:
 )
 def test_two_times_are_parted_at_the_right_colon(text: str, halves: tuple[str, str | None]) -> None:
     assert split_moments(text) == halves
+
+
+def test_a_length_of_time_has_units_and_no_sign() -> None:
+    assert [parse_duration_ms(text) for text in ("90s", "15m", "1h30m", "0ms")] == [90_000, 900_000, 5_400_000, 0]
+    for text in ("15", "-15m", "soon", ""):
+        with pytest.raises(ValueError, match="is not a length of time"):
+            parse_duration_ms(text)

@@ -5,7 +5,7 @@ answer yet waits in exactly one member.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.config import GroupConfig
@@ -27,6 +27,13 @@ from ottla.protocol.messages.offset_commit_request import (
 )
 from ottla.protocol.messages.offset_commit_response import OffsetCommitResponse
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from ottla.protocol.messages.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from ottla.protocol.messages.txn_offset_commit_response import TxnOffsetCommitResponse
+from ottla.protocol.record_batch import NO_PRODUCER_ID
 
 START_MS = 1_000_000
 SESSION_MS = 10_000
@@ -38,12 +45,21 @@ def subscription(*topics: str, version: int = 3) -> bytes:
     return version.to_bytes(2) + encode(ConsumerProtocolSubscription(topics=topics), version)
 
 
+class Entry(NamedTuple):
+    """A record in the log; a marker has an outcome in place of key and value."""
+
+    key: bytes = b""
+    value: bytes | None = None
+    producer_id: int = NO_PRODUCER_ID
+    is_commit: bool | None = None
+
+
 class Playbook:
     def __init__(self, **config: int) -> None:
         self.config = GroupConfig(**config)
         self.shard = GroupShard(self.config)
         self.now_ms = START_MS
-        self.log: list[tuple[bytes, bytes | None]] = []
+        self.log: list[Entry] = []
         self.answers: dict[str, Any] = {}
         self.open_tokens: set[str] = set()
         # While set, records stay uncommitted until `commit_all`.
@@ -160,6 +176,46 @@ class Playbook:
         self.append(result.records)
         return result.response
 
+    def commit_in_transaction(
+        self,
+        producer_id: int,
+        offsets: Mapping[tuple[str, int], int],
+        *,
+        group: str = "g",
+        member_id: str = "",
+        generation: int = -1,
+        instance: str | None = None,
+        metadata: str | None = "",
+    ) -> TxnOffsetCommitResponse:
+        request = TxnOffsetCommitRequest(
+            transactional_id=f"producer {producer_id}",
+            producer_id=producer_id,
+            group_id=group,
+            generation_id=generation,
+            member_id=member_id,
+            group_instance_id=instance,
+            topics=[
+                TxnOffsetCommitRequestTopic(
+                    name=topic,
+                    partitions=[
+                        TxnOffsetCommitRequestPartition(
+                            partition_index=partition, committed_offset=offset, committed_metadata=metadata
+                        )
+                    ],
+                )
+                for (topic, partition), offset in offsets.items()
+            ],
+        )
+        result = self.shard.commit_transactional_offsets(request, self.now_ms)
+        self.append(result.records, producer_id)
+        return result.response
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool = True) -> None:
+        self.log.append(Entry(producer_id=producer_id, is_commit=is_commit))
+        self.shard.marker_appended(producer_id, len(self.log) - 1, is_commit=is_commit)
+        self._commit()
+        self.settle()
+
     # What time and the log do
 
     def advance(self, duration_ms: int) -> None:
@@ -171,10 +227,10 @@ class Playbook:
             self.settle()
         self.now_ms = end_ms
 
-    def append(self, records: Sequence[GroupCoordinatorRecord]) -> None:
+    def append(self, records: Sequence[GroupCoordinatorRecord], producer_id: int = NO_PRODUCER_ID) -> None:
         if records:
-            self.log += [encode_record(record) for record in records]
-            self.shard.appended(records, None, len(self.log) - 1, self.now_ms)
+            self.log += [Entry(*encode_record(record), producer_id) for record in records]
+            self.shard.appended(records, None, len(self.log) - 1, self.now_ms, producer_id)
             self._commit()
         self.settle()
 
@@ -200,8 +256,11 @@ class Playbook:
     def reloaded(self) -> GroupShard:
         """The shard as another broker would load it from the log."""
         shard = GroupShard(self.config)
-        for key, value in self.log:
-            shard.replay(decode_record(key, value))
+        for key, value, producer_id, is_commit in self.log:
+            if is_commit is not None:
+                shard.replay_marker(producer_id, is_commit=is_commit)
+            else:
+                shard.replay(decode_record(key, value), producer_id)
         return shard
 
     # Whole passages
@@ -249,7 +308,7 @@ class Playbook:
         if self.append_error is not None:
             self.shard.append_failed(effect.outcome, self.append_error, self.now_ms)
             return
-        self.log += [encode_record(record) for record in effect.records]
+        self.log += [Entry(*encode_record(record)) for record in effect.records]
         self.shard.appended(effect.records, effect.outcome, len(self.log) - 1, self.now_ms)
         self._commit()
 

@@ -214,3 +214,73 @@ def test_an_offset_that_is_committed_between_two_portions_stays(monkeypatch: pyt
         if number == 0:
             play.commit({("t", 1): 9})
     assert remaining(play) == {("t", 1)}
+
+
+class TestPendingOffsets:
+    """What a transaction has not ended keeps its group, and goes with what is deleted."""
+
+    def test_a_pending_offset_keeps_the_committed_one_and_the_group(self) -> None:
+        play = Playbook(offsets_retention_minutes=1)
+        play.commit({("t", 0): 1, ("t", 1): 1})
+        play.commit_in_transaction(1, {("t", 0): 2})
+        play.advance(RETENTION_MS)
+        expire(play)
+        assert remaining(play) == {("t", 0)}
+        play.end_transaction(1, is_commit=False)
+        expire(play)
+        assert remaining(play) == set()
+        assert "g" not in play.shard.groups
+
+    def test_a_group_that_has_only_pending_offsets_stays(self) -> None:
+        play = Playbook(offsets_retention_minutes=1)
+        play.commit_in_transaction(1, {("t", 0): 2})
+        play.advance(RETENTION_MS)
+        expire(play)
+        assert "g" in play.shard.groups
+        play.end_transaction(1)
+        assert remaining(play) == {("t", 0)}
+
+    def test_a_group_left_by_an_aborted_transaction_expires(self) -> None:
+        play = Playbook()
+        play.commit_in_transaction(1, {("t", 0): 2})
+        play.end_transaction(1, is_commit=False)
+        assert "g" in play.shard.groups
+        expire(play)
+        assert "g" not in play.shard.groups
+
+    def test_nothing_comes_back_to_a_deleted_group(self) -> None:
+        play = Playbook()
+        play.commit({("t", 0): 1})
+        play.commit_in_transaction(1, {("t", 0): 2, ("t", 1): 2})
+        assert delete_groups(play, "g") == {"g": ErrorCode.NONE}
+        play.end_transaction(1)
+        assert remaining(play) == set()
+        assert "g" not in play.shard.groups
+        assert "g" not in play.reloaded().groups
+
+    def test_a_deleted_offset_does_not_come_back_with_the_marker(self) -> None:
+        play = Playbook()
+        play.commit({("t", 0): 1})
+        play.commit_in_transaction(1, {("t", 0): 2, ("t", 1): 2, ("t", 2): 2})
+        assert delete(play, ("t", 0), ("t", 1)) == {("t", 0): ErrorCode.NONE, ("t", 1): ErrorCode.NONE}
+        play.end_transaction(1)
+        assert remaining(play) == {("t", 2)}
+
+    def test_what_is_on_its_way_to_being_pending_is_deleted_too(self) -> None:
+        play = Playbook()
+        play.holds_commits = True
+        play.commit_in_transaction(1, {("t", 0): 2})
+        assert delete_groups(play, "g") == {"g": ErrorCode.NONE}
+        play.end_transaction(1)
+        play.commit_all()
+        assert remaining(play) == set()
+
+    def test_the_end_of_a_topic_ends_its_pending_offsets(self) -> None:
+        play = Playbook()
+        play.commit_in_transaction(1, {("t", 0): 2, ("u", 0): 2}, group="h")
+        play.commit({("t", 1): 1})
+        for records in play.shard.topics_deleted({"t"}):
+            play.append(records)
+        play.end_transaction(1)
+        assert remaining(play, "h") == {("u", 0)}
+        assert remaining(play) == set()

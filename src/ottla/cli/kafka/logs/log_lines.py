@@ -182,12 +182,12 @@ def _dump_snapshot(path: Path) -> None:
         print(
             f"producerId: {entry.producer_id} producerEpoch: {entry.epoch} "
             f"coordinatorEpoch: {entry.coordinator_epoch} "
-            f"currentTxnFirstOffset: {_optional(None if first < 0 else first)} lastTimestamp: {entry.timestamp_ms} ",
+            f"currentTxnFirstOffset: {_optional(None if first < 0 else first)} lastTimestamp: {entry.timestamp_ms}",
             end="",
         )
         if entry.last_sequence >= 0:
             print(
-                f"firstSequence: {(entry.last_sequence - entry.offset_delta) & MAX_SEQUENCE} "
+                f" firstSequence: {(entry.last_sequence - entry.offset_delta) & MAX_SEQUENCE} "
                 f"lastSequence: {entry.last_sequence} lastOffset: {entry.last_offset} "
                 f"offsetDelta: {entry.offset_delta} timestamp: {entry.timestamp_ms}",
                 end="",

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 from ottla.cli.access.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode, UsageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ottla.cli.perf.meter import Tally
     from ottla.client import Client
 
+_TRANSACTION_MS: Final = 3_000
 _FRACTIONS: Final = (0.5, 0.95, 0.99, 0.999)
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _OLD_NAMES: Final = {
@@ -55,8 +57,13 @@ def _parser() -> ClientToolParser:
     parser.add_argument("--command-config", metavar="FILE", help="producer properties")
     parser.add_argument("--producer.config", dest="old_config", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--print-metrics", action="store_true", help="not available")
-    parser.add_argument("--transactional-id", metavar="ID", help="not available")
-    parser.add_argument("--transaction-duration-ms", type=int, metavar="MS", help="not available")
+    parser.add_argument("--transactional-id", metavar="ID", help="in transactions of this id")
+    parser.add_argument(
+        "--transaction-duration-ms",
+        type=int,
+        metavar="MS",
+        help="when each transaction is committed; default 3000 with an id",
+    )
     parser.add_argument("--warmup-records", type=int, default=0, metavar="COUNT", help="left out of a second result")
     parser.add_argument("--reporting-interval", type=int, default=5_000, metavar="MS")
     parser.set_defaults(old_property=[])
@@ -74,8 +81,8 @@ def _check(parser: ClientToolParser, options: argparse.Namespace) -> None:
         parser.error("The value for --warmup-records must be at least 0 and fewer than the number of records.")
     if options.reporting_interval <= 0:
         parser.error("--reporting-interval must be positive")
-    if options.transactional_id is not None or options.transaction_duration_ms is not None:
-        parser.error("transactions are not supported by this tool yet")
+    if options.transaction_duration_ms is not None and options.transaction_duration_ms <= 0:
+        parser.error("--transaction-duration-ms should be greater than zero.")
 
 
 def _payload(options: argparse.Namespace) -> Callable[[int], bytes]:
@@ -101,12 +108,18 @@ def _run(options: argparse.Namespace) -> int:
     from ottla.cli.access.client_properties import producer_settings
     from ottla.cli.perf.meter import Meter
     from ottla.cli.perf.producing import ProduceLoad, ProduceRun
+    from ottla.protocol.uuids import uuid_to_text
 
     options.command_property += options.producer_props
     properties = {"client.id": "perf-producer-client"} | client_options.client_properties(options)
     if options.bootstrap_server is None and "bootstrap.servers" not in properties:
         raise UsageError("At least one of --bootstrap-server, --command-property bootstrap.servers=... is required.")
-    settings = producer_settings(properties)
+    if options.transactional_id is not None:
+        properties["transactional.id"] = options.transactional_id
+    elif options.transaction_duration_ms is not None:
+        properties.setdefault("transactional.id", f"performance-producer-{uuid_to_text(uuid4().bytes)}")
+    settings = producer_settings(properties, may_have_transactions=True)
+    transaction_ms = options.transaction_duration_ms or _TRANSACTION_MS
     rate = options.throughput if options.throughput > 0 else None
     load = ProduceLoad(options.topic, options.num_records, _payload(options), rate)
     if options.warmup_records:
@@ -128,7 +141,12 @@ def _run(options: argparse.Namespace) -> int:
         interval_s = options.reporting_interval / 1000
         meter = Meter(time.perf_counter(), interval_s, report, warmup_records=options.warmup_records)
         run = ProduceRun(load, meter)
-        await run.by_record(client.producer(settings))
+        producer = client.producer(settings)
+        if settings.transactional_id is None:
+            await run.by_record(producer)
+        else:
+            await producer.init_transactions()
+            await run.by_record(producer, transaction_ms)
         return meter, run
 
     meter, run = with_client(client_options.cluster(options, properties), work)

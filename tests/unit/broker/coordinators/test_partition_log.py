@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from harness.stubborn_file_system import StubbornFileSystem
-from ottla.broker.coordinator_log import PartitionCoordinatorLog
-from ottla.broker.groups.log import AppendLost
+from ottla.broker.coordinators.log import AppendLost
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Partition
 from ottla.storage.log_config import LogConfig
@@ -20,6 +21,7 @@ from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from unit.broker.groups.fakes import NODE_ID, image_with
 
+LOAD_BUFFER_BYTES = 1024 * 1024
 COMMIT_TIMEOUT_MS = 50
 
 
@@ -34,7 +36,7 @@ class TwoDisks:
         self._disks = {home / name: StubbornFileSystem(home / name) for name in ("a", "b")}
         logs = LogManager([LogDirectory(disk) for disk in self._disks.values()])
         self.replicas = ReplicaManager(NODE_ID, logs, lambda _image, _topic: LogConfig())
-        self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, COMMIT_TIMEOUT_MS)
+        self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, COMMIT_TIMEOUT_MS, LOAD_BUFFER_BYTES)
 
     @property
     def disk(self) -> StubbornFileSystem:
@@ -118,5 +120,28 @@ def test_a_partition_whose_disk_failed_says_so_to_those_that_wait_and_those_that
         with pytest.raises(ApiError) as refused:
             disks.log.append(0, batch(b"v"))
         assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+
+    run(tmp_path, scenario)
+
+
+def test_a_batch_that_its_producer_may_not_write_fails_alone_and_before_what_comes_after_it(tmp_path: Path) -> None:
+    def of_producer(epoch: int) -> bytes:
+        return bytes(
+            end_txn_batch(producer_id=1, producer_epoch=epoch, is_commit=True, coordinator_epoch=0, timestamp_ms=1)
+        )
+
+    async def scenario(disks: TwoDisks) -> None:
+        refused: list[int] = []
+        before = disks.log.append_of_producer(0, of_producer(5), refused.append)
+        fenced = disks.log.append_of_producer(0, of_producer(4), refused.append)
+        after = disks.log.append(0, batch(b"after"))
+        await disks.log.wait_committed(0, after)
+        assert refused == [fenced]
+        with pytest.raises(ApiError) as error:
+            await disks.log.wait_committed(0, fenced)
+        assert error.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+        assert not isinstance(error.value, AppendLost)
+        await disks.log.wait_committed(0, before)
+        assert disks.end_offset == 2
 
     run(tmp_path, scenario)

@@ -1,25 +1,38 @@
-"""The group coordinator's log: `__consumer_offsets` as this broker's partitions hold it.
+"""A coordinator's log: its internal topic as this broker's partitions hold it.
 
 Where appends wait in a queue for their disk, their offsets are not known when they are put there. The coordinator gets
 numbers in their place, and goes on: nobody is told of what it decided before it is in the log. If an append fails after
 all (no space), the coordinator counted on what is not there. All that was put until then counts as lost, whatever
 became of it, and the shard is loaded again from the log.
+
+Batches of producers are another matter: the log may refuse one because its producer is fenced, or its transaction is
+over, which is the client's doing and no reason to load anything. Such an append fails alone, and the coordinator is
+told before it hears of anything later.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ottla.broker.clock import now_ms
-from ottla.broker.groups.log import AppendLost
+from ottla.broker.coordinators.log import AppendLost
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Appending
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
+from ottla.storage.transaction_verification import VerificationGuard
 
-_READ_BYTES = 4 * 1024 * 1024
 _SETTLING_S = 60.0
+# What the log thinks of a producer; a disk never says so.
+_REFUSALS = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+    }
+)
 
 
 class _QueuedAppends:
@@ -27,14 +40,19 @@ class _QueuedAppends:
 
     def __init__(self) -> None:
         self._pending: dict[int, Appending[AppendInfo]] = {}
+        # Those of producers: who is to hear that the log refused one, and which it did.
+        self._refusable: dict[int, Callable[[int], None]] = {}
+        self._refused: dict[int, ApiError] = {}
         self._last_number = -1
         self._last_offset = -1
         self._lost_up_to = -1
         self._failure: AppendLost
 
-    def add(self, append: Appending[AppendInfo]) -> int:
+    def add(self, append: Appending[AppendInfo], on_refused: Callable[[int], None] | None = None) -> int:
         self._last_number += 1
         self._pending[self._last_number] = append
+        if on_refused is not None:
+            self._refusable[self._last_number] = on_refused
         return self._last_number
 
     async def wait(self, number: int, deadline: float) -> int:
@@ -45,6 +63,8 @@ class _QueuedAppends:
                 await self._wait_for(earlier, append, deadline)
         if number <= self._lost_up_to:
             raise self._failure
+        if number in self._refused:
+            raise self._refused.pop(number)
         return self._last_offset
 
     async def _wait_for(self, number: int, append: Appending[AppendInfo], deadline: float) -> None:
@@ -53,22 +73,36 @@ class _QueuedAppends:
         except ApiError as error:
             if error.code is ErrorCode.REQUEST_TIMED_OUT:
                 raise
-            if number > self._lost_up_to:
-                self._lost_up_to = self._last_number
-                self._failure = AppendLost(error.code, error.message)
-                self._pending.clear()
+            if number in self._pending:
+                self._failed(number, error)
             return
         self._pending.pop(number, None)
+        self._refusable.pop(number, None)
         self._last_offset = max(self._last_offset, info.last_offset)
+
+    def _failed(self, number: int, error: ApiError) -> None:
+        on_refused = self._refusable.pop(number, None)
+        if on_refused is not None and error.code in _REFUSALS:
+            del self._pending[number]
+            self._refused[number] = error
+            on_refused(number)
+            return
+        self._lost_up_to = self._last_number
+        self._failure = AppendLost(error.code, error.message)
+        self._pending.clear()
+        self._refusable.clear()
+        self._refused.clear()
 
 
 class PartitionCoordinatorLog:
-    """Implements `CoordinatorLog` over the partitions of one internal topic."""
+    """Implements `CoordinatorLog`, and `OffsetsLog` of the groups, over the partitions of one internal topic."""
 
-    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int) -> None:
+    def __init__(self, replicas: ReplicaManager, topic: str, commit_timeout_ms: int, load_buffer_bytes: int) -> None:
+        """`load_buffer_bytes` are read at once when a partition is loaded, or one batch if that is larger."""
         self._replicas = replicas
         self._topic = topic
         self._commit_timeout_ms = commit_timeout_ms
+        self._load_buffer_bytes = load_buffer_bytes
         self._loop = asyncio.get_running_loop()
         self._queued: dict[int, _QueuedAppends] = {}
 
@@ -82,6 +116,28 @@ class PartitionCoordinatorLog:
             return led.append_own(batch, now_ms()).last_offset
         except StorageError as error:
             raise self._replicas.disk_failed(error) from error
+
+    def append_of_producer(
+        self,
+        partition: int,
+        batch: bytes | bytearray,
+        on_refused: Callable[[int], None],
+        *,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> int:
+        """As `append`, for a batch with a producer id; `on_refused` gets the number of one that is refused later."""
+        led = self._replicas.partition(self._topic, partition)
+        if led.queue is not None:
+            append = led.queue_own(
+                led.queue, batch, now_ms(), verification=verification, transaction_version=transaction_version
+            )
+            return self._queued.setdefault(partition, _QueuedAppends()).add(append, on_refused)
+        try:
+            info = led.append_own(batch, now_ms(), verification=verification, transaction_version=transaction_version)
+        except StorageError as error:
+            raise self._replicas.disk_failed(error) from error
+        return info.last_offset
 
     def is_committed(self, partition: int, offset: int) -> bool:
         """Whether every in-sync replica has the record, and the disk if flush.messages asks for it."""
@@ -126,7 +182,11 @@ class PartitionCoordinatorLog:
         while offset < end_offset:
             try:
                 read = log.read(
-                    offset, _READ_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
+                    offset,
+                    self._load_buffer_bytes,
+                    max_offset_exclusive=end_offset,
+                    min_one_batch=True,
+                    allow_blocking=True,
                 )
             except StorageError as error:
                 self._loop.call_soon_threadsafe(self._replicas.disk_failed, error)

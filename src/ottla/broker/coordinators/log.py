@@ -1,10 +1,8 @@
-"""The coordinator's view of its partitions' logs, and the errors of that log in a coordinator's words."""
+"""A coordinator's view of its partitions' logs, and the errors of that log in a coordinator's words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Protocol
 
-from ottla.coordinator.group.records import GroupCoordinatorRecord, encode_record
-from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
 
 
@@ -13,7 +11,7 @@ class AppendLost(ApiError):
 
 
 class CoordinatorLog(Protocol):
-    """The partitions of `__consumer_offsets` that this node leads."""
+    """The partitions of a coordinator's topic that this node leads."""
 
     def append(self, partition: int, batch: bytes | bytearray) -> int:
         """Append one batch as the leader, with acks=all in mind. Raises ApiError.
@@ -40,15 +38,6 @@ class CoordinatorLog(Protocol):
         """The whole log from its start, in pieces of whole batches; called in a thread."""
 
 
-def encode_batch(records: Sequence[GroupCoordinatorRecord], timestamp_ms: int) -> bytearray:
-    """The records as one batch."""
-    builder = BatchBuilder()
-    for record in records:
-        key, value = encode_record(record)
-        builder.append(key, value, timestamp_ms=timestamp_ms)
-    return builder.build()
-
-
 _COORDINATOR_ERRORS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -62,5 +51,5 @@ _COORDINATOR_ERRORS = {
 
 
 def coordinator_error(log_error: ErrorCode) -> ErrorCode:
-    """What a group's client should hear when our own log refuses: look for the coordinator again, or wait."""
+    """What a coordinator's client should hear when our own log refuses: look for the coordinator again, or wait."""
     return _COORDINATOR_ERRORS.get(log_error, log_error)

@@ -1,0 +1,62 @@
+"""Where a coordinator keeps its state: an internal topic, its partitions and their leaders, created on first use."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from ottla.coordinator.partitioning import partition_for
+from ottla.metadata.image import NO_LEADER, ClusterImage
+from ottla.protocol.errors import ApiError, ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopicSpec:
+    """The topic as it is to be created."""
+
+    name: str
+    partition_count: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+class InternalTopic:
+    """Finds the partition and the broker of a coordinator's key: a group id, a transactional id."""
+
+    def __init__(
+        self,
+        spec: InternalTopicSpec,
+        image: Callable[[], ClusterImage],
+        create: Callable[[InternalTopicSpec], Awaitable[None]],
+    ) -> None:
+        self.spec = spec
+        self._image = image
+        self._create = create
+        self._creating: asyncio.Lock = asyncio.Lock()
+
+    def partition_of(self, key: str) -> int:
+        """The partition that holds the key's state; before the topic exists, the one that will."""
+        topic = self._image().topics.by_name(self.spec.name)
+        count = self.spec.partition_count if topic is None else len(topic.partitions)
+        return partition_for(key, count)
+
+    async def leader_of(self, key: str) -> int:
+        """The node that coordinates the key; creates the topic on first use. Raises ApiError."""
+        name = self.spec.name
+        await self._ensure_exists()
+        topic = self._image().topics.by_name(name)
+        partition = None if topic is None else topic.partition(self.partition_of(key))
+        if partition is None or partition.leader == NO_LEADER:
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} has no leader for {key!r} yet")
+        return partition.leader
+
+    async def _ensure_exists(self) -> None:
+        if self._image().topics.by_name(self.spec.name) is not None:
+            return
+        async with self._creating:
+            if self._image().topics.by_name(self.spec.name) is not None:
+                return
+            try:
+                await self._create(self.spec)
+            except ApiError as error:
+                if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                    raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error

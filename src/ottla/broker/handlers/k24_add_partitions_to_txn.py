@@ -1,0 +1,117 @@
+"""AddPartitionsToTxn: partitions join a transaction.
+
+Versions 0-3 are sent by clients, about one transaction: 2 answers PRODUCER_FENCED where earlier ones hear
+INVALID_PRODUCER_EPOCH, 3 is flexible. Versions 4 and 5 are sent by brokers, about several transactions, to add
+partitions or only to verify them (KIP-890). If a partition does not exist, none is added: the others are
+OPERATION_NOT_ATTEMPTED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ottla.broker.request_context import RequestContext
+from ottla.coordinator.transaction.initialisation import ProducerIdentity
+from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, TopicPartition
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from ottla.protocol.messages.add_partitions_to_txn_response import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
+
+API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
+REQUEST = AddPartitionsToTxnRequest
+
+_KNOWS_FENCED_FROM = 2
+_BROKERS_FROM = 4
+
+CodeOf = Callable[[TopicPartition], ErrorCode]
+
+
+async def handle(context: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+    """A row for each partition."""
+    if context.api_version >= _BROKERS_FROM:
+        results = [
+            AddPartitionsToTxnResult(
+                transactional_id=transaction.transactional_id,
+                topic_results=_rows(transaction.topics, await _judge(context, transaction)),
+            )
+            for transaction in request.transactions
+        ]
+        return AddPartitionsToTxnResponse(results_by_transaction=results)
+    transaction = AddPartitionsToTxnTransaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+    rows = _rows(transaction.topics, await _judge(context, transaction))
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows)
+
+
+def error_response(
+    context: RequestContext, request: AddPartitionsToTxnRequest, error: ApiError
+) -> AddPartitionsToTxnResponse:
+    """The same error for every partition."""
+    if context.api_version >= _BROKERS_FROM:
+        return AddPartitionsToTxnResponse(error_code=error.code)
+    rows = _rows(request.v3_and_below_topics, lambda _: error.code)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows)
+
+
+async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> CodeOf:
+    """What became of each partition of one transaction."""
+    partitions = {(topic.name, index) for topic in transaction.topics for index in topic.partitions}
+    missing = {
+        partition async for partition in context.time_slice().over(partitions) if not _exists(context, partition)
+    }
+    if missing:
+        return lambda partition: (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition in missing else ErrorCode.OPERATION_NOT_ATTEMPTED
+        )
+    producer = ProducerIdentity(transaction.producer_id, transaction.producer_epoch)
+    coordinator = context.broker.transactions
+    is_broker = context.api_version >= _BROKERS_FROM
+    try:
+        if not transaction.transactional_id:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
+        if transaction.verify_only:
+            unadded = coordinator.unadded_partitions(transaction.transactional_id, producer, partitions)
+            return lambda partition: ErrorCode.TRANSACTION_ABORTABLE if partition in unadded else ErrorCode.NONE
+        await coordinator.add_partitions(
+            transaction.transactional_id, producer, partitions, EPOCH_BUMP_VERSION if is_broker else 0
+        )
+    except ApiError as error:
+        code = error.code
+        if code is ErrorCode.PRODUCER_FENCED and context.api_version < _KNOWS_FENCED_FROM:
+            code = ErrorCode.INVALID_PRODUCER_EPOCH
+        return lambda _: code
+    return lambda _: ErrorCode.NONE
+
+
+def _exists(context: RequestContext, partition: TopicPartition) -> bool:
+    topic = context.broker.image.topics.by_name(partition[0])
+    return topic is not None and topic.partition(partition[1]) is not None
+
+
+def _rows(topics: Sequence[AddPartitionsToTxnTopic], code_of: CodeOf) -> list[AddPartitionsToTxnTopicResult]:
+    return [
+        AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=[
+                AddPartitionsToTxnPartitionResult(
+                    partition_index=index, partition_error_code=code_of((topic.name, index))
+                )
+                for index in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]

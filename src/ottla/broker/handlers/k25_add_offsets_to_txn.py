@@ -1,0 +1,36 @@
+"""AddOffsetsToTxn: the offsets of a group join a transaction, as the partition of the offsets topic that holds them.
+
+Sent by clients of the older protocol alone; those of transaction.version 2 leave it to TxnOffsetCommit. Versions: 2
+answers PRODUCER_FENCED where earlier ones hear INVALID_PRODUCER_EPOCH, 3 is flexible, 4 belongs to KIP-890.
+"""
+
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.request_context import RequestContext
+from ottla.coordinator.transaction.initialisation import ProducerIdentity
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from ottla.protocol.messages.add_offsets_to_txn_response import AddOffsetsToTxnResponse
+
+API_KEY = ApiKey.ADD_OFFSETS_TO_TXN
+REQUEST = AddOffsetsToTxnRequest
+
+_KNOWS_FENCED_FROM = 2
+
+
+async def handle(context: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+    if not request.transactional_id:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
+    partition = OFFSETS_TOPIC, context.broker.groups.topic.partition_of(request.group_id)
+    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+    await context.broker.transactions.add_partitions(request.transactional_id, producer, (partition,), 0)
+    return AddOffsetsToTxnResponse()
+
+
+def error_response(
+    context: RequestContext, _request: AddOffsetsToTxnRequest, error: ApiError
+) -> AddOffsetsToTxnResponse:
+    code = error.code
+    if code is ErrorCode.PRODUCER_FENCED and context.api_version < _KNOWS_FENCED_FROM:
+        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return AddOffsetsToTxnResponse(error_code=code)

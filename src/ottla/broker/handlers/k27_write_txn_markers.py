@@ -1,0 +1,171 @@
+"""WriteTxnMarkers: a transaction's coordinator ends it in the partitions that it wrote to.
+
+Versions: 1 is the oldest, flexible; 2 says by which transaction version the markers are to be judged (KIP-890).
+
+A partition is answered once its marker is committed. In a partition of the offsets topic the group coordinator writes
+the marker, because the offsets of the transaction count from then on, or never. A marker that was written before is
+answered as if it had been written now; each marker gets its own row, in the order of the request.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ottla.broker.clock import now_ms
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.purgatory import wait_until_committed
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.control_records import end_txn_batch
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest
+from ottla.protocol.messages.write_txn_markers_response import (
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersResponse,
+)
+from ottla.replication.partition import Appending, Partition
+from ottla.storage.errors import StorageError
+from ottla.storage.log import AppendInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+API_KEY = ApiKey.WRITE_TXN_MARKERS
+REQUEST = WriteTxnMarkersRequest
+
+
+async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    """Appends all markers, then waits for those that are not committed at once."""
+    context.deadline(context.broker.config.get_int("request.timeout.ms"))
+    time_slice = context.time_slice()
+    results: list[WritableTxnMarkerResult] = []
+    waiting: list[Callable[[], Awaitable[None]]] = []
+    for marker in request.markers:
+        writing = _Writing(context, marker, waiting)
+        topics: list[WritableTxnMarkerTopicResult] = []
+        for topic in marker.topics:
+            rows: list[WritableTxnMarkerPartitionResult] = []
+            topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=rows))
+            for index in topic.partition_indexes:
+                rows.append(writing.write(topic.name, index))
+                await time_slice.pause_if_used()
+        results.append(WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
+    for part in waiting:
+        await part()
+    return WriteTxnMarkersResponse(markers=results)
+
+
+def error_response(
+    context: RequestContext, request: WriteTxnMarkersRequest, error: ApiError
+) -> WriteTxnMarkersResponse:
+    """The same error for every partition."""
+    del context
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                producer_id=marker.producer_id,
+                topics=[
+                    WritableTxnMarkerTopicResult(
+                        name=topic.name,
+                        partitions=[
+                            WritableTxnMarkerPartitionResult(partition_index=index, error_code=error.code)
+                            for index in topic.partition_indexes
+                        ],
+                    )
+                    for topic in marker.topics
+                ],
+            )
+            for marker in request.markers
+        ]
+    )
+
+
+class _Writing:
+    """One marker on its way into its partitions."""
+
+    __slots__ = ("_batch", "_context", "_marker", "_waiting")
+
+    def __init__(
+        self, context: RequestContext, marker: WritableTxnMarker, waiting: list[Callable[[], Awaitable[None]]]
+    ) -> None:
+        """What has to be waited for is put into the list."""
+        self._context = context
+        self._marker = marker
+        self._waiting = waiting
+        self._batch = end_txn_batch(
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            is_commit=marker.transaction_result,
+            coordinator_epoch=marker.coordinator_epoch,
+            timestamp_ms=now_ms(),
+        )
+
+    def write(self, topic: str, index: int) -> WritableTxnMarkerPartitionResult:
+        """The row of a partition; final unless there is something to wait for."""
+        row = WritableTxnMarkerPartitionResult(partition_index=index)
+        replicas = self._context.broker.replicas
+        try:
+            self._check_marker()
+            partition = replicas.partition(topic, index)
+            if topic == OFFSETS_TOPIC:
+                self._waiting.append(partial(self._end_in_groups, index, row))
+            else:
+                self._append(partition, row)
+        except ApiError as error:
+            row.error_code = error.code
+        except StorageError as error:
+            row.error_code = replicas.disk_failed(error).code
+        return row
+
+    def _check_marker(self) -> None:
+        marker = self._marker
+        if marker.producer_id < 0 or marker.producer_epoch < 0 or marker.transaction_version < 0:
+            # No coordinator sends that; the answer is Kafka's.
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "A marker needs a producer, its epoch and a version")
+
+    def _append(self, partition: Partition, row: WritableTxnMarkerPartitionResult) -> None:
+        version = self._marker.transaction_version
+        if partition.queue is not None:
+            append = partition.queue_own(partition.queue, self._batch, now_ms(), transaction_version=version)
+            self._waiting.append(partial(self._wait_for_append, partition, append, row))
+            return
+        info = partition.append_own(self._batch, now_ms(), transaction_version=version)
+        if partition.log.must_flush_now or not partition.is_committed(info.last_offset):
+            self._waiting.append(partial(self._wait, partition, info.last_offset, row))
+
+    async def _wait_for_append(
+        self, partition: Partition, append: Appending[AppendInfo], row: WritableTxnMarkerPartitionResult
+    ) -> None:
+        try:
+            info = await append.result(self._context.deadline(0))
+        except ApiError as error:
+            row.error_code = error.code
+        else:
+            await self._wait(partition, info.last_offset, row)
+
+    async def _wait(self, partition: Partition, last_offset: int, row: WritableTxnMarkerPartitionResult) -> None:
+        deadline = self._context.deadline(0)
+        try:
+            if partition.log.must_flush_now:
+                await self._context.broker.replicas.flush(partition, deadline)
+            if not await wait_until_committed(partition, last_offset, deadline):
+                row.error_code = ErrorCode.REQUEST_TIMED_OUT
+        except ApiError as error:
+            row.error_code = error.code
+
+    async def _end_in_groups(self, index: int, row: WritableTxnMarkerPartitionResult) -> None:
+        marker = self._marker
+        try:
+            row.error_code = await self._context.broker.groups.end_transaction(
+                index,
+                marker.producer_id,
+                marker.producer_epoch,
+                marker.coordinator_epoch,
+                marker.transaction_result,
+                marker.transaction_version,
+            )
+        except ApiError as error:
+            row.error_code = error.code

@@ -1,0 +1,1 @@
+"""The asyncio shell around the transaction coordinator: writes its records, sends its markers, minds its deadlines."""

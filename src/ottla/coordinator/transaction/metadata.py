@@ -1,0 +1,145 @@
+"""What the coordinator knows of one transactional id, as a value: a transition makes the next one.
+
+Invariants, asserted with every transition
+- States follow each other by the table in `states`.
+- A producer id keeps its id, or gets a fresh one with epoch 0; its epoch never goes down otherwise.
+- Partitions belong to a transaction from its first write to its completion: none in EMPTY and COMPLETE_*.
+- A transaction that is open, or being ended, has begun at a known time.
+
+Under transaction.version 2 (KIP-890) ending a transaction raises the epoch, so that each transaction has an epoch of
+its own: markers carry the raised one, and whatever of the ended transaction arrives late has an epoch that is over.
+The last epoch of a producer id is 32767; it is used by markers alone. A producer whose epoch is 32766 goes on with a
+fresh id, which is chosen when its transaction ends (`next_producer_id`) and takes the place of the old one when the
+markers are written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ottla.coordinator.transaction.states import PREDECESSORS, TransactionState
+from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+
+MAX_EPOCH = 2**15 - 1
+NO_TIMESTAMP = -1
+# From this transaction.version on, each transaction has an epoch of its own.
+EPOCH_BUMP_VERSION = 2
+
+TopicPartition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMetadata:
+    """One transactional id at one moment."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    state: TransactionState = TransactionState.EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    start_timestamp_ms: int = NO_TIMESTAMP
+    last_update_timestamp_ms: int = NO_TIMESTAMP
+    # The id before the last transition: after a rotation, a request that was repeated over it is known by it.
+    previous_producer_id: int = NO_PRODUCER_ID
+    # The id that takes over when the transaction being ended is complete.
+    next_producer_id: int = NO_PRODUCER_ID
+    # The epoch before the current one, if its owner may still ask; not in the log.
+    last_producer_epoch: int = NO_PRODUCER_EPOCH
+    # The transaction.version that the client speaks who wrote last.
+    client_transaction_version: int = 0
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether the next epoch is the one that only markers may have."""
+        return self.producer_epoch >= MAX_EPOCH - 1
+
+    @property
+    def is_commit(self) -> bool:
+        """How a prepared transaction ends."""
+        assert self.state.is_prepared, f"{self.transactional_id} is {self.state.label}, not about to end"
+        return self.state is TransactionState.PREPARE_COMMIT
+
+    # Transitions
+
+    def initialised(
+        self, *, producer_id: int, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
+    ) -> TransactionMetadata:
+        """A producer begins: nothing is open under its epoch."""
+        return self._to(
+            TransactionState.EMPTY,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            last_producer_epoch=last_epoch,
+            timeout_ms=timeout_ms,
+            partitions=frozenset(),
+            start_timestamp_ms=NO_TIMESTAMP,
+            last_update_timestamp_ms=now_ms,
+        )
+
+    def with_partitions(
+        self, added: frozenset[TopicPartition], client_transaction_version: int, now_ms: int
+    ) -> TransactionMetadata:
+        """The transaction begins, or goes on, with more partitions."""
+        is_open = self.state is TransactionState.ONGOING
+        return self._to(
+            TransactionState.ONGOING,
+            partitions=self.partitions | added,
+            start_timestamp_ms=self.start_timestamp_ms if is_open else now_ms,
+            last_update_timestamp_ms=now_ms,
+            client_transaction_version=client_transaction_version,
+        )
+
+    def fenced(self) -> TransactionMetadata:
+        """Its producer loses the right to go on; what follows is the abort."""
+        return self._to(TransactionState.PREPARE_EPOCH_FENCE)
+
+    def prepared(
+        self, *, is_commit: bool, client_transaction_version: int, next_producer_id: int, now_ms: int
+    ) -> TransactionMetadata:
+        """The outcome is settled."""
+        bumps_epoch = client_transaction_version >= EPOCH_BUMP_VERSION
+        # Without a bump of each transaction's own, fencing is what raises the epoch.
+        is_raised = bumps_epoch or self.state is TransactionState.PREPARE_EPOCH_FENCE
+        assert not (is_raised and self.producer_epoch == MAX_EPOCH), f"{self.transactional_id} has no epoch left"
+        last_epoch = self.last_producer_epoch
+        if is_raised:
+            last_epoch = self.producer_epoch if bumps_epoch else NO_PRODUCER_EPOCH
+        return self._to(
+            TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT,
+            producer_epoch=self.producer_epoch + is_raised,
+            last_producer_epoch=last_epoch,
+            next_producer_id=next_producer_id,
+            # An abort may end what never began; the log wants a beginning all the same.
+            start_timestamp_ms=now_ms if self.state.is_at_rest else self.start_timestamp_ms,
+            last_update_timestamp_ms=now_ms,
+            client_transaction_version=client_transaction_version,
+        )
+
+    def completed(self, now_ms: int) -> TransactionMetadata:
+        """Every partition has its marker."""
+        state = TransactionState.COMPLETE_COMMIT if self.is_commit else TransactionState.COMPLETE_ABORT
+        if self.next_producer_id == NO_PRODUCER_ID:
+            return self._to(state, partitions=frozenset(), last_update_timestamp_ms=now_ms)
+        return self._to(
+            state,
+            producer_id=self.next_producer_id,
+            next_producer_id=NO_PRODUCER_ID,
+            producer_epoch=0,
+            partitions=frozenset(),
+            last_update_timestamp_ms=now_ms,
+        )
+
+    def without(self, partitions: frozenset[TopicPartition]) -> TransactionMetadata:
+        """Some partitions have their marker, or exist no longer. Not a transition: this is not logged."""
+        return replace(self, partitions=self.partitions - partitions)
+
+    def _to(self, state: TransactionState, **changes: object) -> TransactionMetadata:
+        assert self.state in PREDECESSORS[state], (
+            f"{self.transactional_id} cannot go from {self.state.label} to {state.label}"
+        )
+        following = replace(self, state=state, previous_producer_id=self.producer_id, **changes)  # type: ignore[arg-type]
+        assert following.producer_id != self.producer_id or following.producer_epoch >= self.producer_epoch, (
+            f"the epoch of {self.transactional_id} would go from {self.producer_epoch} to {following.producer_epoch}"
+        )
+        return following

@@ -1,0 +1,252 @@
+"""The transactional ids of one partition of `__transaction_state`.
+
+Each id has a logged state and at most one that is on its way into the log. Requests are judged by the logged one; while
+another is on its way they are told to come again (CONCURRENT_TRANSACTIONS), so that two requests never build on the
+same state. The shell writes what a decision returns and reports back: `logged` lets it take effect, `refused` forgets
+it. Nothing is promised to anybody before `logged`.
+
+What survives a crash is the log: `replay` brings back the logged states. Those that are prepared then have to be
+completed by whoever leads the partition: `prepared`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ottla.coordinator.transaction.adding import add_partitions, unadded_partitions
+from ottla.coordinator.transaction.ending import end_transaction
+from ottla.coordinator.transaction.initialisation import ProducerIdentity, abort_fenced, initialise
+from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.states import TransactionState
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.record_batch import NO_PRODUCER_EPOCH
+
+
+class _Entry:
+    __slots__ = ("logged", "pending")
+
+    def __init__(self, logged: TransactionMetadata) -> None:
+        self.logged = logged
+        self.pending: TransactionMetadata | None = None
+
+
+class TransactionShard:
+    """Decides about its ids. Refusals are raised as ApiError."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {}
+        # Those with an open transaction, so that looking for overdue ones does not visit all.
+        self._ongoing: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, transactional_id: str) -> TransactionMetadata | None:
+        """The logged state of an id that is not being forgotten."""
+        entry = self._entries.get(transactional_id)
+        if entry is None or (entry.pending is not None and entry.pending.state is TransactionState.DEAD):
+            return None
+        return entry.logged
+
+    def all(self) -> list[TransactionMetadata]:
+        """The logged state of every id that is not being forgotten."""
+        return [metadata for name in self._entries if (metadata := self.get(name)) is not None]
+
+    # Requests
+
+    def wants_producer_id(self, transactional_id: str) -> bool:
+        """Whether a producer that begins, or ends a transaction, under this id needs a fresh producer id."""
+        entry = self._entries.get(transactional_id)
+        return entry is None or entry.logged.is_epoch_exhausted
+
+    def init_producer_id(
+        self,
+        transactional_id: str,
+        *,
+        timeout_ms: int,
+        expected: ProducerIdentity | None,
+        fresh_producer_id: int | None,
+        transaction_version: int,
+        now_ms: int,
+    ) -> TransactionMetadata:
+        """The state to log: the new producer's, or the abort of a transaction that is in its way."""
+        entry = self._entries.get(transactional_id)
+        if entry is None:
+            if fresh_producer_id is None:
+                # It was forgotten since the caller looked.
+                raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS, f"{transactional_id!r} needs a producer id")
+            entry = _Entry(TransactionMetadata(transactional_id, fresh_producer_id, NO_PRODUCER_EPOCH, timeout_ms))
+            self._entries[transactional_id] = entry
+        return self._begin(
+            entry,
+            initialise(
+                self._settled(entry),
+                timeout_ms=timeout_ms,
+                expected=expected,
+                fresh_producer_id=fresh_producer_id,
+                transaction_version=transaction_version,
+                now_ms=now_ms,
+            ),
+        )
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        *,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: frozenset[TopicPartition],
+        client_transaction_version: int,
+        now_ms: int,
+    ) -> TransactionMetadata | None:
+        """The state to log; None if the partitions are in the transaction already."""
+        entry = self._known(transactional_id)
+        following = add_partitions(
+            self._settled(entry),
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            partitions=partitions,
+            client_transaction_version=client_transaction_version,
+            now_ms=now_ms,
+        )
+        return None if following is None else self._begin(entry, following)
+
+    def unadded_partitions(
+        self, transactional_id: str, *, producer_id: int, producer_epoch: int, partitions: frozenset[TopicPartition]
+    ) -> frozenset[TopicPartition]:
+        """The partitions that are not in the producer's transaction."""
+        return unadded_partitions(
+            self._known(transactional_id).logged,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            partitions=partitions,
+        )
+
+    def end_transaction(
+        self,
+        transactional_id: str,
+        *,
+        producer_id: int,
+        producer_epoch: int,
+        is_commit: bool,
+        client_transaction_version: int,
+        fresh_producer_id: int | None,
+        now_ms: int,
+    ) -> TransactionMetadata | None:
+        """The state to log; None if the transaction has ended so already."""
+        entry = self._known(transactional_id)
+        following = end_transaction(
+            self._settled(entry),
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_commit=is_commit,
+            client_transaction_version=client_transaction_version,
+            fresh_producer_id=fresh_producer_id,
+            now_ms=now_ms,
+        )
+        return None if following is None else self._begin(entry, following)
+
+    # What happens without a request
+
+    def overdue(self, now_ms: int) -> list[str]:
+        """The ids whose transaction has been open for longer than its timeout."""
+        found = []
+        for transactional_id in self._ongoing:
+            entry = self._entries[transactional_id]
+            logged = entry.logged
+            if entry.pending is None and logged.start_timestamp_ms + logged.timeout_ms < now_ms:
+                found.append(transactional_id)
+        return found
+
+    def abort_overdue(self, transactional_id: str, transaction_version: int, now_ms: int) -> TransactionMetadata:
+        """The abort to log for a transaction that is overdue, which fences its producer."""
+        entry = self._known(transactional_id)
+        return self._begin(entry, abort_fenced(self._settled(entry), transaction_version, now_ms))
+
+    def prepared(self) -> list[TransactionMetadata]:
+        """The transactions whose outcome is settled and whose markers have to be written."""
+        return [entry.logged for entry in self._entries.values() if entry.logged.state.is_prepared]
+
+    def complete(self, transactional_id: str, now_ms: int) -> TransactionMetadata:
+        """The state to log once all markers of a prepared transaction are written."""
+        entry = self._known(transactional_id)
+        return self._begin(entry, self._settled(entry).completed(now_ms))
+
+    def expired(self, now_ms: int, expiration_ms: int) -> Iterator[TransactionMetadata]:
+        """The ids that nobody used for so long that they are to be forgotten; they may be taken over some time."""
+        for transactional_id in tuple(self._entries):
+            entry = self._entries.get(transactional_id)
+            if (
+                entry is not None
+                and entry.pending is None
+                and entry.logged.state.is_at_rest
+                and entry.logged.last_update_timestamp_ms + expiration_ms <= now_ms
+            ):
+                yield self._begin(entry, replace(entry.logged, state=TransactionState.DEAD))
+
+    # The log
+
+    def is_pending(self, transactional_id: str) -> bool:
+        """Whether a state of the id is on its way into the log."""
+        entry = self._entries.get(transactional_id)
+        return entry is not None and entry.pending is not None
+
+    def logged(self, metadata: TransactionMetadata) -> None:
+        """What a decision returned is committed: it holds from now on."""
+        entry = self._entries[metadata.transactional_id]
+        assert entry.pending is metadata, f"{metadata.transactional_id}: another state was on its way"
+        entry.pending = None
+        self._put(entry, metadata)
+
+    def refused(self, metadata: TransactionMetadata) -> None:
+        """What a decision returned did not get into the log: it never was."""
+        entry = self._entries[metadata.transactional_id]
+        assert entry.pending is metadata, f"{metadata.transactional_id}: another state was on its way"
+        entry.pending = None
+        if entry.logged.producer_epoch == NO_PRODUCER_EPOCH:
+            del self._entries[metadata.transactional_id]
+
+    def replay(self, transactional_id: str, metadata: TransactionMetadata | None) -> None:
+        """Take over a record of the log; None forgets the id."""
+        if metadata is None:
+            self._entries.pop(transactional_id, None)
+            self._ongoing.discard(transactional_id)
+            return
+        entry = self._entries.get(transactional_id)
+        if entry is None:
+            entry = self._entries[transactional_id] = _Entry(metadata)
+        self._put(entry, metadata)
+
+    def _put(self, entry: _Entry, metadata: TransactionMetadata) -> None:
+        transactional_id = metadata.transactional_id
+        entry.logged = metadata
+        if metadata.state is TransactionState.ONGOING:
+            self._ongoing.add(transactional_id)
+        else:
+            self._ongoing.discard(transactional_id)
+        if metadata.state is TransactionState.DEAD:
+            del self._entries[transactional_id]
+
+    def _known(self, transactional_id: str) -> _Entry:
+        entry = self._entries.get(transactional_id)
+        if entry is None:
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+                f"{transactional_id!r} is not known here: InitProducerId comes first, and again after "
+                "transactional.id.expiration.ms without a transaction",
+            )
+        return entry
+
+    def _settled(self, entry: _Entry) -> TransactionMetadata:
+        if entry.pending is not None:
+            raise ApiError(
+                ErrorCode.CONCURRENT_TRANSACTIONS,
+                f"{entry.logged.transactional_id!r} is on its way to {entry.pending.state.label}",
+            )
+        return entry.logged
+
+    def _begin(self, entry: _Entry, following: TransactionMetadata) -> TransactionMetadata:
+        assert entry.pending is None, f"{following.transactional_id}: two decisions at once"
+        entry.pending = following
+        return following

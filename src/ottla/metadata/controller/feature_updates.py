@@ -1,0 +1,79 @@
+"""UpdateFeatures: the levels of features change, all that were asked for or none (KIP-584, KIP-1022).
+
+A level may go up as far as this release supports it. Going down needs to be asked for as such; the metadata and quorum
+versions never do: what was written at their level could not be read at a lower one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ottla.metadata.controller.features import KRAFT_VERSION, SUPPORTED
+from ottla.metadata.decision import Decision
+from ottla.metadata.image import METADATA_VERSION, ClusterImage
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.feature_level_record import FeatureLevelRecord
+from ottla.protocol.schema import Message
+
+
+class UpgradeType(IntEnum):
+    """In which direction a level may go."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureUpdate:
+    """One level that is to change."""
+
+    feature: str
+    level: int
+    upgrade_type: int
+
+
+def update_features(
+    image: ClusterImage, updates: Sequence[FeatureUpdate], *, kraft_version: int, validate_only: bool
+) -> Decision[None]:
+    """The records of all updates; ApiError that names the first one that cannot be."""
+    records: list[Message] = []
+    for update in updates:
+        current = kraft_version if update.feature == KRAFT_VERSION else image.features.get(update.feature, 0)
+        _check(update, current)
+        if update.level != current:
+            records.append(FeatureLevelRecord(name=update.feature, feature_level=update.level))
+    return Decision([] if validate_only else records, None)
+
+
+def _check(update: FeatureUpdate, current: int) -> None:
+    reason = _refusal(update, current)
+    if reason is not None:
+        raise ApiError(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"Invalid update version {update.level} for feature {update.feature}: {reason}",
+        )
+
+
+def _refusal(update: FeatureUpdate, current: int) -> str | None:
+    supported = SUPPORTED.get(update.feature)
+    if supported is None:
+        return f"there is no such feature; there are {', '.join(sorted(SUPPORTED))}"
+    if not supported.minimum <= update.level <= supported.maximum:
+        return f"this release supports {supported.minimum} to {supported.maximum}"
+    if update.upgrade_type not in list(UpgradeType):
+        return f"{update.upgrade_type} is no upgrade type"
+    is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
+    if update.level < current:
+        if is_upgrade:
+            return f"it is {current}, and a downgrade has to be asked for as a safe or an unsafe one"
+        if update.feature in (KRAFT_VERSION, METADATA_VERSION):
+            return f"it is {current} and cannot go down"
+    if update.level > current:
+        if not is_upgrade:
+            return f"it is {current}, and a downgrade cannot lead to a newer version"
+        if update.feature == KRAFT_VERSION:
+            return "a static quorum cannot become a dynamic one yet"
+    return None
