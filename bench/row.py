@@ -33,6 +33,7 @@ class Metric:
 METRICS = {
     "rate": Metric("rate", "records/s", more_is_better=True),
     "cpu_us": Metric("broker CPU per record", "µs"),
+    "transaction_cpu_us": Metric("broker CPU per transaction", "µs"),
     "mean_ms": Metric("mean", "ms"),
     "p50_ms": Metric("p50", "ms"),
     "p99_ms": Metric("p99", "ms"),

@@ -10,6 +10,7 @@ from harness.clients.contract import COMMITTED, Record
 from harness.clients.java_client import compiled_agent
 from harness.java import java
 from harness.servers import Server
+from harness.transactions import committed_offsets
 from harness.waiting import eventually
 from harness.workers import Worker
 
@@ -59,10 +60,11 @@ class Frozen:
         return worker
 
     def wait_until_done(self) -> None:
-        def committed() -> list[int | None]:
-            return [self.client.committed("transformers", "input", partition) for partition in range(2)]
-
-        eventually(committed, lambda offsets: offsets == [len(NUMBERS)] * 2, timeout_s=60)
+        eventually(
+            lambda: committed_offsets(self._server.bootstrap, "transformers", "input", 2),
+            lambda offsets: offsets == [len(NUMBERS)] * 2,
+            timeout_s=60,
+        )
 
     def go_on(self) -> None:
         self.first.thaw()

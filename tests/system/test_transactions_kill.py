@@ -14,6 +14,7 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.java_client import compiled_agent
 from harness.java import java
 from harness.servers import Server
+from harness.transactions import committed_offsets
 from harness.waiting import eventually
 from harness.workers import Worker
 
@@ -118,10 +119,10 @@ def test_input_is_transformed_exactly_once_and_in_order(
             workers[kill // 2 % 2].replace()
         print(f"kill {kill} of {TRANSFORM_KILLS}: {transformed()} of {PARTITIONS * RECORDS} records transformed")
 
-    def committed() -> list[int | None]:
+    def committed() -> list[int]:
         for worker in workers:
             worker.revive()
-        return [client.committed("transformers", "input", partition) for partition in range(PARTITIONS)]
+        return committed_offsets(server.bootstrap, "transformers", "input", PARTITIONS)
 
     eventually(committed, lambda offsets: offsets == [RECORDS] * PARTITIONS, timeout_s=120)
     for worker in workers:
