@@ -146,12 +146,12 @@ class Bank:
         """Goes on until so many more were committed."""
         enough = self.committed() + transfers
 
-        def look() -> int:
+        def look() -> tuple[int, list[list[str]]]:
             for teller in self.tellers:
                 teller.revive()
-            return self.committed()
+            return self.committed(), [teller.said[-3:] for teller in self.tellers]
 
-        eventually(look, lambda found: found >= enough, timeout_s=120)
+        eventually(look, lambda found: found[0] >= enough, timeout_s=90)
 
     def check(self) -> int:
         """The ledger must come to show all that were committed so far, and balance; how many transfers it shows."""
