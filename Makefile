@@ -26,11 +26,12 @@ TOOL_TESTS   := $(wildcard tests/interop/test_tool_*.py) tests/interop/test_dump
 CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop/test_*.py))
 
 ABUSE_TESTS  := $(wildcard tests/system/test_wire_*.py)
-FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS),$(wildcard tests/system/test_*.py))
+TRANSACTION_TESTS := $(wildcard tests/system/test_transactions_*.py)
+FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACTION_TESTS),$(wildcard tests/system/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill faults abuse
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill transactions faults abuse
 
-.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos control
+.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos chaos-transactions control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -43,7 +44,7 @@ help:
 	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
 	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
-	@echo "make chaos KILLS=n       kill -9 under load, n times"
+	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
 
@@ -121,6 +122,12 @@ kill: $(READY)
 	@echo "== kill: kill -9 under load =="
 	@$(PYTEST) -n 1 tests/system/test_kill.py
 
+transactions: $(READY)
+	@echo "== transactions: exactly once, with clients and a node that are killed, frozen, and badly connected =="
+	@$(PARTS) java javac mvn
+	@$(FETCH) kafka >/dev/null
+	@$(PYTEST) $(TRANSACTION_TESTS)
+
 faults: $(READY)
 	@echo "== faults: damaged files, power cuts, broken disks, and directories that go to Apache Kafka and back =="
 	@$(PARTS) java mvn
@@ -145,10 +152,15 @@ bench: $(READY)
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py
 
+chaos-transactions: $(READY)
+	@$(PARTS) java javac mvn
+	@$(FETCH) kafka >/dev/null
+	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_transactions_kill.py
+
 control: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) kafka >/dev/null
-	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill
+	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill transactions
 
 system-parts:
 	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from bench import latency, life, page, stalls, throughput
+from bench import compaction, latency, life, page, stalls, throughput, transactions
 from bench.generators import GeneratorFailed
 from bench.results import DIRECTORY, Results, describe_machine
 from bench.row import METRICS, Measured, Row
@@ -19,7 +19,8 @@ FAILURES = (GeneratorFailed, KafkaError, AssertionError, OSError, subprocess.Sub
 
 
 def all_rows() -> list[Row]:
-    return [*throughput.rows(), *latency.rows(), *life.rows(), *stalls.rows()]
+    loads = [*throughput.rows(), *transactions.rows(), *latency.rows(), *life.rows()]
+    return [*loads, *compaction.rows(), *stalls.rows()]
 
 
 def shown(measured: Measured) -> str:

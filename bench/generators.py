@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -151,6 +152,14 @@ def producer_performance(
         raise GeneratorFailed(f"ProducerPerformance said: {line}")
     count, rate, p50, p99, p999 = map(float, numbers.groups())
     return Throughput(int(count), count / rate), Latency(p50, p99, p999)
+
+
+def commits(bootstrap: str, topic: str, partitions: int, transactions: int) -> tuple[Throughput, Latency]:
+    """Transactions of one record, one after the other."""
+    program = str(Path(__file__).with_name("commits.py"))
+    said = _finish(_start([sys.executable, program, bootstrap, topic, str(partitions), str(transactions)]))
+    values_ms = [int(line) / 1000 for line in said.split()]
+    return Throughput(len(values_ms), sum(values_ms) / 1000), percentiles(sorted(values_ms))
 
 
 def consumer_performance(bootstrap: str, topic: str, records: int) -> Throughput:

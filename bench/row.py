@@ -33,6 +33,7 @@ class Metric:
 METRICS = {
     "rate": Metric("rate", "records/s", more_is_better=True),
     "cpu_us": Metric("broker CPU per record", "µs"),
+    "transaction_cpu_us": Metric("broker CPU per transaction", "µs"),
     "mean_ms": Metric("mean", "ms"),
     "p50_ms": Metric("p50", "ms"),
     "p99_ms": Metric("p99", "ms"),
@@ -42,6 +43,9 @@ METRICS = {
     "ping_max_ms": Metric("highest of pings", "ms"),
     "first_s": Metric("until the first accepted produce", "s"),
     "all_s": Metric("until every partition has accepted one", "s"),
+    "clean_s": Metric("until everything is clean", "s"),
+    "idle_p99_ms": Metric("p99 before", "ms"),
+    "slowdown": Metric("p99 meanwhile against before", "times"),
     "idle_mb": Metric("idle", "MB"),
     "loaded_mb": Metric("after load", "MB"),
     "peak_mb": Metric("highest", "MB"),

@@ -79,6 +79,10 @@ class Bed:
         topic = ConfigResource(ResourceType.TOPIC, name)
         raise_error(self._client.admin.alter_configs({topic: [ConfigChange(setting, value)]})[topic])
 
+    def transactions_of(self, transactional_id: str) -> int:
+        """How many a new id has had: under transaction.version 2 each takes an epoch."""
+        return self._client.admin.describe_transactions([transactional_id])[transactional_id].producer_epoch
+
     @contextmanager
     def cpu(self) -> Iterator[CpuTime]:
         spent = CpuTime()

@@ -24,6 +24,7 @@ from ottla.metadata.snapshot import read_snapshot
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.codec import MalformedMessage, decode, decode_at, encode
 from ottla.protocol.compression import Codec, CompressionError, compress, decompress
+from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError
 from ottla.protocol.frame import FrameReader, OversizedFrame
 from ottla.protocol.header import read_request_header
@@ -40,7 +41,9 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.meta_properties import read_meta_properties
 from ottla.storage.offset_index import OffsetIndex
 from ottla.storage.partition_metadata import read_topic_id
+from ottla.storage.producer_replay import apply_batch
 from ottla.storage.producer_snapshot import ProducerEntry, decode_snapshot, encode_snapshot
+from ottla.storage.producer_state import ProducerStates
 from ottla.storage.time_index import TimeIndex
 from ottla.storage.transaction_index import TransactionIndex
 
@@ -220,6 +223,35 @@ def batch_seeds() -> Iterator[bytes]:
         yield bytes(builder.build())
 
 
+def markers(data: bytes) -> None:
+    """A batch of a producer as a replay of the log takes it, with the checksum and length that it would have there."""
+    for records in (data, _repaired(data)):
+        producers = ProducerStates("t-0")
+        with contextlib.suppress(ApiError):
+            header = parse_header(records)
+            if len(records) < header.size_bytes or not header.has_producer_id:
+                continue
+            for base_offset in (0, 10):
+                aborted = apply_batch(producers, header, base_offset, records)
+                assert aborted is None or aborted.first_offset < aborted.last_offset
+            producers.forget_replicated(100)
+            restored = ProducerStates("t-0")
+            restored.load_entries(producers.to_entries(), 100, NOW_MS, 2**62)
+            assert restored.first_unstable_offset == producers.first_unstable_offset
+
+
+def marker_seeds() -> Iterator[bytes]:
+    for is_commit in (True, False):
+        yield bytes(
+            end_txn_batch(
+                producer_id=7, producer_epoch=1, is_commit=is_commit, coordinator_epoch=3, timestamp_ms=NOW_MS
+            )
+        )
+    builder = BatchBuilder(producer_id=7, producer_epoch=1, base_sequence=2, is_transactional=True)
+    builder.append(b"k", b"v", timestamp_ms=NOW_MS)
+    yield bytes(builder.build())
+
+
 def group_records(data: bytes) -> None:
     """The first byte says where the key ends."""
     if not data:
@@ -254,6 +286,7 @@ def producer_snapshot(data: bytes) -> None:
     except DamagedFile:
         return
     assert decode_snapshot(_PATH, encode_snapshot(entries)) == entries
+    ProducerStates("t-0").load_entries(entries, 100, NOW_MS, 24 * 3_600_000)
 
 
 def producer_snapshot_seeds() -> Iterator[bytes]:
@@ -323,6 +356,7 @@ TARGETS: dict[str, Target] = {
     "consumer-protocol": Target(consumer_protocol, consumer_protocol_seeds),
     "codecs": Target(codecs, codec_seeds),
     "batches": Target(batches, batch_seeds),
+    "markers": Target(markers, marker_seeds),
     "group-records": Target(group_records, group_record_seeds),
     "producer-snapshot": Target(producer_snapshot, producer_snapshot_seeds),
     "indexes": Target(indexes, index_seeds),

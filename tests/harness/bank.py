@@ -146,21 +146,25 @@ class Bank:
         """Goes on until so many more were committed."""
         enough = self.committed() + transfers
 
-        def look() -> int:
+        def look() -> tuple[int, list[list[str]]]:
             for teller in self.tellers:
                 teller.revive()
-            return self.committed()
+            return self.committed(), [teller.said[-3:] for teller in self.tellers]
 
-        eventually(look, lambda found: found >= enough, timeout_s=120)
+        eventually(look, lambda found: found[0] >= enough, timeout_s=90)
+
+    def check(self) -> int:
+        """The ledger must come to show all that were committed so far, and balance; how many transfers it shows."""
+        committed = self.said("committed")
+        eventually(lambda: committed - self.ledger.transfers(), lambda missing: not missing, timeout_s=60)
+        return self.ledger.check()
 
     def close_for_the_day(self) -> None:
-        """No more transfers: the ledger must show all that were committed, and none that was taken back."""
+        """No more transfers; nothing shows of those that were taken back."""
         for teller in self.tellers:
             assert teller.finish() in {0, 3}
-        committed, aborted = self.said("committed"), self.said("aborted")
-        eventually(lambda: committed - self.ledger.transfers(), lambda missing: not missing, timeout_s=60)
-        self.ledger.check()
-        assert not aborted & self.ledger.transfers()
+        self.check()
+        assert not self.said("aborted") & self.ledger.transfers()
 
 
 @contextmanager

@@ -203,6 +203,7 @@ def test_the_cluster_is_described(command: Command, server: Server, reference: C
     (directory,) = described["log_dirs"]
     assert str(server.data) in directory["path"]
     assert directory["total_bytes"] > directory["usable_bytes"] > 0
+    assert directory["cordoned"] is False
 
 
 def test_the_command_is_a_program_for_shells(server: Server, new_topic: Callable[..., str]) -> None:

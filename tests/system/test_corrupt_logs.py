@@ -147,6 +147,7 @@ def write(*, is_clean: bool) -> Written:
     for log in logs:
         log.flush(NOW_MS)
     manager.checkpoint_pass()
+    manager.log_start_pass()
     manager.high_watermark_pass()
     if is_clean:
         manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)

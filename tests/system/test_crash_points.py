@@ -14,6 +14,7 @@ import pytest
 from harness.crash_points import CrashState, Recorder, crash_states
 from harness.simulated_disk import SimulatedDisk
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
 from ottla.protocol.uuids import uuid_from_text
 from ottla.storage.log import Log
@@ -33,6 +34,8 @@ CONFIG = LogConfig(**RECORDS)
 COMPACTED = LogConfig(**RECORDS, cleanup_policy=frozenset({"compact"}), min_cleanable_dirty_ratio=0.0)
 
 Content = tuple[bytes, bytes, int]
+# Offset, producer and what it did there: "data", "commit" or "abort".
+TransactionEvent = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Promise:
     start: int = 0
     must_exist: bool = False
     must_be_gone: bool = False
+    # In the order of the log; the last one may still be on its way.
+    transactions: tuple[TransactionEvent, ...] = ()
 
 
 class Story:
@@ -59,6 +64,7 @@ class Story:
         self.manager = open_manager(self.recorder.disks, config)
         self.epoch = 0
         self.sequence = 0
+        self.sequences: dict[int, int] = {}
         self.number = 0
 
     def promise(self, **changes: object) -> None:
@@ -90,6 +96,38 @@ class Story:
             self.sequence += 2
             new = {info.first_offset + n: content for n, content in enumerate(contents)}
             self.promise(appended=self.recorder.promise.appended | new, end=info.last_offset + 1)
+
+    def write(self, producer_id: int) -> None:
+        """A record in the producer's transaction."""
+        sequence = self.sequences.get(producer_id, 0)
+        self.sequences[producer_id] = sequence + 1
+        builder = BatchBuilder(producer_id=producer_id, base_sequence=sequence, is_transactional=True, producer_epoch=0)
+        self.number += 1
+        key, value = b"t%d" % self.number, b"value %d" % self.number
+        builder.append(key, value, timestamp_ms=NOW_MS + self.number)
+        self._append_event(bytes(builder.build()), producer_id, "data", (key, value, self.epoch), AppendOrigin.CLIENT)
+
+    def end(self, producer_id: int, outcome: str) -> None:
+        marker = end_txn_batch(
+            producer_id=producer_id,
+            producer_epoch=0,
+            is_commit=outcome == "commit",
+            coordinator_epoch=0,
+            timestamp_ms=NOW_MS,
+        )
+        ((_, header),) = iterate_headers(marker)
+        (record,) = batch_records(marker, header)
+        assert record.key is not None
+        assert record.value is not None
+        content = (record.key, record.value, self.epoch)
+        self._append_event(bytes(marker), producer_id, outcome, content, AppendOrigin.COORDINATOR)
+
+    def _append_event(self, batch: bytes, producer_id: int, what: str, content: Content, origin: AppendOrigin) -> None:
+        offset = self.log.log_end_offset
+        self.promise(transactions=(*self.recorder.promise.transactions, (offset, producer_id, what)))
+        self.log.append_as_leader(batch, leader_epoch=self.epoch, now_ms=NOW_MS, origin=origin)
+        self.log.update_high_watermark(self.log.log_end_offset)
+        self.promise(appended=self.recorder.promise.appended | {offset: content}, end=offset + 1)
 
     def flush(self) -> None:
         self.log.flush(NOW_MS)
@@ -251,6 +289,35 @@ def directory_move() -> Story:
     return story
 
 
+def transactions() -> Story:
+    """Some end in the segment where they began, some later, some not at all; some before a snapshot, some after."""
+    story = Story(CONFIG)
+    story.create()
+    story.append(1)
+    story.write(11)
+    story.write(12)
+    story.end(11, "abort")
+    story.flush()
+    story.write(13)
+    story.end(12, "commit")
+    story.append(2)
+    story.write(13)
+    story.checkpoint()
+    story.end(13, "abort")
+    story.write(11)
+    story.restart()
+    story.write(12)
+    story.end(11, "abort")
+    story.append(1)
+    story.flush()
+    story.write(13)
+    story.end(12, "abort")
+    story.checkpoint()
+    story.end(13, "commit")
+    story.write(11)
+    return story
+
+
 STORIES: list[Callable[[], Story]] = [
     append_and_roll,
     restart,
@@ -259,6 +326,7 @@ STORIES: list[Callable[[], Story]] = [
     delete_topic,
     compaction,
     directory_move,
+    transactions,
 ]
 
 
@@ -292,6 +360,7 @@ def check(state: CrashState[Promise], config: LogConfig) -> None:
         assert (log.log_start_offset, log.log_end_offset) in {(0, 0), (0, 2)}, "it inherited from another"
     elif promise.must_exist:
         check_records(log, promise, is_kill=state.is_kill, is_compacted=config.is_compacted)
+        check_transactions(log, promise)
     check_use(manager, log, config)
 
 
@@ -309,6 +378,27 @@ def check_records(log: Log, promise: Promise, *, is_kill: bool, is_compacted: bo
     assert required <= set(served), f"lost: {sorted(required - set(served))}"
     if not is_compacted:
         assert sorted(served) == list(range(log.log_start_offset, log.log_end_offset)), "a hole in the log"
+
+
+def check_transactions(log: Log, promise: Promise) -> None:
+    """Each transaction is open, or ended as its marker says, if the log holds the marker."""
+    log.update_high_watermark(log.log_end_offset)
+    begun: dict[int, int] = {}
+    aborted = []
+    for offset, producer_id, what in promise.transactions:
+        if offset >= log.log_end_offset:
+            break
+        if what == "data":
+            begun.setdefault(producer_id, offset)
+            continue
+        first_offset = begun.pop(producer_id)
+        if what == "abort":
+            aborted.append((producer_id, first_offset, offset))
+    found = log.aborted_transactions(log.log_start_offset, log.log_end_offset)
+    assert sorted(entry[:3] for entry in found) == sorted(aborted), "other transactions are aborted"
+    told = {state.producer_id: state.transaction_first_offset for state in log.producer_states()}
+    assert {key: first for key, first in told.items() if first is not None} == begun, "others are open"
+    assert log.last_stable_offset == min(begun.values(), default=log.log_end_offset)
 
 
 def later_keys(served: dict[int, Content], offset: int) -> set[bytes]:

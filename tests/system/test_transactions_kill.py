@@ -14,6 +14,7 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.java_client import compiled_agent
 from harness.java import java
 from harness.servers import Server
+from harness.transactions import committed_offsets
 from harness.waiting import eventually
 from harness.workers import Worker
 
@@ -118,10 +119,10 @@ def test_input_is_transformed_exactly_once_and_in_order(
             workers[kill // 2 % 2].replace()
         print(f"kill {kill} of {TRANSFORM_KILLS}: {transformed()} of {PARTITIONS * RECORDS} records transformed")
 
-    def committed() -> list[int | None]:
+    def committed() -> list[int]:
         for worker in workers:
             worker.revive()
-        return [client.committed("transformers", "input", partition) for partition in range(PARTITIONS)]
+        return committed_offsets(server.bootstrap, "transformers", "input", PARTITIONS)
 
     eventually(committed, lambda offsets: offsets == [RECORDS] * PARTITIONS, timeout_s=120)
     for worker in workers:
@@ -148,7 +149,7 @@ def test_the_bank_balances_at_every_read(start_server: StartServer) -> None:
             else:
                 tellers[kill // 2 % 3].replace()
             opened.work(20)
-            print(f"kill {kill} of {BANK_KILLS}: {opened.ledger.check()} transfers balance")
+            print(f"kill {kill} of {BANK_KILLS}: {opened.check()} transfers balance")
         opened.close_for_the_day()
 
 
@@ -168,6 +169,6 @@ def test_a_coordinator_that_dies_while_it_ends_transactions_finishes_them(start_
             opened.work(chance.randint(1, 40))
             server.kill()
             server.start()
-            print(f"kill {kill} of {END_KILLS}: {opened.ledger.check()} transfers are whole")
+            print(f"kill {kill} of {END_KILLS}: {opened.check()} transfers are whole")
         opened.work(20)
         opened.close_for_the_day()

@@ -30,6 +30,7 @@ from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.steady_clock import steady_clock
+from ottla.broker.cordoning import Cordoning
 from ottla.broker.directory_closing import close_directories, settled
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
@@ -127,6 +128,7 @@ class Node:
         self._groups: GroupCoordinator
         self._transactions: TransactionCoordinator
         self._maintenance: Maintenance
+        self._cordoning: Cordoning
 
     @property
     def listeners(self) -> list[Listener]:
@@ -199,6 +201,9 @@ class Node:
         self._logs = LogManager(
             storage.directories, offline=storage.offline_paths, on_directory_failure=self._directory_failed
         )
+        ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
+        self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)
+        self._cordoning.apply(self._configs.current(image))
         self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
@@ -293,6 +298,7 @@ class Node:
             )
         except ApiError as error:
             raise StartupError(f"The controller refused this broker: {error.message}") from error
+        self._cordoning.tell(self._quorum.image, config.node_id)
         self._lead_coordinators(self._quorum.image)
         self._groups.start()
         self._transactions.start()
@@ -326,6 +332,8 @@ class Node:
         self._lead_coordinators(image)
         self._listeners.apply(self._configs.current(image))
         self._maintenance.apply(self._configs.current(image))
+        self._cordoning.apply(self._configs.current(image))
+        self._cordoning.tell(image, self.config.node_id)
 
     def _coordinators(self) -> tuple[tuple[str, ShardLeadership[Any, Any]], ...]:
         return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)

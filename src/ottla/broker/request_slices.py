@@ -50,7 +50,7 @@ class SliceRule:
 
 _PARTITIONS = ("topics", "partitions")
 # Each row describes hundreds of configs.
-_CONFIGS = SliceRule(("resources",), ("results",), 1, 0, name=("resource_type", "resource_name"))
+_CONFIGS = SliceRule(("resources",), ("results",), 1, 0, name=("resource_type", "resource_name", "configuration_keys"))
 
 SLICE_RULES: dict[int, tuple[SliceRule, ...]] = {
     ApiKey.PRODUCE: (SliceRule(("topic_data", "partition_data"), ("responses", "partition_responses"), 500, 8_000),),
@@ -142,7 +142,10 @@ def _distinct(request: Message, rule: SliceRule) -> Message:
 
 
 def _name_of(element: Any, fields: tuple[str, ...]) -> Any:
-    return tuple(getattr(element, field) for field in fields) if isinstance(element, Message) else element
+    if not isinstance(element, Message):
+        return element
+    values = (getattr(element, field) for field in fields)
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 _NO_ROW = object()

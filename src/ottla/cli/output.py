@@ -23,9 +23,17 @@ Row = Mapping[str, object]
 
 
 def print_rows(
-    output_format: OutputFormat, columns: Sequence[str], rows: Iterable[Row], stream: TextIO | None = None
+    output_format: OutputFormat,
+    columns: Sequence[str],
+    rows: Iterable[Row],
+    stream: TextIO | None = None,
+    *,
+    errors: Mapping[str, object] | None = None,
 ) -> None:
-    """Write rows, each with a value for every column."""
+    """Write rows, each with a value for every column.
+
+    Where there are none because of `errors`, which are told elsewhere, there is no table: not even its header.
+    """
     out = stream or sys.stdout
     listed = [{column: row[column] for column in columns} for row in rows]
     if output_format is OutputFormat.JSON:
@@ -33,7 +41,7 @@ def print_rows(
     elif output_format is OutputFormat.JSONL:
         for row in listed:
             print(json.dumps(row, ensure_ascii=False), file=out)
-    else:
+    elif listed or not any((errors or {}).values()):
         _print_table(columns, listed, out)
 
 

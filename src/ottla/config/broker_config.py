@@ -13,6 +13,7 @@ from ottla.config import consistency
 from ottla.config.broker_configs import BROKER_CONFIGS, LISTENER_PREFIX, broker_key
 from ottla.config.definition import REQUIRED
 from ottla.config.listeners import Listener, check_distinct_ports, parse_listeners, parse_protocol_map
+from ottla.config.spelling import closest
 from ottla.config.values import ConfigError, ConfigValue
 
 BROKER_ROLE: Final = "broker"
@@ -278,8 +279,6 @@ def _unknown(name: str, text: str, plugin_prefixes: tuple[str, ...]) -> list[str
         return [f"{name} is ignored: {advice.format(value=text)}."]
     if LISTENER_PREFIX.fullmatch(name):
         return [f"Unknown listener configuration {name} is ignored: check its spelling after the listener's name."]
-    import difflib  # only the rare file with a slip pays for it
-
-    close = difflib.get_close_matches(name, _DEFAULTS, n=1, cutoff=0.85)
-    hint = f"did you mean {close[0]}?" if close else "check its spelling or remove it."
+    close = closest(name, _DEFAULTS)
+    hint = f"did you mean {close}?" if close else "check its spelling or remove it."
     return [f"Unknown configuration {name} is ignored: {hint}"]

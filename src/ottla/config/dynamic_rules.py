@@ -26,7 +26,8 @@ from ottla.config.client_metrics_configs import (
 from ottla.config.definition import UpdateMode
 from ottla.config.description import BrokerLayers
 from ottla.config.group_configs import GROUP_CONFIGS, GROUP_SYNONYMS
-from ottla.config.topic_configs import TOPIC_CONFIGS
+from ottla.config.spelling import closest
+from ottla.config.topic_configs import TOPIC_CONFIGS, TOPIC_SYNONYMS
 from ottla.config.values import ConfigError
 from ottla.protocol.errors import ApiError, ErrorCode
 
@@ -43,11 +44,19 @@ def check_value_sizes(configs: Mapping[str, str]) -> None:
             )
 
 
+def _topic_name_hint(name: str) -> str:
+    for topic_name, synonyms in TOPIC_SYNONYMS.items():
+        if any(name == synonym.name for synonym in synonyms):
+            return f". That is the name of the brokers' default; the topic's own is {topic_name}."
+    close = closest(name, (key.name for key in TOPIC_CONFIGS if not key.internal))
+    return f". Did you mean {close}?" if close else ""
+
+
 def validate_topic_configs(configs: Mapping[str, str]) -> None:
     """Whether a topic may have these configs of its own, at creation or after a change."""
     for name in configs:
         if name not in TOPIC_CONFIGS:
-            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}{_topic_name_hint(name)}")
     check_value_sizes(configs)
     values = {key.name: key.default for key in TOPIC_CONFIGS}
     try:

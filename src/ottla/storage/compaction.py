@@ -20,7 +20,6 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.cleaning_pass import CleaningPass
 from ottla.storage.cleaning.job import (
     CleanedSegment,
     CleaningJob,
@@ -125,6 +124,9 @@ def _is_young(segment: Segment, config: LogConfig, now_ms: int) -> bool:
 
 def run_here(job: CleaningJob, file_system: FileSystem) -> Generator[CleanedSegment | PassEnd, None, None]:
     """Do a job in this very thread."""
+    # It brings NumPy along, which a broker does without: its passes run in processes of their own.
+    from ottla.storage.cleaning.cleaning_pass import CleaningPass
+
     return CleaningPass(job, file_system).run()
 
 

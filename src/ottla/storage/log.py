@@ -182,14 +182,8 @@ class Log(DurableLog):
                     header, origin, verification, needs_guard=self.config.transaction_verification_enabled
                 )
                 if original is not None:
-                    return AppendInfo(
-                        original.first_offset,
-                        original.last_offset,
-                        original.timestamp_ms,
-                        NO_TIMESTAMP,
-                        self.log_start_offset,
-                        is_duplicate=True,
-                    )
+                    where = original.first_offset, original.last_offset, original.timestamp_ms
+                    return AppendInfo(*where, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True)
             segment = self._segment_for(size, base_offset, last_offset, max_timestamp, now_ms)
             segment.append(
                 (PLACEMENT.pack(base_offset, header.batch_length, leader_epoch), memoryview(records)[PLACEMENT_BYTES:]),

@@ -1,8 +1,9 @@
 """All logs of a broker, over all its log directories.
 
-A new partition goes to the online directory with the fewest. A directory whose disk fails goes offline alone, with all
-its logs: whoever meets a StorageError reports it to `fail_directory` and goes on with the others. It comes back with a
-restart. Until then a partition that is not found may lie there, so only one that is known to be new is made elsewhere.
+A new partition goes to the online directory with the fewest, and to a cordoned one only if all are. A directory whose
+disk fails goes offline alone, with all its logs: whoever meets a StorageError reports it to `fail_directory` and goes
+on with the others. It comes back with a restart. Until then a partition that is not found may lie there, so only one
+that is known to be new is made elsewhere.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
 tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
@@ -64,6 +65,8 @@ class LogManager:
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
         self.cleaning = LogCleaning(self.fail_directory)
         self._told_full_s: dict[Path, float] = {}
+        # Directories that get no new logs, as long as there is another.
+        self.cordoned: frozenset[Path] = frozenset()
 
     @property
     def online_directories(self) -> list[LogDirectory]:
@@ -205,6 +208,7 @@ class LogManager:
         return min(
             online,
             key=lambda candidate: (
+                candidate.path in self.cordoned,
                 candidate in avoided,
                 len(candidate.logs) + len((taken or {}).get(candidate, ())),
             ),

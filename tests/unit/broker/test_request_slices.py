@@ -16,6 +16,7 @@ from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from ottla.protocol.messages.describe_configs_response import DescribeConfigsResponse
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -128,6 +129,24 @@ def test_an_answer_may_be_awaited_and_others_are_served_between_pieces() -> None
 def test_a_name_that_is_repeated_is_answered_once() -> None:
     request = offset_fetch(*[("one", {"a": range(2)})] * 5)
     assert sliced(request, 1) == echo(offset_fetch(("one", {"a": range(2)})))
+
+
+def test_a_resource_is_described_as_often_as_other_keys_of_it_are_asked_for() -> None:
+    keys: tuple[list[str] | None, ...] = (["a"], ["b"], ["a"], None, None)
+    request = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(resource_type=2, resource_name="t", configuration_keys=each) for each in keys
+        ]
+    )
+    pieces: list[list[str] | None] = []
+
+    def answer(piece: Any) -> DescribeConfigsResponse:
+        pieces.extend(resource.configuration_keys for resource in piece.resources)
+        return DescribeConfigsResponse(results=[])
+
+    (slicing,) = SLICE_RULES[ApiKey.DESCRIBE_CONFIGS]
+    asyncio.run(answer_in_slices(request, slicing, answer, asyncio.Lock()))
+    assert pieces == [["a"], ["b"], None]
 
 
 def test_an_error_of_a_later_piece_is_the_error_of_the_whole() -> None:

@@ -30,3 +30,15 @@ def test_json_keeps_types_and_every_column(capsys: pytest.CaptureFixture[str]) -
 def test_an_object_has_a_line_for_each_property(capsys: pytest.CaptureFixture[str]) -> None:
     print_object(OutputFormat.TABLE, {"id": 1, "configs": {"a": "1", "b": "2"}})
     assert capsys.readouterr().out == "id       1\nconfigs  a=1,b=2\n"
+
+
+def test_a_table_without_rows_has_a_header_unless_errors_are_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(OutputFormat.TABLE, ("topic",), [])
+    print_rows(OutputFormat.TABLE, ("topic",), [], errors={"a": None})
+    assert capsys.readouterr().out == "TOPIC\nTOPIC\n"
+    print_rows(OutputFormat.TABLE, ("topic",), [], errors={"a": "it does not exist"})
+    assert capsys.readouterr().out == ""
+    print_rows(OutputFormat.TABLE, ("topic",), [{"topic": "b"}], errors={"a": "it does not exist"})
+    assert capsys.readouterr().out == "TOPIC\nb\n"
+    print_rows(OutputFormat.JSON, ("topic",), [], errors={"a": "it does not exist"})
+    assert capsys.readouterr().out == "[]\n"

@@ -26,6 +26,12 @@ PER_BROKER = "Cannot update these configs at default cluster level, broker id mu
     ("configs", "message"),
     [
         ({"foo": "1"}, "Unknown topic config name: foo"),
+        ({"retention.m": "1"}, "Unknown topic config name: retention.m. Did you mean retention.ms?"),
+        (
+            {"log.retention.hours": "1"},
+            "Unknown topic config name: log.retention.hours. That is the name of the brokers' default; "
+            "the topic's own is retention.ms.",
+        ),
         ({"retention.ms": "x"}, "Invalid value x for configuration retention.ms: Not a number of type LONG"),
         (
             {"segment.bytes": "1"},

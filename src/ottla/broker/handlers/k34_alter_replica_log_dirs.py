@@ -41,6 +41,8 @@ def _begin_move(context: RequestContext, topic: str, index: int, path: str) -> E
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline")
         if target is None:
             raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not among this broker's log.dirs")
+        if target.path in replicas.logs.cordoned and replicas.logs.directory_of(topic, index) is not target:
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{path} is cordoned")
         move = replicas.move(topic, index, target)
     except ApiError as error:
         return error.code

@@ -1,7 +1,7 @@
 """DescribeLogDirs: the log directories of this broker, what is in them and how much room is left.
 
 Versions: 2 is flexible; 3 has an error for the whole answer; 4 sizes of the volume (KIP-827); 5 whether a directory is
-cordoned (KIP-1066), which here none ever is. The sizes of a volume that does not answer are unknown (-1).
+cordoned (KIP-1066). The sizes of a volume that does not answer are unknown (-1).
 """
 
 from collections import defaultdict
@@ -37,6 +37,7 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
                 topics=await _topics(context, directory, request.topics),
                 total_bytes=total_bytes,
                 usable_bytes=usable_bytes,
+                is_cordoned=directory.path in logs.cordoned,
             )
         )
     results += [

@@ -6,11 +6,13 @@ options with names of their own.
 
 import argparse
 import os
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from ottla.cli.access.property_names import slip
 from ottla.cli.exits import CommandError, UsageError, command_error
 
 if TYPE_CHECKING:
@@ -104,6 +106,8 @@ def cluster_access(options: argparse.Namespace) -> ClusterAccess:
         name, separator, value = given.partition("=")
         if not separator:
             raise UsageError(f"-X {given}: write KEY=VALUE, as in -X client.id=audit.")
+        if (meant := slip(name.strip())) is not None:
+            print(f"ottla: warning: -X {given} is ignored: did you mean {meant}?", file=sys.stderr)
         properties[name.strip()] = value.strip()
     return access(getattr(options, "bootstrap_server", None), properties)
 

@@ -28,7 +28,7 @@ _REPLICA_COLUMNS = (
     "endpoints",
 )
 _FEATURE_COLUMNS = ("feature", "min_supported", "max_supported", "finalized", "release")
-_LOG_DIR_COLUMNS = ("broker", "path", "replicas", "size_bytes", "usable_bytes", "total_bytes", "error")
+_LOG_DIR_COLUMNS = ("broker", "path", "replicas", "size_bytes", "usable_bytes", "total_bytes", "cordoned", "error")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +161,7 @@ def _log_dirs(described: "dict[int, tuple[LogDirDescription, ...]]") -> list[Row
             "size_bytes": sum(replica.size_bytes for replica in directory.replicas.values()),
             "usable_bytes": directory.usable_bytes if directory.usable_bytes >= 0 else None,
             "total_bytes": directory.total_bytes if directory.total_bytes >= 0 else None,
+            "cordoned": directory.is_cordoned,
             "error": None if directory.error is None else str(directory.error),
         }
         for broker_id, directories in described.items()

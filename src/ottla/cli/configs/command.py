@@ -79,8 +79,10 @@ def describe_configs(options: argparse.Namespace) -> int:
 
     found = with_client(cluster_access(options), ask)
     columns = (*_DESCRIBE_COLUMNS, "synonyms") if options.synonyms else _DESCRIBE_COLUMNS
-    print_rows(output_format(options), columns, [row for entity in found for row in _rows(options.type, entity)])
-    return report_errors("ottla configs", _missing(options.type, found))
+    missing = _missing(options.type, found)
+    rows = [row for entity in found for row in _rows(options.type, entity)]
+    print_rows(output_format(options), columns, rows, errors=missing)
+    return report_errors("ottla configs", missing)
 
 
 def _given_name(entity_type: str, name: str) -> str:
@@ -142,7 +144,7 @@ def alter_configs(options: argparse.Namespace) -> int:
         return change_rows(shown, lambda name: acts and errors.get(name) is None), errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), ask)
-    print_rows(output_format(options), ("name", *CHANGE_COLUMNS), rows)
+    print_rows(output_format(options), ("name", *CHANGE_COLUMNS), rows, errors=errors)
     return report_outcome("ottla configs", errors, acted=acted)
 
 

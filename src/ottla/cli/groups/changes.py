@@ -61,7 +61,7 @@ def reset_groups(options: argparse.Namespace) -> int:
 
     plans, problems, acted = with_client(cluster_access(options), work)
     rows = (_reset_row(group_id, one) for group_id, plan in plans.items() for one in plan)
-    print_rows(output_format(options), _RESET_COLUMNS, rows)
+    print_rows(output_format(options), _RESET_COLUMNS, rows, errors=problems)
     return report_outcome("ottla groups", problems, acted=acted)
 
 
@@ -165,7 +165,7 @@ def delete_groups(options: argparse.Namespace) -> int:
         return rows, errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), work)
-    print_rows(output_format(options), _DELETE_COLUMNS, rows)
+    print_rows(output_format(options), _DELETE_COLUMNS, rows, errors=errors)
     return report_outcome("ottla groups", errors, acted=acted)
 
 
@@ -206,5 +206,5 @@ def _delete_offsets(options: argparse.Namespace) -> int:
         return rows, errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), work)
-    print_rows(output_format(options), _DELETE_OFFSETS_COLUMNS, rows)
+    print_rows(output_format(options), _DELETE_OFFSETS_COLUMNS, rows, errors=errors)
     return report_outcome("ottla groups", errors, acted=acted)

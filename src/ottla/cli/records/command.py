@@ -68,7 +68,7 @@ def delete_records(options: argparse.Namespace) -> int:
         return rows, errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), work)
-    print_rows(output_format(options), _COLUMNS, rows)
+    print_rows(output_format(options), _COLUMNS, rows, errors=errors)
     return report_outcome("ottla records", errors, acted=acted)
 
 

@@ -48,7 +48,7 @@ def delete_topics(options: argparse.Namespace) -> int:
         return rows, errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), ask)
-    print_rows(output_format(options), _DELETE_COLUMNS, rows)
+    print_rows(output_format(options), _DELETE_COLUMNS, rows, errors=errors)
     return report_outcome("ottla topics", errors, acted=acted)
 
 
@@ -73,7 +73,7 @@ def alter_topics(options: argparse.Namespace) -> int:
         return change_rows(plan, lambda name: acts and errors.get(name) is None, "topic"), errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), ask)
-    print_rows(output_format(options), ("topic", *CHANGE_COLUMNS), rows)
+    print_rows(output_format(options), ("topic", *CHANGE_COLUMNS), rows, errors=errors)
     return report_outcome("ottla topics", errors, acted=acted)
 
 

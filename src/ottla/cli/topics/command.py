@@ -100,7 +100,8 @@ def list_topics(options: argparse.Namespace) -> int:
         return rows, missing
 
     rows, missing = with_client(cluster_access(options), ask)
-    print_rows(output_format(options), ("topic", "partitions", "replication_factor", "internal", "topic_id"), rows)
+    columns = ("topic", "partitions", "replication_factor", "internal", "topic_id")
+    print_rows(output_format(options), columns, rows, errors=missing)
     return report_errors("ottla topics", missing)
 
 
@@ -141,5 +142,5 @@ def create_topics(options: argparse.Namespace) -> int:
 
     rows, errors = with_client(cluster_access(options), ask)
     columns = ("topic", "created", "partitions", "replication_factor", "topic_id", "error")
-    print_rows(output_format(options), columns, rows)
+    print_rows(output_format(options), columns, rows, errors=errors)
     return report_errors("ottla topics", errors)

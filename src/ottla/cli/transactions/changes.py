@@ -94,5 +94,5 @@ def force_terminate(options: argparse.Namespace) -> int:
         return rows, errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), work)
-    print_rows(output_format(options), _TERMINATE_COLUMNS, rows)
+    print_rows(output_format(options), _TERMINATE_COLUMNS, rows, errors=errors)
     return report_outcome("ottla transactions", errors, acted=acted)

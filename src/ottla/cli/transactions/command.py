@@ -150,8 +150,9 @@ def describe_transactions(options: argparse.Namespace) -> int:
     found = with_client(cluster_access(options), ask)
     now_ms = time.time_ns() // 1_000_000
     rows = [transaction_row(row, now_ms) for row in found.values() if row.error is None]
-    print_rows(output_format(options), _COLUMNS, rows)
-    return report_errors("ottla transactions", {name: row.error for name, row in found.items()})
+    errors = {name: row.error for name, row in found.items()}
+    print_rows(output_format(options), _COLUMNS, rows, errors=errors)
+    return report_errors("ottla transactions", errors)
 
 
 def transaction_row(found: "TransactionDescription", now_ms: int) -> dict[str, object]:

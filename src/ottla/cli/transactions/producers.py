@@ -51,7 +51,7 @@ def describe_producers(options: argparse.Namespace) -> int:
         return rows, {str(one): found[one].error for one in partitions}
 
     rows, errors = with_client(cluster_access(options), ask)
-    print_rows(output_format(options), _COLUMNS, rows)
+    print_rows(output_format(options), _COLUMNS, rows, errors=errors)
     return report_errors("ottla transactions", errors)
 
 

@@ -28,7 +28,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LIST,
         (),
         Importance.MEDIUM,
-        "Log directories that get no new partitions; `*` stands for all of them. Not acted on yet.",
+        "Log directories that get no new partitions; `*` stands for all of them.",
         validator=ListOf(),
         update_mode=UpdateMode.PER_BROKER,
     ),

@@ -152,6 +152,19 @@ def fence_broker(
     return Decision([change, *changes_when_broker_leaves(image, broker_id, is_unclean_allowed)], None)
 
 
+def cordon_log_dirs(
+    image: ClusterImage, broker_id: int, broker_epoch: int, cordoned: tuple[bytes, ...]
+) -> Decision[None]:
+    """These log directories of the broker, and no others, get no new partitions (KIP-1066)."""
+    broker = known_broker(image, broker_id, broker_epoch)
+    if (broker.cordoned_log_dirs or ()) == cordoned:
+        return Decision([], None)
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker_id, broker_epoch=broker_epoch, cordoned_log_dirs=list(cordoned)
+    )
+    return Decision([change], None)
+
+
 def unregister_broker(image: ClusterImage, broker_id: int) -> Decision[None]:
     broker = image.brokers.get(broker_id)
     if broker is None:

@@ -26,7 +26,14 @@ def place_replicas(
     brokers: Iterable[BrokerImage], *, partition_count: int, replication_factor: int, pick: Callable[[int], int]
 ) -> list[tuple[int, ...]]:
     """One replica list per partition, the leader first; ApiError when there are too few brokers."""
-    ring = alternate_racks(brokers)
+    registered = list(brokers)
+    ring = alternate_racks(broker for broker in registered if not broker.is_cordoned)
+    if registered and not ring:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replication_factor} time(s): all log directories of all brokers are "
+            "cordoned (cordoned.log.dirs)",
+        )
     if replication_factor > len(ring):
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,

@@ -47,6 +47,11 @@ class BrokerImage:
     cordoned_log_dirs: tuple[bytes, ...] | None = None
     is_migrating_zk_broker: bool = False
 
+    @property
+    def is_cordoned(self) -> bool:
+        """Whether there is no log directory that takes new partitions."""
+        return bool(self.cordoned_log_dirs) and set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
+
     def listener(self, name: str) -> Listener | None:
         return next((listener for listener in self.listeners if listener.name == name), None)
 

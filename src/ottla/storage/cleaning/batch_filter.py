@@ -9,8 +9,12 @@ A batch without records stays, as an empty one, where its header is needed: the 
 and epoch, and the last of a segment how far its offsets reach.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress as chosen
+from typing import NamedTuple
+
+import numpy as np
 
 from ottla.protocol.batch_builder import rebuild_batch
 from ottla.protocol.compression import Buffer, compress
@@ -25,7 +29,7 @@ from ottla.protocol.record_batch import (
 )
 from ottla.storage.cleaning.job import CleaningJob
 from ottla.storage.cleaning.offset_map import OffsetMap
-from ottla.storage.cleaning.record_columns import RecordColumns
+from ottla.storage.cleaning.record_columns import Bools, Int64s, Payload, RecordColumns
 from ottla.storage.cleaning.transactions import CleanedTransactions
 
 
@@ -36,6 +40,23 @@ class Tally:
     read: int = 0
     kept: int = 0
     without_key: int = 0
+
+
+class SourceBatch(NamedTuple):
+    """A batch as it is in the log."""
+
+    header: BatchHeader
+    data: memoryview
+    # Whether it is the last of the segment that takes its place.
+    ends_segment: bool = False
+
+
+class KeptBatch(NamedTuple):
+    """A batch as it will be."""
+
+    data: Buffer
+    last_offset: int
+    max_timestamp: int
 
 
 class BatchFilter:
@@ -49,14 +70,34 @@ class BatchFilter:
         self._offsets = offsets
         self._transactions = transactions
 
-    def kept(self, header: BatchHeader, batch: memoryview, *, ends_segment: bool) -> tuple[Buffer, int] | None:
-        """The bytes of what stays and its largest timestamp; None if nothing does."""
-        left = self._marker(header, batch) if header.is_control else self._records(header, batch)
+    def kept(self, batches: Sequence[SourceBatch]) -> Iterator[KeptBatch]:
+        """What stays of each, without those of which nothing does."""
+        # How transactions end is told by the order of all batches; the records are looked at together.
+        markers: dict[int, Buffer | None] = {}
+        living: list[int] = []
+        for number, batch in enumerate(batches):
+            header = batch.header
+            if header.is_control:
+                markers[number] = self._marker(header, batch.data)
+                continue
+            self.tally.read += header.record_count
+            if not self._transactions.is_void(header) and header.record_count > 0:
+                living.append(number)
+        records = self._records([batches[number] for number in living])
+        left = {**markers, **dict(zip(living, records, strict=True))}
+        for number, batch in enumerate(batches):
+            kept = self._kept(batch, left.get(number))
+            if kept is not None:
+                yield kept
+
+    def _kept(self, batch: SourceBatch, left: Buffer | None) -> KeptBatch | None:
+        header = batch.header
         if left is None:
-            if not ends_segment and not self._is_last_of_producer(header):
+            if not batch.ends_segment and not self._is_last_of_producer(header):
                 return None
-            left = batch if header.record_count == 0 else rebuild_batch(header, (), None)
-        return left, header.max_timestamp if left is batch else parse_header(left).max_timestamp
+            left = batch.data if header.record_count == 0 else rebuild_batch(header, (), None)
+        max_timestamp = header.max_timestamp if left is batch.data else parse_header(left).max_timestamp
+        return KeptBatch(left, header.last_offset, max_timestamp)
 
     def _marker(self, header: BatchHeader, batch: memoryview) -> Buffer | None:
         """A control batch, None if its record is not needed any more."""
@@ -73,51 +114,38 @@ class BatchFilter:
             return rebuild_batch(header, list(batch_records(batch, header)), self._horizon_ms)
         return None if header.delete_horizon_ms <= self._now_ms else batch
 
-    def _records(self, header: BatchHeader, batch: memoryview) -> Buffer | None:
-        """A batch of records with those that stay, None if none does."""
-        self.tally.read += header.record_count
-        if self._transactions.is_void(header) or header.record_count == 0:
-            return None
-        columns = RecordColumns(bytes(decompressed_payload(batch, header)), header.record_count)
-        reach = self._offsets.latest_offset - header.base_offset
-        is_kept = self._retained(header, columns, reach)
-        kept_count = sum(is_kept)
-        self.tally.kept += kept_count
-        if kept_count == 0:
-            return None
+    def _records(self, batches: Sequence[SourceBatch]) -> Iterator[Buffer | None]:
+        """Batches of records with those that stay, None where none does."""
+        if not batches:
+            return
+        columns = RecordColumns(payloads_of(batches))
+        is_kept = self._retained(batches, columns)
         # Once a tombstone is within the reach of the map, what came before it is gone, and its time begins.
-        is_dated = header.delete_horizon_ms is None and any(
-            is_kept[number] and columns.offset_deltas[number] <= reach for number in columns.tombstones
-        )
-        if is_dated:
-            return rebuild_batch(header, list(chosen(batch_records(batch, header), is_kept)), self._horizon_ms)
-        if kept_count == len(columns):
-            return batch
-        return _shortened(header, columns, is_kept)
+        begins_time = is_kept & columns.is_tombstone & (columns.offsets <= self._offsets.latest_offset)
+        for batch, begin, end in zip(batches, columns.bounds, columns.bounds[1:], strict=False):
+            kept_rows = np.flatnonzero(is_kept[begin:end])
+            self.tally.kept += len(kept_rows)
+            header = batch.header
+            if not kept_rows.size:
+                yield None
+            elif header.delete_horizon_ms is None and begins_time[begin:end].any():
+                kept = chosen(batch_records(batch.data, header), is_kept[begin:end].tolist())
+                yield rebuild_batch(header, list(kept), self._horizon_ms)
+            elif len(kept_rows) == end - begin:
+                yield batch.data
+            else:
+                yield _shortened(header, columns, kept_rows + begin)
 
-    def _retained(self, header: BatchHeader, columns: RecordColumns, reach: int) -> list[bool]:
-        """Which records stay. `reach` is the offset up to which the map knows the log, relative to the batch.
-
-        No key has a later offset in the map than that: what lies behind it stays by itself.
-        """
-        base_offset = header.base_offset
-        deltas, keys = columns.offset_deltas, columns.keys
-        known = [key for key in keys if key is not None]
-        latest = iter(self._offsets.latest_of(known))
-        if len(known) == len(keys):
-            is_kept = [base_offset + delta >= offset for delta, offset in zip(deltas, latest, strict=True)]
-        else:
-            is_kept = [
-                (base_offset + delta >= next(latest)) if key is not None else delta > reach
-                for key, delta in zip(keys, deltas, strict=True)
-            ]
-            self.tally.without_key += sum(
-                key is None and delta <= reach for key, delta in zip(keys, deltas, strict=True)
-            )
-        horizon_ms = header.delete_horizon_ms
-        if horizon_ms is not None and horizon_ms <= self._now_ms:
-            for number in columns.tombstones:
-                is_kept[number] = is_kept[number] and deltas[number] > reach
+    def _retained(self, batches: Sequence[SourceBatch], columns: RecordColumns) -> Bools:
+        """Which records stay. No key has a later offset in the map than that up to which the map knows the log."""
+        is_beyond = columns.offsets > self._offsets.latest_offset
+        is_latest = columns.offsets >= self._offsets.latest_of(columns.hashes)
+        is_kept: Bools = np.where(columns.has_key, is_latest, is_beyond)
+        self.tally.without_key += int(np.count_nonzero(~columns.has_key & ~is_beyond))
+        for batch, begin, end in zip(batches, columns.bounds, columns.bounds[1:], strict=False):
+            horizon_ms = batch.header.delete_horizon_ms
+            if horizon_ms is not None and horizon_ms <= self._now_ms:
+                is_kept[begin:end] &= ~columns.is_tombstone[begin:end] | is_beyond[begin:end]
         return is_kept
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
@@ -129,12 +157,20 @@ class BatchFilter:
         return header.is_control and header.producer_epoch == last.epoch
 
 
-def _shortened(header: BatchHeader, columns: RecordColumns, is_kept: list[bool]) -> bytearray:
+def payloads_of(batches: Sequence[SourceBatch]) -> list[Payload]:
+    """The records of batches, decompressed."""
+    return [
+        Payload(header.base_offset, header.record_count, decompressed_payload(data, header))
+        for header, data, _ in batches
+    ]
+
+
+def _shortened(header: BatchHeader, columns: RecordColumns, rows: Int64s) -> bytearray:
     """A batch with some of its records, whose bytes stay as they are."""
     max_timestamp = header.max_timestamp
     if header.timestamp_type is TimestampType.CREATE_TIME:
-        max_timestamp = header.base_timestamp + columns.latest_timestamp_delta(is_kept)
+        max_timestamp = header.base_timestamp + int(columns.timestamp_deltas[rows].max())
     return encode_batch(
-        header._replace(max_timestamp=max_timestamp, record_count=sum(is_kept)),
-        compress(header.codec, columns.only(is_kept)),
+        header._replace(max_timestamp=max_timestamp, record_count=len(rows)),
+        compress(header.codec, columns.only(rows)),
     )

@@ -11,13 +11,14 @@ one batch if that is larger.
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 
-from ottla.protocol.compression import Buffer
+import numpy as np
+
+from ottla.protocol.compression import Buffer, Codec
 from ottla.protocol.control_records import parse_end_txn_marker
-from ottla.protocol.record_batch import BatchHeader, crc_is_valid, decompressed_payload
+from ottla.protocol.record_batch import BatchHeader, crc_is_valid
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.batch_filter import BatchFilter
+from ottla.storage.cleaning.batch_filter import BatchFilter, KeptBatch, SourceBatch, payloads_of
 from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, PassEnd, PassStatistics, SourceSegment
 from ottla.storage.cleaning.offset_map import ENTRY_BYTES, OffsetMap
 from ottla.storage.cleaning.pace import Pace
@@ -59,30 +60,27 @@ class CleaningPass:
         # There are no more keys than offsets.
         needed_bytes = int((job.end_offset - job.first_dirty_offset + 2) / job.limits.load_factor + 1) * ENTRY_BYTES
         offsets = OffsetMap(min(job.limits.dedupe_buffer_bytes, needed_bytes), job.limits.load_factor)
-        try:
-            self._map_keys(offsets)
-            mapped_bytes = self._bytes_read
-            clean_to = offsets.latest_offset + 1
-            transactions = CleanedTransactions(job.aborted, job.sources[0].base_offset)
-            batch_filter = BatchFilter(job, offsets, transactions)
-            for group in self._groups(clean_to):
-                yield self._clean(group, batch_filter, transactions)
-            tally = batch_filter.tally
-            yield PassEnd(
-                clean_to,
-                PassStatistics(
-                    bytes_cleaned=self._bytes_read - mapped_bytes,
-                    bytes_mapped=mapped_bytes,
-                    bytes_written=self._bytes_written,
-                    records_read=tally.read,
-                    records_kept=tally.kept,
-                    keyless_records=tally.without_key,
-                    map_utilization=offsets.utilization,
-                    seconds=time.monotonic() - began_s,
-                ),
-            )
-        finally:
-            offsets.close()
+        self._map_keys(offsets)
+        mapped_bytes = self._bytes_read
+        clean_to = offsets.latest_offset + 1
+        transactions = CleanedTransactions(job.aborted, job.sources[0].base_offset)
+        batch_filter = BatchFilter(job, offsets, transactions)
+        for group in self._groups(clean_to):
+            yield self._clean(group, batch_filter, transactions)
+        tally = batch_filter.tally
+        yield PassEnd(
+            clean_to,
+            PassStatistics(
+                bytes_cleaned=self._bytes_read - mapped_bytes,
+                bytes_mapped=mapped_bytes,
+                bytes_written=self._bytes_written,
+                records_read=tally.read,
+                records_kept=tally.kept,
+                keyless_records=tally.without_key,
+                map_utilization=offsets.utilization,
+                seconds=time.monotonic() - began_s,
+            ),
+        )
 
     # Reading.
 
@@ -92,22 +90,28 @@ class CleaningPass:
         dirty = [(source, end) for source, end in self._sources if end > start_offset]
         transactions = CleanedTransactions(self._job.aborted, dirty[0][0].base_offset)
         for source, end in dirty:
-            for header, batch, _ in self._batches(source):
-                if header.is_control:
-                    transactions.ends_nothing(header, parse_end_txn_marker(batch, header))
-                elif not transactions.is_void(header) and header.last_offset >= start_offset:
-                    columns = RecordColumns(bytes(decompressed_payload(batch, header)), header.record_count)
-                    base_offset, first = header.base_offset, start_offset - header.base_offset
-                    keyed = [
-                        (key, base_offset + delta)
-                        for key, delta in zip(columns.keys, columns.offset_deltas, strict=True)
-                        if key is not None and delta >= first
-                    ]
-                    if not offsets.put_all(keyed):
-                        return
-                offsets.latest_offset = max(offsets.latest_offset, header.last_offset)
+            for batches in self._chunks(source):
+                living = [batch for batch in batches if _is_living(batch, transactions, start_offset)]
+                if living and not _note_keys(offsets, RecordColumns(payloads_of(living)), start_offset):
+                    return
+                offsets.latest_offset = max(offsets.latest_offset, batches[-1].header.last_offset)
             # Behind the last batch there may be offsets without one.
             offsets.latest_offset = end - 1
+
+    def _chunks(self, source: SourceSegment, *, ends_segment: bool = False) -> Iterator[list[SourceBatch]]:
+        """The batches of a segment, as many together as fit into the buffer; decompressed, they may take more."""
+        chunk: list[SourceBatch] = []
+        size = 0
+        for header, data, is_last in self._batches(source):
+            # A compressed batch is taken by itself: what comes out of it may be large.
+            is_compressed = header.codec is not Codec.NONE
+            if chunk and (size + len(data) > self._buffer_bytes or is_compressed):
+                yield chunk
+                chunk, size = [], 0
+            chunk.append(SourceBatch(header, data, ends_segment and is_last))
+            size += self._buffer_bytes if is_compressed else len(data)
+        if chunk:
+            yield chunk
 
     def _batches(self, source: SourceSegment) -> Iterator[tuple[BatchHeader, memoryview, bool]]:
         """The batches, and whether each is the last; CorruptRecords rather than a new checksum for a damaged one."""
@@ -168,10 +172,9 @@ class CleaningPass:
         target.clear_transaction_index()
         output = _Output(target, self._buffer_bytes, self._note_written)
         for source in group:
-            for header, batch, is_last in self._batches(source):
-                left = batch_filter.kept(header, batch, ends_segment=is_last and source is group[-1])
-                if left is not None:
-                    output.add(_Kept(left[0], header.last_offset, left[1]))
+            for batches in self._chunks(source, ends_segment=source is group[-1]):
+                for kept in batch_filter.kept(batches):
+                    output.add(kept)
         output.flush()
         for entry in transactions.take_retained():
             target.transaction_index.append(entry)
@@ -194,11 +197,19 @@ class CleaningPass:
         self._pace.account(size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    batch: Buffer
-    last_offset: int
-    max_timestamp: int
+def _is_living(batch: SourceBatch, transactions: CleanedTransactions, start_offset: int) -> bool:
+    """Whether a batch has records of the dirty part that were not aborted; told of all batches in their order."""
+    header = batch.header
+    if header.is_control:
+        transactions.ends_nothing(header, parse_end_txn_marker(batch.data, header))
+        return False
+    return not transactions.is_void(header) and header.record_count > 0 and header.last_offset >= start_offset
+
+
+def _note_keys(offsets: OffsetMap, columns: RecordColumns, start_offset: int) -> bool:
+    """Note the keys from an offset on; False when the map is full."""
+    rows = np.flatnonzero(columns.has_key & (columns.offsets >= start_offset))
+    return offsets.put(columns.hashes.at(rows), columns.offsets[rows])
 
 
 class _Output:
@@ -208,12 +219,12 @@ class _Output:
         self._target = target
         self._buffer_bytes = buffer_bytes
         self._note_written = note_written
-        self._pending: list[_Kept] = []
+        self._pending: list[KeptBatch] = []
         self._pending_bytes = 0
 
-    def add(self, kept: _Kept) -> None:
+    def add(self, kept: KeptBatch) -> None:
         self._pending.append(kept)
-        self._pending_bytes += len(kept.batch)
+        self._pending_bytes += len(kept.data)
         if self._pending_bytes >= self._buffer_bytes:
             self.flush()
 
@@ -222,10 +233,10 @@ class _Output:
         if not pending:
             return
         self._pending, self._pending_bytes = [], 0
-        position = self._target.write((b"".join(kept.batch for kept in pending),), size)
+        position = self._target.write((b"".join(kept.data for kept in pending),), size)
         for kept in pending:
-            self._target.note_batch(position, len(kept.batch), kept.last_offset, kept.max_timestamp)
-            position += len(kept.batch)
+            self._target.note_batch(position, len(kept.data), kept.last_offset, kept.max_timestamp)
+            position += len(kept.data)
         self._note_written(size)
 
 

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 
 from ottla.protocol.errors import ApiError
 from ottla.storage.cleaning.cleaning_pass import CleaningPass
-from ottla.storage.cleaning.job import PassEnd
+from ottla.storage.cleaning.job import CleaningJob, PassEnd
 from ottla.storage.cleaning.messages import Begin, FailureKind, GoOn, PassFailure, Progress, SetRate
 from ottla.storage.cleaning.pace import Pace
 from ottla.storage.errors import DiskFull, StorageError
@@ -43,24 +43,24 @@ class Worker:
         while True:
             told = self._told.get()
             assert isinstance(told, Begin)
-            self._connection.send(self._do(told))
+            self._connection.send(self._do(told.job))
 
     def _listen(self) -> None:
         try:
             while True:
                 told = self._connection.recv()
-                if isinstance(told, SetRate):
+                if isinstance(told, Begin | SetRate):
+                    # Here, in the order of the messages: a rate may change before its job has begun.
                     self._pace.bytes_per_s = told.bytes_per_s
-                else:
+                if not isinstance(told, SetRate):
                     self._told.put(told)
         except (EOFError, OSError):
             # Without a broker nobody wants the rest; a job that is under way must not go on beside a new one.
             os._exit(0)
 
-    def _do(self, begin: Begin) -> PassEnd | PassFailure:
-        self._pace.bytes_per_s = begin.bytes_per_s
+    def _do(self, job: CleaningJob) -> PassEnd | PassFailure:
         try:
-            for step in CleaningPass(begin.job, OsFileSystem(begin.job.root), self._pace).run():
+            for step in CleaningPass(job, OsFileSystem(job.root), self._pace).run():
                 if isinstance(step, PassEnd):
                     return step
                 self._connection.send(step)

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -66,3 +67,17 @@ def test_more_replicas_than_brokers_cannot_be() -> None:
     with pytest.raises(ApiError, match=r"4 time\(s\): only 3 broker") as raised:
         place_replicas(brokers(count=3), partition_count=1, replication_factor=4, pick=lambda bound: 0)
     assert raised.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_a_broker_whose_directories_are_all_cordoned_gets_nothing_new() -> None:
+    first, second = bytes(15) + b"1", bytes(15) + b"2"
+    cordoned: dict[int, tuple[bytes, ...]] = {0: (first, second), 1: (first,), 2: ()}
+    ring = [
+        replace(broker, log_dirs=(first, second), cordoned_log_dirs=cordoned[broker.id]) for broker in brokers(count=3)
+    ]
+    placed = place_replicas(ring, partition_count=10, replication_factor=2, pick=lambda _: 0)
+    assert {broker_id for replicas in placed for broker_id in replicas} == {1, 2}
+    with pytest.raises(ApiError) as refused:
+        place_replicas(ring[:1], partition_count=1, replication_factor=1, pick=lambda _: 0)
+    assert refused.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
+    assert "cordoned.log.dirs" in refused.value.message

@@ -1,13 +1,16 @@
 from pathlib import Path
 
+import numpy as np
+
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import ControlType, control_batch, end_txn_batch
 from ottla.protocol.record_batch import TimestampType, batch_records, crc_is_valid, parse_header, set_base_offset
-from ottla.storage.cleaning.batch_filter import BatchFilter
+from ottla.storage.cleaning.batch_filter import BatchFilter, SourceBatch
 from ottla.storage.cleaning.job import CleaningJob, CleaningLimits, LastOfProducer
 from ottla.storage.cleaning.offset_map import OffsetMap
 from ottla.storage.cleaning.transactions import CleanedTransactions
+from unit.storage.cleaning.hashes import hashes_of
 
 NOW_MS = 1_700_000_000_000
 RETENTION_MS = 1000
@@ -49,26 +52,28 @@ class Pass:
             limits=CleaningLimits(),
         )
         offsets = OffsetMap(24 * 100, 0.9)
-        offsets.put_all(sorted(latest.items(), key=lambda item: item[1]))
+        by_offset = sorted(latest.items(), key=lambda item: item[1])
+        offsets.put(hashes_of([key for key, _ in by_offset]), np.array([offset for _, offset in by_offset], np.int64))
         offsets.latest_offset = reach
         self.filter = BatchFilter(job, offsets, CleanedTransactions((), 0))
 
     def kept(self, data: bytearray, *, ends_segment: bool = False) -> bytes | None:
         view = memoryview(bytes(data))
-        left = self.filter.kept(parse_header(view), view, ends_segment=ends_segment)
-        if left is None:
-            return None
-        header = parse_header(left[0])
-        assert crc_is_valid(left[0], header)
-        assert header.max_timestamp == left[1]
         original = parse_header(view)
+        left = list(self.filter.kept([SourceBatch(original, view, ends_segment)]))
+        if not left:
+            return None
+        (kept,) = left
+        header = parse_header(kept.data)
+        assert crc_is_valid(kept.data, header)
+        assert (header.max_timestamp, header.last_offset) == (kept.max_timestamp, kept.last_offset)
         assert (header.base_offset, header.last_offset, header.leader_epoch, header.producer_id) == (
             original.base_offset,
             original.last_offset,
             original.leader_epoch,
             original.producer_id,
         )
-        return bytes(left[0])
+        return bytes(kept.data)
 
 
 def offsets_in(data: bytes | None) -> list[int]:

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 
 from ottla.protocol.records import CorruptRecords, Record, encode_record, encode_records
-from ottla.storage.cleaning.record_columns import RecordColumns
+from ottla.storage.cleaning.record_columns import Payload, RecordColumns
+from unit.storage.cleaning.hashes import hashes_of
 
 LONG = b"x" * 20_000
 RECORDS = [
@@ -15,51 +17,63 @@ RECORDS = [
 ]
 
 
-def columns() -> RecordColumns:
-    return RecordColumns(encode_records(RECORDS), len(RECORDS))
+def columns(records: list[Record] = RECORDS) -> RecordColumns:
+    return RecordColumns([Payload(100, len(records), encode_records(records))])
 
 
 def test_numbers_of_any_length_are_read() -> None:
     found = columns()
-    assert found.keys == [record.key for record in RECORDS]
-    assert found.offset_deltas == [record.offset_delta for record in RECORDS]
-    assert found.tombstones == {2, 3}
+    assert found.offsets.tolist() == [100 + record.offset_delta for record in RECORDS]
+    assert found.timestamp_deltas.tolist() == [record.timestamp_delta for record in RECORDS]
+    assert found.has_key.tolist() == [record.key is not None for record in RECORDS]
+    assert found.is_tombstone.tolist() == [record.value is None for record in RECORDS]
+    keys = [record.key for record in RECORDS if record.key is not None]
+    expected, hashes = hashes_of(keys), found.hashes.at(found.has_key)
+    assert (hashes.first.tolist(), hashes.second.tolist()) == (expected.first.tolist(), expected.second.tolist())
+
+
+def test_batches_are_put_together_and_found_again() -> None:
+    payloads = [Payload(7, 2, encode_records(RECORDS[:2])), Payload(90, 1, encode_records(RECORDS[3:4]))]
+    found = RecordColumns(payloads)
+    assert found.bounds == [0, 2, 3]
+    assert found.offsets.tolist() == [7, 8, 90 + 64]
 
 
 @pytest.mark.parametrize("number", range(len(RECORDS)))
-def test_single_records_are_cut_out_with_their_time(number: int) -> None:
-    is_kept = [number == other for other in range(len(RECORDS))]
-    assert columns().only(is_kept) == encode_record(RECORDS[number])
-    assert columns().latest_timestamp_delta(is_kept) == RECORDS[number].timestamp_delta
+def test_single_records_are_cut_out(number: int) -> None:
+    assert columns().only(np.array([number])) == encode_record(RECORDS[number])
 
 
 def test_neighbours_are_cut_out_in_order() -> None:
-    is_kept = [True, True, False, False, False, False, True]
-    assert columns().only(is_kept) == encode_records([RECORDS[0], RECORDS[1], RECORDS[6]])
-    assert columns().latest_timestamp_delta(is_kept) == 1
+    assert columns().only(np.array([0, 1, 6])) == encode_records([RECORDS[0], RECORDS[1], RECORDS[6]])
 
 
 def test_a_payload_that_ends_early_is_corrupt() -> None:
-    payload = encode_records(RECORDS[:2])
-    for size in range(len(payload)):
-        with pytest.raises(CorruptRecords):
-            RecordColumns(payload[:size], 2)
+    whole = Payload(0, 2, encode_records(RECORDS[:2]))
+    for size in range(len(whole.records)):
+        cut = Payload(0, 2, whole.records[:size])
+        for payloads in ([cut], [cut, whole]):
+            with pytest.raises(CorruptRecords):
+                RecordColumns(payloads)
 
 
 def test_bytes_behind_the_last_record_are_corrupt() -> None:
     with pytest.raises(CorruptRecords, match="follow the last of 1 records"):
-        RecordColumns(encode_records(RECORDS[:2]), 1)
+        RecordColumns([Payload(0, 1, encode_records(RECORDS[:2]))])
 
 
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (b"\x01", "claims"),
+        (b"\x01", "does not fit"),
         (b"\x10\x00\x00\x01\x00\x00\x00\x00\x00", "before that of its batch"),
         (b"\x10\x00\x00\x00\x03\x00\x00\x00\x00", "negative length"),
         (b"\x10\x00\x00\x00\x20\x00\x00\x00\x00", "ends behind it"),
+        (b"\x10\x00\x00\x00" + b"\xfe" * 4 + b"\x00", "behind it"),
+        (b"\x04\x00\x00", "fields end behind it"),
+        (b"\x18\x00" + b"\xff" * 11, "has no end"),
     ],
 )
 def test_fields_that_cannot_be_are_corrupt(record: bytes, reason: str) -> None:
     with pytest.raises(CorruptRecords, match=reason):
-        RecordColumns(record, 1)
+        RecordColumns([Payload(0, 1, record)])

@@ -11,6 +11,8 @@ from typing import Final
 from ottla.cli.exits import CommandError, ExitCode, report
 from ottla.cli.server import command as server
 
+_REQUIRED: Final = {"process.roles": "broker,controller", "node.id": "1"}
+_OLD_NAMES: Final = {"node.id": "broker.id"}
 _USAGE: Final = "USAGE: kafka-server-start [-daemon] server.properties [--override property=value]*"
 # Where a daemon writes: the directory that Apache's scripts take from this variable.
 _LOG_DIR_VARIABLE: Final = "LOG_DIR"
@@ -33,10 +35,27 @@ def main(arguments: Sequence[str]) -> int:
         print(_USAGE, file=sys.stderr)
         return ExitCode.FAILED
     try:
+        _check_required(options)
         return _start_daemon(options) if options.daemon else server.run(options)
     except CommandError as error:
         report("kafka-server-start", error)
         return ExitCode.FAILED
+
+
+def _check_required(options: argparse.Namespace) -> None:
+    """Kafka starts nothing whose file does not say what it is; `ottla server` would run it as a node by itself."""
+    from ottla.config.values import ConfigError
+
+    try:
+        given = server.properties(options)
+    except ConfigError as error:
+        raise CommandError(str(error)) from error
+    for name, example in _REQUIRED.items():
+        if not given.get(name, "").strip() and not given.get(_OLD_NAMES.get(name, ""), "").strip():
+            raise CommandError(
+                f'Missing required configuration "{name}" which has no default value.',
+                remedy=f"Write it into {options.properties}, as in {name}={example}, or start with `ottla server`.",
+            )
 
 
 def _start_daemon(options: argparse.Namespace) -> int:

@@ -1,0 +1,45 @@
+"""Keeps new partitions off the log directories that `cordoned.log.dirs` names (KIP-1066).
+
+What is in such a directory stays in use; it only gets nothing new, so that an operator can empty it, or keep a disk
+that is filling up from getting more. The controller knows of it by the broker's registration: a broker whose
+directories are all cordoned gets no partitions. The setting may be changed at any time, and counts a moment later.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from ottla.broker.quorum.metadata_quorum import MetadataQuorum
+from ottla.broker.tasks import Tasks
+from ottla.config.broker_config import BrokerConfig
+from ottla.metadata.controller.brokers import cordon_log_dirs
+from ottla.metadata.image import BrokerImage, ClusterImage
+from ottla.storage.log_manager import LogManager
+
+_ALL: Final = "*"
+
+
+class Cordoning:
+    """The cordoned directories of one broker."""
+
+    def __init__(self, logs: LogManager, quorum: MetadataQuorum, ids: Mapping[Path, bytes], tasks: Tasks) -> None:
+        """`ids` are those of the broker's log directories."""
+        self._logs = logs
+        self._quorum = quorum
+        self._ids = ids
+        self._tasks = tasks
+
+    def apply(self, config: BrokerConfig) -> None:
+        """Follows the setting as far as this broker itself is concerned."""
+        named = config.get_list("cordoned.log.dirs")
+        self._logs.cordoned = frozenset(self._ids if _ALL in named else (Path(name).absolute() for name in named))
+
+    def tell(self, image: ClusterImage, broker_id: int) -> None:
+        """Has the controller know, in the background, if it does not yet."""
+        cordoned = tuple(sorted(self._ids[path] for path in self._logs.cordoned if path in self._ids))
+        broker = image.brokers.get(broker_id)
+        if broker is not None and (broker.cordoned_log_dirs or ()) != cordoned:
+            self._tasks.start_background("cordoning", self._register(broker, cordoned))
+
+    async def _register(self, broker: BrokerImage, cordoned: tuple[bytes, ...]) -> None:
+        await self._quorum.submit(lambda image, _: cordon_log_dirs(image, broker.id, broker.epoch, cordoned))
