@@ -389,3 +389,21 @@ def test_markers_and_index_entries_go_after_the_records_of_their_transactions(op
         clean_to = clean(log, disk, clean_to, NOW_MS + later_ms)
         assert [row for row in left() if row[1]] == expected
         assert log.segments[0].transaction_index.entries == []
+
+
+def test_a_log_that_is_compacted_and_deleted_loses_old_segments_with_their_latest_values(open_log, disk) -> None:
+    settings = COMPACT | {"cleanup_policy": frozenset({"compact", "delete"})}
+    log = open_log(retention_ms=DAY_MS, segment_bytes=100, **settings)
+    for number in range(3):
+        append(log, [(b"k%d" % number, b"v")])
+        log.roll(NOW_MS)
+    clean_to = clean(log, disk)
+    assert len(contents(log)) == 3
+    assert log.delete_old_segments(NOW_MS + DAY_MS) == 0
+    assert log.delete_old_segments(NOW_MS + DAY_MS + 1) == 3
+    assert contents(log) == []
+    append(log, [(b"a", b"1")])
+    append(log, [(b"a", b"2")])
+    log.roll(NOW_MS)
+    assert clean(log, disk, clean_to) == 5
+    assert contents(log) == [(4, b"a", b"2")]
