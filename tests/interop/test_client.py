@@ -39,7 +39,6 @@ from ottla.client.raw import produce_batches
 from ottla.client.records import decode_records, encode_records
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.end_txn_request import EndTxnRequest
 from ottla.protocol.record_batch import iterate_headers
 
 FROM_THE_START = ConsumerSettings(offset_reset=OffsetReset.EARLIEST)
@@ -365,17 +364,9 @@ def test_a_busy_partition_is_not_held_up_by_an_idle_one(client: sync.Client, new
     assert [record.offset for record in found] == list(range(3_000))
 
 
-def serves_transactions(client: sync.Client) -> bool:
-    versions = next(iter(client.admin.broker_versions().values()))
-    assert not isinstance(versions, KafkaError)
-    return versions.serves(EndTxnRequest)
-
-
 def test_aborted_transactions_are_not_read_as_committed(
     client: sync.Client, server: Server, new_topic: Callable[..., str]
 ) -> None:
-    if not serves_transactions(client):
-        pytest.skip("the server has no transactions yet")
     topic = new_topic()
     producer = confluent_kafka.Producer({"bootstrap.servers": server.bootstrap, "transactional.id": topic})
     producer.init_transactions(30)

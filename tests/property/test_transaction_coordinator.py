@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, precondition, rule
 
-from ottla.coordinator.transaction.metadata import TransactionMetadata
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.records import decode_value, encode_value
 from ottla.coordinator.transaction.shard import TransactionShard
 from ottla.protocol.errors import ApiError
@@ -109,8 +109,7 @@ class Transactions(RuleBasedStateMachine):
         try:
             following = self.shard.add_partitions(
                 ID,
-                producer_id=instance.producer_id,
-                producer_epoch=instance.epoch,
+                producer=ProducerIdentity(instance.producer_id, instance.epoch),
                 partitions=frozenset({partition}),
                 client_transaction_version=VERSION,
                 now_ms=self.now_ms,
@@ -152,8 +151,7 @@ class Transactions(RuleBasedStateMachine):
         try:
             following = self.shard.end_transaction(
                 ID,
-                producer_id=end.producer_id,
-                producer_epoch=end.epoch,
+                producer=ProducerIdentity(end.producer_id, end.epoch),
                 is_commit=end.is_commit,
                 client_transaction_version=VERSION,
                 fresh_producer_id=self._fresh(),

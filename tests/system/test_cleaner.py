@@ -19,16 +19,16 @@ SETTINGS = {"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ratio": 
 SLOWLY = SETTINGS | {RATE: "1000"}
 
 
-def fill(server: Server) -> None:
+def fill(server: Server, topic: str = TOPIC) -> None:
     """A closed segment with many values of each key, and an active one."""
     producer = Producer({"bootstrap.servers": server.bootstrap, "acks": "all", "linger.ms": 20})
     for number in range(3000):
-        producer.produce(TOPIC, b"%08d" % number * 50, b"key %d" % (number % KEYS), partition=0)
+        producer.produce(topic, b"%08d" % number * 50, b"key %d" % (number % KEYS), partition=0)
     producer.flush(60)
 
 
-def create(server: Server) -> None:
-    ConfluentKafka(server.bootstrap).create_topic(TOPIC, 1, {"cleanup.policy": "compact", "segment.bytes": "1048576"})
+def create(server: Server, topic: str = TOPIC) -> None:
+    ConfluentKafka(server.bootstrap).create_topic(topic, 1, {"cleanup.policy": "compact", "segment.bytes": "1048576"})
 
 
 def workers(server: Server) -> list[int]:
@@ -46,15 +46,15 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-def clean_to(server: Server) -> int:
-    """Up to where the checkpoint says that the topic is clean."""
+def clean_to(server: Server, topic: str = TOPIC) -> int:
+    """Up to where the checkpoint says that a topic is clean."""
     path = server.data / "cleaner-offset-checkpoint"
     lines = path.read_text().splitlines() if path.exists() else []
-    return next((int(line.split()[2]) for line in lines if line.startswith(f"{TOPIC} 0 ")), 0)
+    return next((int(line.split()[2]) for line in lines if line.startswith(f"{topic} 0 ")), 0)
 
 
-def active_base(server: Server) -> int:
-    return max(int(path.stem) for path in server.partition_directory(TOPIC, 0).glob("*.log"))
+def active_base(server: Server, topic: str = TOPIC) -> int:
+    return max(int(path.stem) for path in server.partition_directory(topic, 0).glob("*.log"))
 
 
 def set_rate(server: Server, rate: str) -> None:
@@ -103,3 +103,21 @@ def test_a_worker_does_not_outlive_its_node(start_server) -> None:
     server.start()
     set_rate(server, "1000000000")
     eventually(lambda: clean_to(server), lambda offset: offset == active_base(server) > 0)
+
+
+def test_a_damaged_log_is_left_as_it_is_and_the_others_are_compacted(start_server) -> None:
+    server = start_server(SLOWLY)
+    for topic in (TOPIC, "sound"):
+        create(server, topic)
+        fill(server, topic)
+    server.stop()
+    segment = min(server.partition_directory(TOPIC, 0).glob("*.log"))
+    damaged = bytearray(segment.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    segment.write_bytes(damaged)
+    server.start()
+    set_rate(server, "1000000000")
+    eventually(lambda: clean_to(server, "sound"), lambda offset: offset == active_base(server, "sound") > 0)
+    eventually(lambda: f"{TOPIC}-0" in server.output_tail() and "cannot be compacted" in server.output_tail())
+    assert segment.read_bytes() == damaged
+    assert clean_to(server) == 0

@@ -28,7 +28,6 @@ PACKAGES = {
 MODULES = {
     "broker.allocator": "broker.test_node",
     "broker.altered_resources": "broker.handlers.test_k33_alter_configs",
-    "broker.cleaning": "broker.test_node",
     "broker.clock": "broker.test_node",
     "broker.config_schema": "broker.handlers.test_k44_incremental_alter_configs",
     "broker.coordinators.leadership": "broker.groups.test_coordinator",
@@ -57,7 +56,6 @@ MODULES = {
     "security.authorizer": "broker.test_node",
     "storage.batch_placement": "storage.test_log",
     "storage.index_file": "storage.test_offset_index",
-    "storage.log_cleaning": "storage.test_log_manager",
     "storage.own_append_validation": "storage.test_log",
     "storage.producer_replay": "storage.test_recovery",
     "storage.segment_files": "storage.test_recovery",

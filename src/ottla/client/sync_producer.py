@@ -41,9 +41,6 @@ class Delivery:
             if self._core is None and self._error is None:
                 await self._producer._crossed()
             if self._error is not None:
-                if self._producer._failure is self._error:
-                    # Whoever asks has been told: `flush` is for those who do not.
-                    self._producer._failure = None
                 raise self._error
             assert self._core is not None
             return await self._core

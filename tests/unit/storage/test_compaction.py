@@ -315,3 +315,95 @@ def test_a_damaged_batch_is_not_given_a_new_checksum(open_log, disk) -> None:
     with pytest.raises(CorruptRecords, match="checksum of the batch at offset 0"):
         clean(log, disk)
     assert path.read_bytes() == data
+
+
+def test_the_lag_is_over_for_the_first_batch_of_a_segment(open_log) -> None:
+    log = open_log(cleanup_policy=frozenset({"compact"}), max_compaction_lag_ms=5000, min_cleanable_dirty_ratio=1.0)
+    append(log, [(b"a", b"1")])
+    log.append_as_leader(
+        bytes(_later(4000).build()), leader_epoch=0, now_ms=NOW_MS + 4000, origin=AppendOrigin.COORDINATOR
+    )
+    log.update_high_watermark(log.log_end_offset)
+    log.roll(NOW_MS)
+    log.segments[0].rolling_timestamp = None
+    assert assess(log, 0, NOW_MS + 5000) is None
+    cleanable = assess(log, 0, NOW_MS + 5001)
+    assert cleanable is not None
+    assert cleanable.delay_ms == 1
+
+
+def _later(milliseconds: int) -> BatchBuilder:
+    builder = BatchBuilder()
+    builder.append(b"b", b"1", timestamp_ms=NOW_MS + milliseconds)
+    return builder
+
+
+def test_new_segments_are_as_old_as_the_last_of_their_sources(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    for number in range(2):
+        append(log, [(b"a", b"1")])
+        log.roll(NOW_MS)
+        disk.set_modified_ms(log.segments[number].path, 1_000_000_000_000 + number)
+    clean(log, disk)
+    assert log.segments[0].modified_ms == 1_000_000_000_001
+
+
+def test_segments_whose_indexes_do_not_fit_together_stay_apart(open_log, disk) -> None:
+    log = open_log(index_interval_bytes=0, segment_index_bytes=100, **COMPACT)
+    for _ in range(4):
+        for number in range(6):
+            append(log, [(b"k%d" % number, b"1")])
+        log.roll(NOW_MS)
+    clean(log, disk)
+    # Each has five entries of eight bytes in its offset index: two fit together.
+    assert [segment.base_offset for segment in log.segments] == [0, 12, 24]
+
+
+def test_markers_and_index_entries_go_after_the_records_of_their_transactions(open_log, disk) -> None:
+    log = open_log(**COMPACT, producer_id_expiration_ms=1)
+    for producer_id, is_commit in ((5, True), (6, False)):
+        settings = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+        append(log, [(b"a", b"%d" % producer_id)], **settings)
+        marker = end_txn_batch(
+            producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=NOW_MS
+        )
+        log.append_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    append(log, [(b"a", b"last")])
+    log.roll(NOW_MS)
+    log.expire_producers(NOW_MS + DAY_MS)
+
+    def left() -> list[tuple[int, bool, int]]:
+        headers = [header for _, header in iterate_headers(log.segments[0].path.read_bytes())]
+        return [(h.base_offset, h.is_control, h.delete_horizon_ms or 0) for h in headers]
+
+    clean_to = clean(log, disk)
+    assert left() == [(1, True, 0), (3, True, 0), (4, False, 0)]
+    assert [entry.producer_id for entry in log.segments[0].transaction_index.entries] == [6]
+    for later_ms, expected in (
+        (0, [(1, True, NOW_MS + DAY_MS), (3, True, NOW_MS + DAY_MS)]),
+        (DAY_MS - 1, [(1, True, NOW_MS + DAY_MS), (3, True, NOW_MS + DAY_MS)]),
+        (DAY_MS, []),
+    ):
+        append(log, [(b"x", b"1")])
+        log.roll(NOW_MS)
+        clean_to = clean(log, disk, clean_to, NOW_MS + later_ms)
+        assert [row for row in left() if row[1]] == expected
+        assert log.segments[0].transaction_index.entries == []
+
+
+def test_a_log_that_is_compacted_and_deleted_loses_old_segments_with_their_latest_values(open_log, disk) -> None:
+    settings = COMPACT | {"cleanup_policy": frozenset({"compact", "delete"})}
+    log = open_log(retention_ms=DAY_MS, segment_bytes=100, **settings)
+    for number in range(3):
+        append(log, [(b"k%d" % number, b"v")])
+        log.roll(NOW_MS)
+    clean_to = clean(log, disk)
+    assert len(contents(log)) == 3
+    assert log.delete_old_segments(NOW_MS + DAY_MS) == 0
+    assert log.delete_old_segments(NOW_MS + DAY_MS + 1) == 3
+    assert contents(log) == []
+    append(log, [(b"a", b"1")])
+    append(log, [(b"a", b"2")])
+    log.roll(NOW_MS)
+    assert clean(log, disk, clean_to) == 5
+    assert contents(log) == [(4, b"a", b"2")]

@@ -6,7 +6,7 @@ does not enable either. Without a transactional id every call gives a new id.
 """
 
 from ottla.broker.request_context import RequestContext
-from ottla.coordinator.transaction.initialisation import ProducerIdentity
+from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ottla.broker.request_context import RequestContext
-from ottla.coordinator.transaction.initialisation import ProducerIdentity
-from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, TopicPartition
+from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, ProducerIdentity, TopicPartition
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn_request import (

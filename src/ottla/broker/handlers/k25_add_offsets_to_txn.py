@@ -6,7 +6,7 @@ answers PRODUCER_FENCED where earlier ones hear INVALID_PRODUCER_EPOCH, 3 is fle
 
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.request_context import RequestContext
-from ottla.coordinator.transaction.initialisation import ProducerIdentity
+from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest

@@ -6,8 +6,7 @@ transaction (KIP-890).
 """
 
 from ottla.broker.request_context import RequestContext
-from ottla.coordinator.transaction.initialisation import ProducerIdentity
-from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION
+from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.end_txn_request import EndTxnRequest

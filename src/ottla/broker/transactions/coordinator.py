@@ -24,8 +24,8 @@ from ottla.broker.transactions.loading import load_shard
 from ottla.broker.transactions.markers import MarkerWriter
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.coordinator.transaction.description import TransactionFilter, describe_transaction, list_transaction
-from ottla.coordinator.transaction.initialisation import ProducerIdentity, check_timeout
-from ottla.coordinator.transaction.metadata import TopicPartition
+from ottla.coordinator.transaction.initialisation import check_timeout
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition
 from ottla.coordinator.transaction.shard import TransactionShard
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -128,7 +128,7 @@ class TransactionCoordinator:
             raise ApiError(
                 ErrorCode.CONCURRENT_TRANSACTIONS, f"the open transaction of {transactional_id!r} is aborted first"
             )
-        return ProducerIdentity(following.producer_id, following.producer_epoch)
+        return following.producer
 
     async def add_partitions(
         self,
@@ -141,8 +141,7 @@ class TransactionCoordinator:
         active = self._active(transactional_id)
         following = active.shard.add_partitions(
             transactional_id,
-            producer_id=producer.producer_id,
-            producer_epoch=producer.epoch,
+            producer=producer,
             partitions=frozenset(partitions),
             client_transaction_version=client_transaction_version,
             now_ms=self._clock(),
@@ -156,8 +155,7 @@ class TransactionCoordinator:
         """The partitions that are not in the producer's transaction."""
         return self._active(transactional_id).shard.unadded_partitions(
             transactional_id,
-            producer_id=producer.producer_id,
-            producer_epoch=producer.epoch,
+            producer=producer,
             partitions=frozenset(partitions),
         )
 
@@ -170,8 +168,7 @@ class TransactionCoordinator:
         shard = active.shard
         following = shard.end_transaction(
             transactional_id,
-            producer_id=producer.producer_id,
-            producer_epoch=producer.epoch,
+            producer=producer,
             is_commit=is_commit,
             client_transaction_version=client_transaction_version,
             fresh_producer_id=fresh,
@@ -180,11 +177,10 @@ class TransactionCoordinator:
         if following is None:
             ended = shard.get(transactional_id)
             assert ended is not None, "an id that was just judged is known"
-            return ProducerIdentity(ended.producer_id, ended.producer_epoch)
+            return ended.producer
         await active.write((following,))
         await self._wait_for_completion(active, transactional_id)
-        after = following.completed(following.last_update_timestamp_ms)
-        return ProducerIdentity(after.producer_id, after.producer_epoch)
+        return following.completed(following.last_update_timestamp_ms).producer
 
     def describe(self, transactional_ids: Iterable[str]) -> list[DescribedTransaction]:
         """A row for each id, in the order asked."""

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from ottla.broker.transactions.channel import TransactionChannel
-from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata, by_topic
 from ottla.metadata.image import NO_LEADER, ClusterImage
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.write_txn_markers_request import (
@@ -74,16 +74,16 @@ class MarkerWriter:
 def _request(
     metadata: TransactionMetadata, partitions: Iterable[TopicPartition], coordinator_epoch: int
 ) -> WriteTxnMarkersRequest:
-    indexes: defaultdict[str, list[int]] = defaultdict(list)
-    for name, index in partitions:
-        indexes[name].append(index)
     return WriteTxnMarkersRequest(
         markers=[
             WritableTxnMarker(
                 producer_id=metadata.producer_id,
                 producer_epoch=metadata.producer_epoch,
                 transaction_result=metadata.is_commit,
-                topics=[WritableTxnMarkerTopic(name=name, partition_indexes=ids) for name, ids in indexes.items()],
+                topics=[
+                    WritableTxnMarkerTopic(name=name, partition_indexes=ids)
+                    for name, ids in by_topic(partitions).items()
+                ],
                 coordinator_epoch=coordinator_epoch,
                 transaction_version=metadata.client_transaction_version,
             )

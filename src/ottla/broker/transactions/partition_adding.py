@@ -10,14 +10,13 @@ While the transaction before is still ending, an addition is tried again here fo
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Collection
 from enum import Enum
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.transactions.channel import TransactionChannel
 from ottla.coordinator.transaction.config import TransactionConfig
-from ottla.coordinator.transaction.metadata import TopicPartition
+from ottla.coordinator.transaction.metadata import TopicPartition, by_topic
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -106,9 +105,6 @@ def _request(
     partitions: Collection[TopicPartition],
     support: TransactionSupport,
 ) -> AddPartitionsToTxnRequest:
-    indexes: defaultdict[str, list[int]] = defaultdict(list)
-    for name, index in partitions:
-        indexes[name].append(index)
     return AddPartitionsToTxnRequest(
         transactions=[
             AddPartitionsToTxnTransaction(
@@ -116,7 +112,9 @@ def _request(
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
                 verify_only=not support.adds_partitions,
-                topics=[AddPartitionsToTxnTopic(name=name, partitions=ids) for name, ids in indexes.items()],
+                topics=[
+                    AddPartitionsToTxnTopic(name=name, partitions=ids) for name, ids in by_topic(partitions).items()
+                ],
             )
         ]
     )

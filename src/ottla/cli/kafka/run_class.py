@@ -27,6 +27,7 @@ _TOOLS: Final = {
     "ProducerPerformance": "kafka-producer-perf-test",
     "StorageTool": "kafka-storage",
     "TopicCommand": "kafka-topics",
+    "TransactionsCommand": "kafka-transactions",
     "VerifiableConsumer": "kafka-verifiable-consumer",
     "VerifiableProducer": "kafka-verifiable-producer",
 }

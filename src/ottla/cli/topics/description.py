@@ -45,7 +45,7 @@ def describe_topics(options: argparse.Namespace) -> int:
         measures = await measure(client, [state.topic for state in states.values()])
         partitions = [_partition_rows(state, measures) for state in states.values()]
         topics = [_topic_row(state, rows) for state, rows in zip(states.values(), partitions, strict=True)]
-        warnings = await future_records(client, states.values(), time.time_ns() // 1_000_000)
+        warnings = await future_records(client, states.values(), measures, time.time_ns() // 1_000_000)
         return topics, partitions, warnings, missing
 
     topics, partitions, warnings, missing = with_client(cluster_access(options), ask)

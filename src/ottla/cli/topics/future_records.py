@@ -1,18 +1,21 @@
 """Records that are dated in the far future: retention by time does not reach them, nor anything written after them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from ottla.cli.topics.measures import PartitionMeasure
     from ottla.cli.topics.states import TopicState
-    from ottla.client import Client
+    from ottla.client import Client, TopicPartition
 
 # Clocks differ; message.timestamp.after.max.ms allows an hour by default.
 _TOLERANCE_MS: Final = 3_600_000
 
 
-async def future_records(client: "Client", states: "Iterable[TopicState]", now_ms: int) -> list[str]:
+async def future_records(
+    client: "Client", states: "Iterable[TopicState]", measures: "Mapping[TopicPartition, PartitionMeasure]", now_ms: int
+) -> list[str]:
     """A sentence for each partition that holds such a record while its topic deletes by time."""
     from ottla.client import ClientError, OffsetSpec, TopicPartition
 
@@ -36,7 +39,10 @@ async def future_records(client: "Client", states: "Iterable[TopicState]", now_m
         f"`ottla records delete {one.topic}:{one.partition} --before {found.offset + 1}` deletes what comes up to it; "
         "a lower message.timestamp.after.max.ms refuses others like it."
         for one, found in latest.items()
-        if found.error is None and found.timestamp_ms - now_ms > _TOLERANCE_MS
+        if found.error is None
+        and found.timestamp_ms - now_ms > _TOLERANCE_MS
+        # Kafka tells of deleted records as long as their segment is there.
+        and found.offset >= (measures[one].start_offset or 0)
     ]
 
 

@@ -10,6 +10,7 @@ The messages are imported by the calls: most clients never make one of them.
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ottla.client.admin.base import raise_if_moved
 from ottla.client.admin.producers import ActiveProducer, ProducerCalls
@@ -17,8 +18,10 @@ from ottla.client.cluster import CoordinatorKind
 from ottla.client.connection import Connection
 from ottla.client.errors import ClientError, KafkaError, error_of
 from ottla.client.metadata import TopicPartition
-from ottla.client.producer_ids import ProducerIdentity, init_producer_id
 from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.client.producer_ids import ProducerIdentity
 
 NO_TIME_MS = -1
 
@@ -131,10 +134,11 @@ class TransactionCalls(ProducerCalls):
         except KafkaError as error:
             return TransactionDescription(transactional_id, error=error)
 
-    async def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, ProducerIdentity | ClientError]:
+    async def fence_producers(self, transactional_ids: Iterable[str]) -> "dict[str, ProducerIdentity | ClientError]":
         """Take the ids from their producers: these can write no more, and what they have open is aborted."""
+        from ottla.client.producer_ids import init_producer_id
 
-        async def fence(transactional_id: str) -> ProducerIdentity | ClientError:
+        async def fence(transactional_id: str) -> "ProducerIdentity | ClientError":
             try:
                 return await init_producer_id(self._cluster, transactional_id)
             except ClientError as error:

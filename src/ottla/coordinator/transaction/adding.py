@@ -6,7 +6,7 @@ that only verify that a client has asked (KIP-890).
 
 from __future__ import annotations
 
-from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 
@@ -14,34 +14,33 @@ from ottla.protocol.errors import ApiError, ErrorCode
 def add_partitions(
     current: TransactionMetadata,
     *,
-    producer_id: int,
-    producer_epoch: int,
+    producer: ProducerIdentity,
     partitions: frozenset[TopicPartition],
     client_transaction_version: int,
     now_ms: int,
 ) -> TransactionMetadata | None:
     """The state with these partitions; None if they are all in it. Raises ApiError."""
-    _check_owner(current, producer_id, producer_epoch)
+    _check_owner(current, producer)
     if current.state is TransactionState.ONGOING and partitions <= current.partitions:
         return None
     return current.with_partitions(partitions, client_transaction_version, now_ms)
 
 
 def unadded_partitions(
-    current: TransactionMetadata, *, producer_id: int, producer_epoch: int, partitions: frozenset[TopicPartition]
+    current: TransactionMetadata, *, producer: ProducerIdentity, partitions: frozenset[TopicPartition]
 ) -> frozenset[TopicPartition]:
     """Those that are not in the producer's transaction. Raises ApiError."""
-    _check_owner(current, producer_id, producer_epoch)
+    _check_owner(current, producer)
     return partitions - current.partitions
 
 
-def _check_owner(current: TransactionMetadata, producer_id: int, producer_epoch: int) -> None:
+def _check_owner(current: TransactionMetadata, producer: ProducerIdentity) -> None:
     transactional_id = current.transactional_id
-    check_producer_id(current, producer_id)
-    if producer_epoch != current.producer_epoch:
+    check_producer_id(current, producer)
+    if producer.epoch != current.producer_epoch:
         raise ApiError(
             ErrorCode.PRODUCER_FENCED,
-            f"{transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer_epoch}",
+            f"{transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer.epoch}",
         )
     if current.state.is_prepared:
         raise ApiError(
@@ -49,10 +48,10 @@ def _check_owner(current: TransactionMetadata, producer_id: int, producer_epoch:
         )
 
 
-def check_producer_id(current: TransactionMetadata, producer_id: int) -> None:
+def check_producer_id(current: TransactionMetadata, producer: ProducerIdentity) -> None:
     """Refuses a producer that the transactional id does not belong to."""
-    if producer_id != current.producer_id:
+    if producer.producer_id != current.producer_id:
         raise ApiError(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-            f"{current.transactional_id!r} belongs to producer {current.producer_id}, not to {producer_id}",
+            f"{current.transactional_id!r} belongs to producer {current.producer_id}, not to {producer.producer_id}",
         )

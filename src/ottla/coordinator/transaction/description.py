@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from ottla.coordinator.transaction.metadata import TransactionMetadata
+from ottla.coordinator.transaction.metadata import TransactionMetadata, by_topic
 from ottla.coordinator.transaction.states import STATES_BY_LABEL
 from ottla.protocol.messages.describe_transactions_response import TopicData, TransactionState
 from ottla.protocol.messages.list_transactions_response import TransactionState as ListedTransaction
@@ -48,9 +47,6 @@ def list_transaction(metadata: TransactionMetadata) -> ListedTransaction:
 
 def describe_transaction(metadata: TransactionMetadata) -> TransactionState:
     """Everything that is known of an id."""
-    indexes: defaultdict[str, list[int]] = defaultdict(list)
-    for topic, index in sorted(metadata.partitions):
-        indexes[topic].append(index)
     return TransactionState(
         transactional_id=metadata.transactional_id,
         transaction_state=metadata.state.label,
@@ -58,5 +54,5 @@ def describe_transaction(metadata: TransactionMetadata) -> TransactionState:
         transaction_start_time_ms=metadata.start_timestamp_ms,
         producer_id=metadata.producer_id,
         producer_epoch=metadata.producer_epoch,
-        topics=[TopicData(topic=topic, partitions=ids) for topic, ids in indexes.items()],
+        topics=[TopicData(topic=topic, partitions=ids) for topic, ids in by_topic(metadata.partitions).items()],
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ottla.coordinator.transaction.adding import check_producer_id
-from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, MAX_EPOCH, TransactionMetadata
+from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_ID
@@ -25,8 +25,7 @@ _COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 def end_transaction(
     current: TransactionMetadata,
     *,
-    producer_id: int,
-    producer_epoch: int,
+    producer: ProducerIdentity,
     is_commit: bool,
     client_transaction_version: int,
     fresh_producer_id: int | None,
@@ -37,17 +36,17 @@ def end_transaction(
     `fresh_producer_id` is used when the epochs are exhausted.
     """
     if client_transaction_version < EPOCH_BUMP_VERSION:
-        return _end_by_state(current, producer_id, producer_epoch, is_commit=is_commit, now_ms=now_ms)
+        return _end_by_state(current, producer, is_commit=is_commit, now_ms=now_ms)
     is_over_rotation = (
-        current.previous_producer_id == producer_id != current.producer_id
-        and producer_epoch == MAX_EPOCH - 1
+        current.previous_producer_id == producer.producer_id != current.producer_id
+        and producer.epoch == MAX_EPOCH - 1
         and current.producer_epoch == 0
     )
-    is_repeated = is_over_rotation or current.producer_epoch == producer_epoch + 1
+    is_repeated = is_over_rotation or current.producer_epoch == producer.epoch + 1
     if not is_over_rotation:
-        check_producer_id(current, producer_id)
-    if not _epoch_fits(current, producer_epoch, is_repeated=is_repeated):
-        raise _fenced(current, producer_epoch)
+        check_producer_id(current, producer)
+    if not _epoch_fits(current, producer.epoch, is_repeated=is_repeated):
+        raise _fenced(current, producer)
     if current.state.is_prepared:
         _refuse_unless(current, is_commit=is_commit)
     if is_repeated:
@@ -81,12 +80,12 @@ def _successor(current: TransactionMetadata, fresh_producer_id: int | None) -> i
 
 
 def _end_by_state(
-    current: TransactionMetadata, producer_id: int, producer_epoch: int, *, is_commit: bool, now_ms: int
+    current: TransactionMetadata, producer: ProducerIdentity, *, is_commit: bool, now_ms: int
 ) -> TransactionMetadata | None:
     """The older protocol."""
-    check_producer_id(current, producer_id)
-    if producer_epoch != current.producer_epoch:
-        raise _fenced(current, producer_epoch)
+    check_producer_id(current, producer)
+    if producer.epoch != current.producer_epoch:
+        raise _fenced(current, producer)
     if current.state is TransactionState.ONGOING:
         return current.prepared(
             is_commit=is_commit, client_transaction_version=0, next_producer_id=NO_PRODUCER_ID, now_ms=now_ms
@@ -121,8 +120,8 @@ def _refuse(current: TransactionMetadata, *, is_commit: bool) -> NoReturn:
     )
 
 
-def _fenced(current: TransactionMetadata, producer_epoch: int) -> ApiError:
+def _fenced(current: TransactionMetadata, producer: ProducerIdentity) -> ApiError:
     return ApiError(
         ErrorCode.PRODUCER_FENCED,
-        f"{current.transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer_epoch}",
+        f"{current.transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer.epoch}",
     )

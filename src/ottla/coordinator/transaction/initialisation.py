@@ -7,20 +7,10 @@ and epoch: then it goes on only if nobody else has begun since, and a request th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ottla.coordinator.transaction.metadata import MAX_EPOCH, TransactionMetadata
+from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-
-
-@dataclass(frozen=True, slots=True)
-class ProducerIdentity:
-    """A producer id with its epoch."""
-
-    producer_id: int
-    epoch: int
 
 
 def initialise(

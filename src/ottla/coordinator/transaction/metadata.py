@@ -15,7 +15,9 @@ markers are written.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ottla.coordinator.transaction.states import PREDECESSORS, TransactionState
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -26,6 +28,13 @@ NO_TIMESTAMP = -1
 EPOCH_BUMP_VERSION = 2
 
 TopicPartition = tuple[str, int]
+
+
+class ProducerIdentity(NamedTuple):
+    """A producer id with its epoch."""
+
+    producer_id: int
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,11 @@ class TransactionMetadata:
     last_producer_epoch: int = NO_PRODUCER_EPOCH
     # The transaction.version that the client speaks who wrote last.
     client_transaction_version: int = 0
+
+    @property
+    def producer(self) -> ProducerIdentity:
+        """Who may write under the id."""
+        return ProducerIdentity(self.producer_id, self.producer_epoch)
 
     @property
     def is_epoch_exhausted(self) -> bool:
@@ -143,3 +157,11 @@ class TransactionMetadata:
             f"the epoch of {self.transactional_id} would go from {self.producer_epoch} to {following.producer_epoch}"
         )
         return following
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The indexes of partitions under the names of their topics, both sorted."""
+    indexes: dict[str, list[int]] = {}
+    for topic, index in sorted(partitions):
+        indexes.setdefault(topic, []).append(index)
+    return indexes

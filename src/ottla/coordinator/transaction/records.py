@@ -5,9 +5,8 @@ transaction.version 1 on, else 0. A null value forgets the id. In EMPTY there ar
 """
 
 import struct
-from collections import defaultdict
 
-from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.metadata import TransactionMetadata, by_topic
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
@@ -40,7 +39,9 @@ def encode_value(metadata: TransactionMetadata, transaction_version: int) -> byt
         producer_epoch=metadata.producer_epoch,
         transaction_timeout_ms=metadata.timeout_ms,
         transaction_status=metadata.state,
-        transaction_partitions=None if is_empty else _by_topic(metadata.partitions),
+        transaction_partitions=None
+        if is_empty
+        else [PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in by_topic(metadata.partitions).items()],
         transaction_last_update_timestamp_ms=metadata.last_update_timestamp_ms,
         transaction_start_timestamp_ms=metadata.start_timestamp_ms,
         client_transaction_version=metadata.client_transaction_version,
@@ -82,13 +83,6 @@ def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:
         next_producer_id=message.next_producer_id,
         client_transaction_version=message.client_transaction_version,
     )
-
-
-def _by_topic(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:
-    indexes: defaultdict[str, list[int]] = defaultdict(list)
-    for topic, index in sorted(partitions):
-        indexes[topic].append(index)
-    return [PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in indexes.items()]
 
 
 def _version_of(data: bytes) -> int:

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from ottla.coordinator.transaction.adding import add_partitions, unadded_partitions
 from ottla.coordinator.transaction.ending import end_transaction
-from ottla.coordinator.transaction.initialisation import ProducerIdentity, abort_fenced, initialise
-from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.initialisation import abort_fenced, initialise
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH
@@ -94,8 +94,7 @@ class TransactionShard:
         self,
         transactional_id: str,
         *,
-        producer_id: int,
-        producer_epoch: int,
+        producer: ProducerIdentity,
         partitions: frozenset[TopicPartition],
         client_transaction_version: int,
         now_ms: int,
@@ -104,8 +103,7 @@ class TransactionShard:
         entry = self._known(transactional_id)
         following = add_partitions(
             self._settled(entry),
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
+            producer=producer,
             partitions=partitions,
             client_transaction_version=client_transaction_version,
             now_ms=now_ms,
@@ -113,13 +111,12 @@ class TransactionShard:
         return None if following is None else self._begin(entry, following)
 
     def unadded_partitions(
-        self, transactional_id: str, *, producer_id: int, producer_epoch: int, partitions: frozenset[TopicPartition]
+        self, transactional_id: str, *, producer: ProducerIdentity, partitions: frozenset[TopicPartition]
     ) -> frozenset[TopicPartition]:
         """The partitions that are not in the producer's transaction."""
         return unadded_partitions(
             self._known(transactional_id).logged,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
+            producer=producer,
             partitions=partitions,
         )
 
@@ -127,8 +124,7 @@ class TransactionShard:
         self,
         transactional_id: str,
         *,
-        producer_id: int,
-        producer_epoch: int,
+        producer: ProducerIdentity,
         is_commit: bool,
         client_transaction_version: int,
         fresh_producer_id: int | None,
@@ -138,8 +134,7 @@ class TransactionShard:
         entry = self._known(transactional_id)
         following = end_transaction(
             self._settled(entry),
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
+            producer=producer,
             is_commit=is_commit,
             client_transaction_version=client_transaction_version,
             fresh_producer_id=fresh_producer_id,

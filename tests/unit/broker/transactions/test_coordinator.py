@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from ottla.coordinator.transaction.initialisation import ProducerIdentity
+from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.broker.groups.fakes import MemoryLog

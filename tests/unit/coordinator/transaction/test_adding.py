@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.coordinator.transaction.adding import add_partitions, unadded_partitions
-from ottla.coordinator.transaction.metadata import TransactionMetadata
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.coordinator.transaction.builders import EPOCH, NOW_MS, PARTITIONS, PRODUCER_ID, metadata
@@ -18,8 +18,7 @@ def add(
 ) -> TransactionMetadata | None:
     return add_partitions(
         current,
-        producer_id=producer_id,
-        producer_epoch=epoch,
+        producer=ProducerIdentity(producer_id, epoch),
         partitions=partitions,
         client_transaction_version=2,
         now_ms=NOW_MS,
@@ -60,13 +59,13 @@ def test_only_the_owner_of_a_transaction_that_is_not_ending_may_add_or_ask(
         add(metadata(state), producer_id=producer_id, epoch=epoch)
     assert refused.value.code is code
     with pytest.raises(ApiError) as refused:
-        unadded_partitions(metadata(state), producer_id=producer_id, producer_epoch=epoch, partitions=NEW)
+        unadded_partitions(metadata(state), producer=ProducerIdentity(producer_id, epoch), partitions=NEW)
     assert refused.value.code is code
 
 
 def test_a_verification_names_what_is_missing() -> None:
     asked = frozenset({("a", 0), ("c", 1)})
     ongoing = metadata(TransactionState.ONGOING)
-    assert unadded_partitions(ongoing, producer_id=PRODUCER_ID, producer_epoch=EPOCH, partitions=asked) == NEW
+    assert unadded_partitions(ongoing, producer=ProducerIdentity(PRODUCER_ID, EPOCH), partitions=asked) == NEW
     ended = metadata(TransactionState.COMPLETE_COMMIT)
-    assert unadded_partitions(ended, producer_id=PRODUCER_ID, producer_epoch=EPOCH, partitions=asked) == asked
+    assert unadded_partitions(ended, producer=ProducerIdentity(PRODUCER_ID, EPOCH), partitions=asked) == asked

@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.coordinator.transaction.ending import end_transaction
-from ottla.coordinator.transaction.metadata import MAX_EPOCH, TransactionMetadata
+from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.coordinator.transaction.builders import EPOCH, NOW_MS, PARTITIONS, PRODUCER_ID, metadata
@@ -20,8 +20,7 @@ def end(
 ) -> TransactionMetadata | None:
     return end_transaction(
         current,
-        producer_id=producer_id,
-        producer_epoch=epoch,
+        producer=ProducerIdentity(producer_id, epoch),
         is_commit=is_commit,
         client_transaction_version=version,
         fresh_producer_id=fresh,

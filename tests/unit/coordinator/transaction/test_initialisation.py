@@ -1,7 +1,7 @@
 import pytest
 
-from ottla.coordinator.transaction.initialisation import ProducerIdentity, check_timeout, initialise
-from ottla.coordinator.transaction.metadata import MAX_EPOCH, TransactionMetadata
+from ottla.coordinator.transaction.initialisation import check_timeout, initialise
+from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.coordinator.transaction.builders import EPOCH, NOW_MS, PRODUCER_ID, metadata

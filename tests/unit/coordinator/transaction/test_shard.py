@@ -1,6 +1,6 @@
 import pytest
 
-from ottla.coordinator.transaction.metadata import TransactionMetadata
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.shard import TransactionShard
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -23,8 +23,7 @@ def begin(shard: TransactionShard, fresh: int | None = 7) -> TransactionMetadata
 def add(shard: TransactionShard) -> TransactionMetadata | None:
     return shard.add_partitions(
         "tx",
-        producer_id=PRODUCER_ID,
-        producer_epoch=EPOCH,
+        producer=ProducerIdentity(PRODUCER_ID, EPOCH),
         partitions=frozenset({("c", 0)}),
         client_transaction_version=2,
         now_ms=NOW_MS,
