@@ -120,9 +120,9 @@ def run_number(
     }
 
 
-def check(name: str, server: Server, home: Path) -> None:
+def check(name: str, server: Server, home: Path, *, part: str = "") -> None:
     """One test must pass, and whatever else the suite has under its number; without simulated network faults."""
-    outcomes = run_number(name[:4], server.bootstrap, home, "-E")
+    outcomes = run_number(name[:4], server.bootstrap, home, "-E", part=part)
     said = "\n".join((home / f"{name[:4]}.log").read_text(errors="replace").splitlines()[-60:])
     assert name in outcomes, f"{name} did not run\n{said}"
     for ran, outcome in outcomes.items():

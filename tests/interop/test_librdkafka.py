@@ -53,12 +53,21 @@ QUICK = (
     "0099_commit_metadata",
     "0112_assign_unknown_part",
     "0127_fetch_queue_backoff",
+    "0129_fetch_aborted_msgs",
     "0130_store_offsets",
     "0132_strategy_ordering",
     "0140_commit_metadata",
 )
 
+# Of 0103_transactions, all of which takes more than a minute.
+QUICK_TRANSACTIONS = ("consumer_producer_txn", "fenced_txn", "misuse_txn", "wmark_isolation_level")
+
 
 @pytest.mark.parametrize("name", QUICK)
 def test_quick(name: str, server: Server, tmp_path: Path) -> None:
     check(name, server, tmp_path)
+
+
+@pytest.mark.parametrize("part", QUICK_TRANSACTIONS)
+def test_quick_transactions(part: str, server: Server, tmp_path: Path) -> None:
+    check("0103_transactions", server, tmp_path, part=f"do_test_{part}")

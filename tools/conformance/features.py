@@ -1,6 +1,5 @@
 """What tests wait for: features that Ottla does not have yet. A test that passes must not be named here."""
 
-TRANSACTIONS = "transactions"
 ACLS = "ACLs"
 SCRAM = "SASL/SCRAM"
 SHARE_GROUPS = "share groups (KIP-932)"
@@ -9,20 +8,14 @@ REASSIGNMENT = "reassignment, several brokers"
 
 WAITING = {
     "librdkafka": {
-        "0055_producer_latency": TRANSACTIONS,
-        "0061_consumer_lag": TRANSACTIONS,
         "0081_admin": f"{ACLS}, {SCRAM}",
         "0081_admin: CreateAcls": ACLS,
         "0081_admin: DescribeAcls": ACLS,
         "0081_admin: DeleteAcls": ACLS,
         "0081_admin: UserScramCredentials": SCRAM,
-        "0098_consumer_txn": TRANSACTIONS,
-        "0103_transactions": TRANSACTIONS,
         "0109_auto_create_topics": ACLS,
         "0115_producer_auth": ACLS,
         "0119_consumer_auth": ACLS,
-        "0129_fetch_aborted_msgs": TRANSACTIONS,
-        "0137_barrier_batch_consume": TRANSACTIONS,
         "0170_share_consumer_subscription": SHARE_GROUPS,
         "0171_share_consumer_consume": SHARE_GROUPS,
         "0172_share_consumer_acknowledge": SHARE_GROUPS,
@@ -42,8 +35,6 @@ WAITING = {
         "admin: test_create_describe_delete_acls": ACLS,
         "admin: test_elect_leaders": ELECTIONS,
         "admin: test_alter_partition_reassignments": REASSIGNMENT,
-        "producer: test_transactional_producer_messages": TRANSACTIONS,
-        "producer: test_transactional_producer_offsets": TRANSACTIONS,
     },
 }
 
