@@ -11,9 +11,18 @@ from dataclasses import dataclass, field
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, precondition, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+)
 
-from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
+from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.records import decode_value, encode_value
 from ottla.coordinator.transaction.shard import TransactionShard
 from ottla.protocol.errors import ApiError
@@ -72,6 +81,13 @@ class Transactions(RuleBasedStateMachine):
         self.next_producer_id += 1
         return self.next_producer_id
 
+    @initialize(epoch=st.sampled_from([-1, MAX_EPOCH - 4, MAX_EPOCH - 2]))
+    def begin_in_an_epoch(self, epoch: int) -> None:
+        """Most lives are too short to come to the end of the epochs by themselves."""
+        if epoch >= 0:
+            self.log.append(encode_value(TransactionMetadata(ID, 100, epoch, TIMEOUT_MS), VERSION))
+            self.lose_the_coordinator()
+
     def _write(self, metadata: TransactionMetadata) -> None:
         self.log.append(encode_value(metadata, VERSION))
         self.shard.logged(metadata)
@@ -99,6 +115,61 @@ class Transactions(RuleBasedStateMachine):
         self._write(following)
         if not following.state.is_prepared:
             self.instances.append(Instance(following.producer_id, following.producer_epoch))
+
+    @precondition(lambda self: self._alive)
+    @rule(data=st.data())
+    def continue_after_an_error(self, data: st.DataObject) -> None:
+        """A producer that does not know how its transaction ended asks to go on (KIP-360); the answer may be lost."""
+        instance = self.instances[data.draw(st.sampled_from(self._alive))]
+        try:
+            following = self.shard.init_producer_id(
+                ID,
+                timeout_ms=TIMEOUT_MS,
+                expected=ProducerIdentity(instance.producer_id, instance.epoch),
+                fresh_producer_id=self._fresh(),
+                transaction_version=VERSION,
+                now_ms=self.now_ms,
+            )
+        except ApiError:
+            return
+        self._write(following)
+        if not following.state.is_prepared and data.draw(st.booleans()):
+            instance.producer_id, instance.epoch = following.producer
+            instance.written, instance.ending = set(), None
+
+    @rule()
+    def let_the_log_refuse(self) -> None:
+        """A decision that does not get into the log leaves no trace."""
+        before = self.shard.get(ID)
+        if before is None or not before.state.is_at_rest:
+            return
+        refused = self.shard.init_producer_id(
+            ID,
+            timeout_ms=TIMEOUT_MS,
+            expected=None,
+            fresh_producer_id=self._fresh(),
+            transaction_version=VERSION,
+            now_ms=self.now_ms,
+        )
+        for end in (True, False):
+            try:
+                self.shard.end_transaction(
+                    ID,
+                    producer=before.producer,
+                    is_commit=end,
+                    client_transaction_version=VERSION,
+                    fresh_producer_id=self._fresh(),
+                    now_ms=self.now_ms,
+                )
+            except ApiError:
+                continue
+            raise AssertionError("two decisions at once")
+        self.shard.refused(refused)
+        assert self.shard.get(ID) is before
+
+    @invariant()
+    def nobody_has_the_epoch_of_markers(self) -> None:
+        assert all(instance.epoch < MAX_EPOCH for instance in self.instances)
 
     @precondition(lambda self: self._alive)
     @rule(data=st.data(), partition=st.sampled_from(PARTITIONS))

@@ -239,7 +239,7 @@ class Node:
             PartitionCoordinatorLog(
                 self.replicas,
                 TRANSACTION_TOPIC,
-                group_config.offsets_commit_timeout_ms,
+                self.config.get_int("request.timeout.ms"),
                 self.config.get_int("transaction.state.log.load.buffer.size"),
             ),
             transaction_topic,
@@ -248,7 +248,6 @@ class Node:
             self._tasks,
             clock=steady_clock(),
             transaction_version=lambda: self._quorum.image.features.get(TRANSACTION_VERSION, 0),
-            leader_epoch=lambda partition: self.replicas.partition(TRANSACTION_TOPIC, partition).leader_epoch,
         )
         self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts)
         return Services(
@@ -344,7 +343,7 @@ class Node:
             topic = image.topics.by_name(name)
             for index, state in () if topic is None else topic.partitions.items():
                 if state.leader == self.config.node_id and self.replicas.is_online(name, index):
-                    shards.become_leader(index)
+                    shards.become_leader(index, state.leader_epoch)
                 else:
                     shards.resign(index)
 

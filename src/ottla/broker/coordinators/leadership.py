@@ -36,9 +36,9 @@ class ShardLeadership(Generic[LoadedT, ActiveT]):
         log: CoordinatorLog,
         tasks: Tasks,
         load: Callable[[int, Iterator[memoryview]], LoadedT],
-        activate: Callable[[int, LoadedT], ActiveT],
+        activate: Callable[[int, int, LoadedT], ActiveT],
     ) -> None:
-        """`load` reads a partition's log, in a thread; `activate` puts what came of it to work, on the loop."""
+        """`load` reads a partition's log, in a thread; `activate` puts what came of it to work, in a leader epoch."""
         self._topic = topic
         self._log = log
         self._tasks = tasks
@@ -47,14 +47,18 @@ class ShardLeadership(Generic[LoadedT, ActiveT]):
         # None while the partition is being loaded.
         self._shards: dict[int, ActiveT | None] = {}
         self._loads: dict[int, asyncio.Task[None]] = {}
+        self._epochs: dict[int, int] = {}
 
-    def become_leader(self, partition: int) -> None:
-        """This node now leads the partition: load it. A partition that is already led is left as it is."""
+    def become_leader(self, partition: int, leader_epoch: int) -> None:
+        """This node now leads the partition: load it. One that is already led in this epoch is left as it is."""
         if partition in self._shards:
-            return
+            if self._epochs[partition] == leader_epoch:
+                return
+            self.resign(partition)
+        self._epochs[partition] = leader_epoch
         if self._log.is_empty(partition):
             # Nothing to read: the first user of a new cluster need not be told to come again.
-            self._shards[partition] = self._activate(partition, self._load(partition, iter(())))
+            self._shards[partition] = self._activate(partition, leader_epoch, self._load(partition, iter(())))
             return
         self._begin_load(partition)
 
@@ -110,10 +114,13 @@ class ShardLeadership(Generic[LoadedT, ActiveT]):
             loaded = await asyncio.to_thread(lambda: self._load(partition, self._log.read_batches(partition)))
         except (ApiError, OSError) as error:
             logger.error("%s-%d cannot be loaded: %s", self._topic, partition, error)
+        except Exception:
+            # Whatever it is, its clients must not wait for ever.
+            logger.exception("%s-%d cannot be loaded", self._topic, partition)
         if self._loads.get(partition) is not asyncio.current_task():
             return
         del self._loads[partition]
         if loaded is None:
             del self._shards[partition]
             return
-        self._shards[partition] = self._activate(partition, loaded)
+        self._shards[partition] = self._activate(partition, self._epochs[partition], loaded)

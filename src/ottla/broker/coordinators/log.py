@@ -1,6 +1,6 @@
 """A coordinator's view of its partitions' logs, and the errors of that log in a coordinator's words."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -53,3 +53,16 @@ _COORDINATOR_ERRORS = {
 def coordinator_error(log_error: ErrorCode) -> ErrorCode:
     """What a coordinator's client should hear when our own log refuses: look for the coordinator again, or wait."""
     return _COORDINATOR_ERRORS.get(log_error, log_error)
+
+
+async def wait_while_led(log: CoordinatorLog, partition: int, offset: int, is_over: Callable[[], bool]) -> None:
+    """Return once the offset is committed, however long that takes, or when it `is_over`; ApiError if it is lost."""
+    while not is_over():
+        try:
+            await log.wait_committed(partition, offset)
+        except ApiError as error:
+            if error.code is not ErrorCode.REQUEST_TIMED_OUT:
+                raise
+            # The record is in the log and may still be committed; as long as we lead, its turn will come.
+            continue
+        return

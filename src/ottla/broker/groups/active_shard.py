@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from ottla.broker.coordinators.log import AppendLost, coordinator_error
+from ottla.broker.coordinators.log import AppendLost, coordinator_error, wait_while_led
 from ottla.broker.groups.offsets_log import OffsetsLog
 from ottla.broker.groups.record_batches import encode_batch, encode_transactional_batch
 from ottla.broker.tasks import Tasks
@@ -208,18 +208,13 @@ class ActiveShard:
             self._tasks.start_background(f"commit of offset {offset}", self._await_commit(offset))
 
     async def _await_commit(self, offset: int) -> None:
-        while not self._is_closed:
-            try:
-                await self._log.wait_committed(self._partition, offset)
-            except ApiError as error:
-                if error.code is ErrorCode.REQUEST_TIMED_OUT:
-                    # The record is in the log and may still be committed; as long as we lead, its turn will come.
-                    continue
-                logger.info("__consumer_offsets-%d: offset %d was not committed: %s", self._partition, offset, error)
-                self._note_lost(error)
-                return
+        try:
+            await wait_while_led(self._log, self._partition, offset, lambda: self._is_closed)
+        except ApiError as error:
+            logger.info("__consumer_offsets-%d: offset %d was not committed: %s", self._partition, offset, error)
+            self._note_lost(error)
+        else:
             self._committed(offset)
-            return
 
     def _refused(self, offset: int) -> None:
         if not self._is_closed:

@@ -93,7 +93,7 @@ class GroupCoordinator:
             self._cleaning.cancel()
         self.shards.resign_all()
 
-    def _activate(self, partition: int, shard: GroupShard) -> ActiveShard:
+    def _activate(self, partition: int, _leader_epoch: int, shard: GroupShard) -> ActiveShard:
         active = ActiveShard(
             partition,
             shard,

@@ -6,6 +6,7 @@ does not enable either. Without a transactional id every call gives a new id.
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.broker.transactions.fenced_error import as_known
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -36,9 +37,7 @@ async def handle(context: RequestContext, request: InitProducerIdRequest) -> Ini
 def error_response(context: RequestContext, request: InitProducerIdRequest, error: ApiError) -> InitProducerIdResponse:
     """No id."""
     del request
-    code = error.code
-    if code is ErrorCode.PRODUCER_FENCED and context.api_version < _KNOWS_FENCED_FROM:
-        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
     return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
 
 

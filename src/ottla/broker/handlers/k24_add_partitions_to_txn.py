@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ottla.broker.request_context import RequestContext
+from ottla.broker.transactions.fenced_error import as_known
 from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, ProducerIdentity, TopicPartition
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -89,9 +90,7 @@ async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransac
             transaction.transactional_id, producer, partitions, EPOCH_BUMP_VERSION if is_broker else 0
         )
     except ApiError as error:
-        code = error.code
-        if code is ErrorCode.PRODUCER_FENCED and context.api_version < _KNOWS_FENCED_FROM:
-            code = ErrorCode.INVALID_PRODUCER_EPOCH
+        code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
         return lambda _: code
     return lambda _: ErrorCode.NONE
 

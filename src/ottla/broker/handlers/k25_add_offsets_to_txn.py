@@ -6,6 +6,7 @@ answers PRODUCER_FENCED where earlier ones hear INVALID_PRODUCER_EPOCH, 3 is fle
 
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.request_context import RequestContext
+from ottla.broker.transactions.fenced_error import as_known
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -30,7 +31,5 @@ async def handle(context: RequestContext, request: AddOffsetsToTxnRequest) -> Ad
 def error_response(
     context: RequestContext, _request: AddOffsetsToTxnRequest, error: ApiError
 ) -> AddOffsetsToTxnResponse:
-    code = error.code
-    if code is ErrorCode.PRODUCER_FENCED and context.api_version < _KNOWS_FENCED_FROM:
-        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
     return AddOffsetsToTxnResponse(error_code=code)

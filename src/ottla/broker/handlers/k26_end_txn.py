@@ -6,6 +6,7 @@ transaction (KIP-890).
 """
 
 from ottla.broker.request_context import RequestContext
+from ottla.broker.transactions.fenced_error import as_known
 from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -33,7 +34,5 @@ async def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnRespo
 
 
 def error_response(context: RequestContext, _request: EndTxnRequest, error: ApiError) -> EndTxnResponse:
-    code = error.code
-    if code is ErrorCode.PRODUCER_FENCED and context.api_version < _KNOWS_FENCED_FROM:
-        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
     return EndTxnResponse(error_code=code)

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from ottla.broker.coordinators.log import AppendLost, CoordinatorLog, coordinator_error
+from ottla.broker.coordinators.log import AppendLost, CoordinatorLog, coordinator_error, wait_while_led
 from ottla.broker.tasks import Tasks
 from ottla.broker.transactions.markers import CoordinatorReplaced, MarkerWriter
 from ottla.broker.transactions.state_topic import TRANSACTION_TOPIC
@@ -64,6 +64,11 @@ class ActiveShard:
 
     async def write(self, states: Sequence[TransactionMetadata]) -> None:
         """Return once states are logged; ApiError if they are not, or if that takes too long to wait for."""
+        if self._is_closed:
+            # Another shard has taken over meanwhile: what was decided here is out of date.
+            for state in states:
+                self.shard.refused(state)
+            raise ApiError(ErrorCode.NOT_COORDINATOR, f"{TRANSACTION_TOPIC}-{self._partition} is not led here any more")
         try:
             offset = self._log.append(self._partition, self._encode(states))
         except ApiError as error:
@@ -93,14 +98,26 @@ class ActiveShard:
             f"end of a transaction of {transactional_id}", self._complete(metadata)
         )
         self._completions[transactional_id] = completion
-        completion.add_done_callback(lambda _: self._completions.pop(transactional_id, None))
+        completion.add_done_callback(lambda _: self._completed(transactional_id, completion))
+
+    def _completed(self, transactional_id: str, completion: asyncio.Task[None]) -> None:
+        # The next transaction may be about to end already.
+        if self._completions.get(transactional_id) is completion:
+            del self._completions[transactional_id]
 
     async def _complete(self, metadata: TransactionMetadata) -> None:
-        try:
-            await self._markers.write(metadata, self._coordinator_epoch)
-        except CoordinatorReplaced:
-            logger.warning("%s is coordinated elsewhere by now", metadata.transactional_id)
-            return
+        """Whatever happens, it goes on: the outcome is settled, and nobody else brings it about."""
+        while True:
+            try:
+                await self._markers.write(metadata, self._coordinator_epoch)
+            except CoordinatorReplaced:
+                logger.warning("%s is coordinated elsewhere by now", metadata.transactional_id)
+                return
+            except Exception:
+                logger.exception("The markers of a transaction of %s are tried again", metadata.transactional_id)
+                await asyncio.sleep(_RETRY_PAUSE_S)
+            else:
+                break
         while not self._is_closed:
             try:
                 await self.write((self.shard.complete(metadata.transactional_id, self._clock()),))
@@ -126,18 +143,13 @@ class ActiveShard:
         return None
 
     async def _keep_waiting(self, offset: int, states: Sequence[TransactionMetadata]) -> None:
-        while not self._is_closed:
-            try:
-                await self._log.wait_committed(self._partition, offset)
-            except ApiError as error:
-                if error.code is ErrorCode.REQUEST_TIMED_OUT:
-                    # The record is in the log and may still be committed; as long as we lead, its turn will come.
-                    continue
-                logger.info("%s-%d: offset %d was not committed: %s", TRANSACTION_TOPIC, self._partition, offset, error)
-                self._note_lost(error)
-                return
+        try:
+            await wait_while_led(self._log, self._partition, offset, lambda: self._is_closed)
+        except ApiError as error:
+            logger.info("%s-%d: offset %d was not committed: %s", TRANSACTION_TOPIC, self._partition, offset, error)
+            self._note_lost(error)
+        else:
             self._logged(states)
-            return
 
     def _logged(self, states: Sequence[TransactionMetadata]) -> None:
         if self._is_closed:

@@ -7,11 +7,12 @@ in the same versions and with the same answers.
 from __future__ import annotations
 
 import inspect
+import logging
 from typing import TYPE_CHECKING, cast
 
 from ottla.broker.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.errors import ApiError
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest
 from ottla.protocol.messages.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from ottla.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
@@ -19,7 +20,9 @@ from ottla.protocol.messages.write_txn_markers_response import WriteTxnMarkersRe
 from ottla.protocol.schema import Message
 
 if TYPE_CHECKING:
-    from ottla.broker.dispatch import Dispatcher
+    from ottla.broker.dispatch import Api, Dispatcher
+
+logger = logging.getLogger(__name__)
 
 ADD_PARTITIONS_VERSION = 5
 WRITE_MARKERS_VERSION = 2
@@ -63,6 +66,14 @@ class TransactionChannel:
             if inspect.isawaitable(answer):
                 answer = await answer
         except ApiError as error:
-            assert api.error_response is not None, f"{api_key.name} has no error response"
-            return api.error_response(context, request, error)
+            return _refusal(api, context, request, error)
+        except Exception:
+            # As over a socket: whoever asked hears of it and goes on.
+            logger.exception("%s failed", api_key.name)
+            return _refusal(api, context, request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
         return cast(Message, answer)
+
+
+def _refusal(api: Api, context: RequestContext, request: Message, error: ApiError) -> Message:
+    assert api.error_response is not None, f"API {api.key} has no error response"
+    return api.error_response(context, request, error)

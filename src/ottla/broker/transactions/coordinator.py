@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from itertools import islice
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
@@ -25,7 +24,7 @@ from ottla.broker.transactions.markers import MarkerWriter
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.coordinator.transaction.description import TransactionFilter, describe_transaction, list_transaction
 from ottla.coordinator.transaction.initialisation import check_timeout
-from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition, TransactionMetadata
 from ottla.coordinator.transaction.shard import TransactionShard
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -52,9 +51,7 @@ class TransactionCoordinator:
         *,
         clock: Callable[[], int],
         transaction_version: Callable[[], int],
-        leader_epoch: Callable[[int], int],
     ) -> None:
-        """`leader_epoch` is asked for partitions of the topic that are led here."""
         self.topic = topic
         self.transaction_version = transaction_version
         self._config = config
@@ -63,7 +60,6 @@ class TransactionCoordinator:
         self._producer_ids = producer_ids
         self._tasks = tasks
         self._clock = clock
-        self._leader_epoch = leader_epoch
         self.shards: ShardLeadership[TransactionShard, ActiveShard] = ShardLeadership(
             topic.spec.name, log, tasks, load_shard, self._activate
         )
@@ -87,10 +83,10 @@ class TransactionCoordinator:
             task.cancel()
         self.shards.resign_all()
 
-    def _activate(self, partition: int, shard: TransactionShard) -> ActiveShard:
+    def _activate(self, partition: int, leader_epoch: int, shard: TransactionShard) -> ActiveShard:
         active = ActiveShard(
             partition,
-            self._leader_epoch(partition),
+            leader_epoch,
             shard,
             self._log,
             self._markers,
@@ -227,15 +223,17 @@ class TransactionCoordinator:
         """Abort the transactions that have been open for longer than their timeout."""
         for active in self.shards.all_active():
             for transactional_id in active.shard.overdue(self._clock()):
-                await self._abort_overdue(active, transactional_id)
+                try:
+                    await self._abort_overdue(active, transactional_id)
+                except ApiError as error:
+                    logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
+                except Exception:
+                    # Whatever it is, the others must not wait for it.
+                    logger.exception("The overdue transaction of %s cannot be aborted", transactional_id)
 
     async def _abort_overdue(self, active: ActiveShard, transactional_id: str) -> None:
-        try:
-            following = active.shard.abort_overdue(transactional_id, self.transaction_version(), self._clock())
-            await active.write((following,))
-        except ApiError as error:
-            logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
-            return
+        following = active.shard.abort_overdue(transactional_id, self.transaction_version(), self._clock())
+        await active.write((following,))
         logger.info(
             "Aborted a transaction of %s (producer %d), open for longer than its timeout of %d ms",
             transactional_id,
@@ -246,15 +244,24 @@ class TransactionCoordinator:
     async def forget_expired(self) -> None:
         """Forget the ids that nobody has used for transactional.id.expiration.ms."""
         for active in self.shards.all_active():
-            expired = active.shard.expired(self._clock(), self._config.transactional_id_expiration_ms)
-            while portion := tuple(islice(expired, _IDS_FORGOTTEN_AT_ONCE)):
-                try:
-                    await active.write(portion)
-                except ApiError as error:
-                    logger.warning("%d transactional ids are not forgotten yet: %s", len(portion), error)
-                    break
-                # There may be a million of them: the loop serves requests in between.
-                await asyncio.sleep(0)
+            try:
+                await self._forget_expired(active)
+            except ApiError as error:
+                logger.warning("Some transactional ids are not forgotten yet: %s", error)
+
+    async def _forget_expired(self, active: ActiveShard) -> None:
+        expiration_ms = self._config.transactional_id_expiration_ms
+        portion: list[TransactionMetadata] = []
+        # There may be a million of them: the loop serves requests in between.
+        async for transactional_id in TimeSlice().over(active.shard.ids()):
+            dead = active.shard.expire(transactional_id, self._clock(), expiration_ms)
+            if dead is not None:
+                portion.append(dead)
+            if len(portion) >= _IDS_FORGOTTEN_AT_ONCE:
+                await active.write(portion)
+                portion = []
+        if portion:
+            await active.write(portion)
 
 
 async def _every(interval_ms: int, do: Callable[[], Awaitable[None]]) -> None:

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _FIRST_PAUSE_S = 0.01
 _LONGEST_PAUSE_S = 1.0
+_WARN_AFTER_S = 5.0
+_WARN_AGAIN_S = 60.0
 
 
 class CoordinatorReplaced(Exception):
@@ -44,6 +46,7 @@ class MarkerWriter:
         """Return once no partition of a prepared transaction lacks its marker; or raise CoordinatorReplaced."""
         lacking = set(metadata.partitions)
         pause_s = _FIRST_PAUSE_S
+        warn_at_s = asyncio.get_running_loop().time() + _WARN_AFTER_S
         while True:
             for node_id, partitions in self._by_leader(lacking).items():
                 request = _request(metadata, partitions, coordinator_epoch)
@@ -52,7 +55,15 @@ class MarkerWriter:
             lacking = {one for one in lacking if self._exists(one)}
             if not lacking:
                 return
-            logger.debug("%s: %d partitions lack their marker", metadata.transactional_id, len(lacking))
+            if asyncio.get_running_loop().time() >= warn_at_s:
+                warn_at_s += _WARN_AGAIN_S
+                logger.warning(
+                    "A transaction of %s has ended and %d partitions do not take its marker; %s is tried again and "
+                    "again. Readers of committed records wait there, and the producer for its next transaction",
+                    metadata.transactional_id,
+                    len(lacking),
+                    "-".join(map(str, min(lacking))),
+                )
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 

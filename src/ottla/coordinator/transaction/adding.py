@@ -35,21 +35,20 @@ def unadded_partitions(
 
 
 def _check_owner(current: TransactionMetadata, producer: ProducerIdentity) -> None:
-    transactional_id = current.transactional_id
     check_producer_id(current, producer)
     if producer.epoch != current.producer_epoch:
         raise ApiError(
             ErrorCode.PRODUCER_FENCED,
-            f"{transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer.epoch}",
+            f"{current.transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer.epoch}",
         )
     if current.state.is_prepared:
-        raise ApiError(
-            ErrorCode.CONCURRENT_TRANSACTIONS, f"the last transaction of {transactional_id!r} is still ending"
-        )
+        raise current.still_ending()
 
 
 def check_producer_id(current: TransactionMetadata, producer: ProducerIdentity) -> None:
-    """Refuses a producer that the transactional id does not belong to."""
+    """Refuses a producer that the transactional id does not belong to, or not yet."""
+    if current.is_successor(producer):
+        raise current.still_ending()
     if producer.producer_id != current.producer_id:
         raise ApiError(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING,

@@ -101,9 +101,7 @@ def _end_by_state(
 def _refuse_unless(current: TransactionMetadata, *, is_commit: bool) -> NoReturn:
     """A prepared transaction is waited for by who wants the same, and cannot be changed by others."""
     if is_commit == current.is_commit:
-        raise ApiError(
-            ErrorCode.CONCURRENT_TRANSACTIONS, f"the transaction of {current.transactional_id!r} is still ending"
-        )
+        raise current.still_ending()
     _refuse(current, is_commit=is_commit)
 
 

@@ -29,20 +29,18 @@ def initialise(
     if expected is not None and not _may_continue(current, expected):
         raise _fenced(current, expected)
     if current.state.is_prepared:
-        raise ApiError(
-            ErrorCode.CONCURRENT_TRANSACTIONS, f"the last transaction of {current.transactional_id!r} is still ending"
-        )
+        raise current.still_ending()
     if current.state is TransactionState.ONGOING:
         return abort_fenced(current, transaction_version, now_ms)
     assert current.state.is_at_rest, f"{current.transactional_id} is {current.state.label}"
-    if current.is_epoch_exhausted and (expected is None or expected.epoch == current.producer_epoch):
+    if _must_rotate(current, expected):
         if fresh_producer_id is None:
             # It ran out since the caller looked.
             raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS, f"{current.transactional_id!r} needs a new producer id")
         return current.initialised(
             producer_id=fresh_producer_id,
             epoch=0,
-            last_epoch=NO_PRODUCER_EPOCH if expected is None else current.producer_epoch,
+            last_epoch=NO_PRODUCER_EPOCH if expected is None else expected.epoch,
             timeout_ms=timeout_ms,
             now_ms=now_ms,
         )
@@ -50,6 +48,13 @@ def initialise(
     return current.initialised(
         producer_id=current.producer_id, epoch=epoch, last_epoch=last_epoch, timeout_ms=timeout_ms, now_ms=now_ms
     )
+
+
+def _must_rotate(current: TransactionMetadata, expected: ProducerIdentity | None) -> bool:
+    """Whether there is no epoch left to give; the very last one is for markers alone, also if it is asked for again."""
+    if current.producer_epoch == MAX_EPOCH:
+        return expected is None or expected.epoch in (current.producer_epoch, current.last_producer_epoch)
+    return current.is_epoch_exhausted and (expected is None or expected.epoch == current.producer_epoch)
 
 
 def abort_fenced(current: TransactionMetadata, transaction_version: int, now_ms: int) -> TransactionMetadata:
@@ -73,6 +78,8 @@ def check_timeout(timeout_ms: int, max_timeout_ms: int) -> None:
 
 def _may_continue(current: TransactionMetadata, expected: ProducerIdentity) -> bool:
     """Whether an open transaction is waited for; an epoch that nobody was given is refused after that."""
+    if current.is_successor(expected):
+        return True
     if current.producer_epoch == NO_PRODUCER_EPOCH:
         # Nothing is known of the id any more: nobody can have taken it over.
         return True

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ottla.coordinator.transaction.states import PREDECESSORS, TransactionState
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 MAX_EPOCH = 2**15 - 1
@@ -68,6 +69,16 @@ class TransactionMetadata:
         """Whether the next epoch is the one that only markers may have."""
         return self.producer_epoch >= MAX_EPOCH - 1
 
+    def is_successor(self, producer: ProducerIdentity) -> bool:
+        """Whether a producer has the id that takes over as soon as the transaction before has ended."""
+        return self.state.is_prepared and producer.producer_id == self.next_producer_id
+
+    def still_ending(self) -> ApiError:
+        """What somebody hears who comes before the markers are written."""
+        return ApiError(
+            ErrorCode.CONCURRENT_TRANSACTIONS, f"the last transaction of {self.transactional_id!r} is still ending"
+        )
+
     @property
     def is_commit(self) -> bool:
         """How a prepared transaction ends."""
@@ -112,10 +123,13 @@ class TransactionMetadata:
         self, *, is_commit: bool, client_transaction_version: int, next_producer_id: int, now_ms: int
     ) -> TransactionMetadata:
         """The outcome is settled."""
+        if self.producer_epoch == MAX_EPOCH:
+            # Nobody is given this epoch, but a log may hold it. It ends as the older protocol ends: in the same epoch.
+            client_transaction_version = 0
         bumps_epoch = client_transaction_version >= EPOCH_BUMP_VERSION
         # Without a bump of each transaction's own, fencing is what raises the epoch.
-        is_raised = bumps_epoch or self.state is TransactionState.PREPARE_EPOCH_FENCE
-        assert not (is_raised and self.producer_epoch == MAX_EPOCH), f"{self.transactional_id} has no epoch left"
+        is_fenced = self.state is TransactionState.PREPARE_EPOCH_FENCE and self.producer_epoch < MAX_EPOCH
+        is_raised = bumps_epoch or is_fenced
         last_epoch = self.last_producer_epoch
         if is_raised:
             last_epoch = self.producer_epoch if bumps_epoch else NO_PRODUCER_EPOCH
@@ -144,9 +158,9 @@ class TransactionMetadata:
             last_update_timestamp_ms=now_ms,
         )
 
-    def without(self, partitions: frozenset[TopicPartition]) -> TransactionMetadata:
-        """Some partitions have their marker, or exist no longer. Not a transition: this is not logged."""
-        return replace(self, partitions=self.partitions - partitions)
+    def forgotten(self) -> TransactionMetadata:
+        """Nobody has used the id for long."""
+        return self._to(TransactionState.DEAD)
 
     def _to(self, state: TransactionState, **changes: object) -> TransactionMetadata:
         assert self.state in PREDECESSORS[state], (

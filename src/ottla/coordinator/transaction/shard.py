@@ -12,7 +12,6 @@ completed by whoever leads the partition: `prepared`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ottla.coordinator.transaction.adding import add_partitions, unadded_partitions
 from ottla.coordinator.transaction.ending import end_transaction
@@ -49,9 +48,13 @@ class TransactionShard:
             return None
         return entry.logged
 
-    def all(self) -> list[TransactionMetadata]:
-        """The logged state of every id that is not being forgotten."""
-        return [metadata for name in self._entries if (metadata := self.get(name)) is not None]
+    def ids(self) -> tuple[str, ...]:
+        """Every id that there is now."""
+        return tuple(self._entries)
+
+    def all(self) -> Iterator[TransactionMetadata]:
+        """The logged state of every id that is not being forgotten; they may be taken over some time."""
+        return (metadata for name in self.ids() if (metadata := self.get(name)) is not None)
 
     # Requests
 
@@ -168,17 +171,17 @@ class TransactionShard:
         entry = self._known(transactional_id)
         return self._begin(entry, self._settled(entry).completed(now_ms))
 
-    def expired(self, now_ms: int, expiration_ms: int) -> Iterator[TransactionMetadata]:
-        """The ids that nobody used for so long that they are to be forgotten; they may be taken over some time."""
-        for transactional_id in tuple(self._entries):
-            entry = self._entries.get(transactional_id)
-            if (
-                entry is not None
-                and entry.pending is None
-                and entry.logged.state.is_at_rest
-                and entry.logged.last_update_timestamp_ms + expiration_ms <= now_ms
-            ):
-                yield self._begin(entry, replace(entry.logged, state=TransactionState.DEAD))
+    def expire(self, transactional_id: str, now_ms: int, expiration_ms: int) -> TransactionMetadata | None:
+        """The end of an id that nobody has used for so long that it is to be forgotten; None for others."""
+        entry = self._entries.get(transactional_id)
+        if (
+            entry is None
+            or entry.pending is not None
+            or not entry.logged.state.is_at_rest
+            or entry.logged.last_update_timestamp_ms + expiration_ms > now_ms
+        ):
+            return None
+        return self._begin(entry, entry.logged.forgotten())
 
     # The log
 

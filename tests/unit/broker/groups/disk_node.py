@@ -85,7 +85,7 @@ class DiskNode:
 
     async def start(self) -> "DiskNode":
         await self.replicas.apply_all(self.image)
-        self.groups.shards.become_leader(0)
+        self.groups.shards.become_leader(0, 0)
         await self.groups.shards.loaded()
         return self
 

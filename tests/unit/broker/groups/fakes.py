@@ -123,7 +123,7 @@ class Node:
 
     async def serve(self, partitions: int = 1) -> "Node":
         for partition in range(partitions):
-            self.groups.shards.become_leader(partition)
+            self.groups.shards.become_leader(partition, 0)
         await self.groups.shards.loaded()
         return self
 

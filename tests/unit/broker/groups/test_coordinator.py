@@ -168,7 +168,7 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
         with pytest.raises(ApiError) as raised:
             node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.NOT_COORDINATOR
-        node.groups.shards.become_leader(0)
+        node.groups.shards.become_leader(0, 0)
         with pytest.raises(ApiError) as raised:
             node.groups.all_offsets("g")
         assert raised.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -186,7 +186,7 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
 def test_an_empty_partition_is_served_at_once() -> None:
     async def scenario() -> None:
         node = Node()
-        node.groups.shards.become_leader(0)
+        node.groups.shards.become_leader(0, 0)
         assert list(node.groups.all_offsets("g")) == []
         await node.stop()
 
@@ -222,9 +222,9 @@ def test_losing_leadership_answers_whoever_waits() -> None:
 def test_leadership_that_goes_and_comes_during_a_load_ends_in_one_loaded_shard() -> None:
     async def scenario() -> None:
         node = Node()
-        node.groups.shards.become_leader(0)
+        node.groups.shards.become_leader(0, 0)
         node.groups.shards.resign(0)
-        node.groups.shards.become_leader(0)
+        node.groups.shards.become_leader(0, 0)
         await node.groups.shards.loaded()
         assert (await node.groups.list_groups([], [], TimeSlice())) == []
         await node.stop()

@@ -422,7 +422,7 @@ def test_groups_are_listed_in_every_version(version: int) -> None:
             answer = await client.call(k16_list_groups, ListGroupsRequest(types_filter=["bogus"]), version)
             assert list(answer.groups) == []
         client.node.groups.shards.resign(0)
-        client.node.groups.shards.become_leader(0)
+        client.node.groups.shards.become_leader(0, 0)
         answer = await client.call(k16_list_groups, ListGroupsRequest(), version)
         assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         await client.node.groups.shards.loaded()

@@ -77,11 +77,10 @@ class TransactionNode:
             self.tasks,
             clock=lambda: self.now_ms,
             transaction_version=lambda: self.version,
-            leader_epoch=lambda _partition: COORDINATOR_EPOCH,
         )
 
     async def serve(self) -> "TransactionNode":
-        self.transactions.shards.become_leader(0)
+        self.transactions.shards.become_leader(0, COORDINATOR_EPOCH)
         await self.transactions.shards.loaded()
         return self
 

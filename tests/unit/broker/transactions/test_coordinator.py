@@ -3,8 +3,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from ottla.coordinator.transaction.metadata import ProducerIdentity
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
+from ottla.coordinator.transaction.records import encode_key, encode_value
 from ottla.coordinator.transaction.states import TransactionState
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.broker.groups.fakes import MemoryLog
 from unit.broker.transactions.fakes import COORDINATOR_EPOCH, TransactionNode
@@ -227,21 +229,116 @@ def test_states_that_did_not_get_into_the_log_after_all_are_loaded_again() -> No
     scenario(story)
 
 
+def log_with(*states: TransactionMetadata) -> MemoryLog:
+    """What a coordinator of the past left behind."""
+    log = MemoryLog()
+    builder = BatchBuilder()
+    for state in states:
+        builder.append(encode_key(state.transactional_id), encode_value(state, 2), timestamp_ms=1)
+    log.append(0, builder.build())
+    return log
+
+
+def ongoing(epoch: int, transactional_id: str = "tx") -> TransactionMetadata:
+    return TransactionMetadata(
+        transactional_id, 50, epoch, 60_000, TransactionState.ONGOING, frozenset({T0}), 1_000, 1_000
+    )
+
+
 def test_a_producer_id_that_ran_out_is_replaced_when_its_last_transaction_ends() -> None:
     async def story(node: TransactionNode) -> None:
-        producer = ProducerIdentity(100, 0)
-        for _ in range(32_767):
-            producer = await node.transactions.init_producer_id("tx", 60_000, None)
-            if producer.epoch == 32_766:
-                break
-        await node.transactions.add_partitions("tx", producer, (T0,), 2)
+        producer = ProducerIdentity(50, 32_766)
+        node.channel.is_open.clear()
         following = await node.transactions.end_transaction("tx", producer, 2, is_commit=True)
-        assert following == ProducerIdentity(101, 0)
+        assert following == ProducerIdentity(100, 0)
+        # The successor is known before it has taken over.
+        add = node.transactions.add_partitions("tx", following, (T1,), 2)
+        assert await refusal(add) is ErrorCode.CONCURRENT_TRANSACTIONS
+        node.channel.is_open.set()
         await node.background_ended()
         assert node.channel.markers == [("t", 0, 32_767, True)]
         assert await node.transactions.end_transaction("tx", producer, 2, is_commit=True) == following
+        await node.transactions.add_partitions("tx", following, (T1,), 2)
 
-    scenario(story)
+    scenario(story, log_with(ongoing(32_766)))
+
+
+def test_a_producer_whose_last_transaction_timed_out_goes_on_under_a_fresh_id() -> None:
+    async def story(node: TransactionNode) -> None:
+        node.now_ms += 60_001
+        await node.transactions.abort_overdue()
+        await node.background_ended()
+        assert node.channel.markers == [("t", 0, 32_767, False)]
+        mine = ProducerIdentity(50, 32_766)
+        continued = await node.transactions.init_producer_id("tx", 60_000, mine)
+        assert continued == ProducerIdentity(100, 0)
+        await node.transactions.add_partitions("tx", continued, (T0,), 2)
+        assert await node.transactions.end_transaction("tx", continued, 2, is_commit=True) == ProducerIdentity(100, 1)
+
+    scenario(story, log_with(ongoing(32_766)))
+
+
+def test_what_cannot_be_aborted_does_not_keep_the_others_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(node: TransactionNode) -> None:
+        shard = node.transactions.shards.active(0).shard
+        abort = shard.abort_overdue
+
+        def fail_one(transactional_id: str, version: int, now_ms: int) -> TransactionMetadata:
+            assert transactional_id != "bad", "nobody foresaw this"
+            return abort(transactional_id, version, now_ms)
+
+        monkeypatch.setattr(shard, "abort_overdue", fail_one)
+        node.now_ms += 60_001
+        await node.transactions.abort_overdue()
+        await node.background_ended()
+        states = {name: state.state.label for name in ("bad", "good") if (state := node.state(name)) is not None}
+        assert states == {"bad": "Ongoing", "good": "CompleteAbort"}
+
+    scenario(story, log_with(ongoing(1, "bad"), ongoing(1, "good")))
+
+
+def test_a_shard_that_was_replaced_writes_nothing_more() -> None:
+    async def story(node: TransactionNode) -> None:
+        old = node.transactions.shards.active(0)
+        node.transactions.shards.reload(0)
+        await node.transactions.shards.loaded()
+        batches = len(node.log.batches[0])
+        following = old.shard.abort_overdue("tx", 2, 10**9)
+        assert await refusal(old.write((following,))) is ErrorCode.NOT_COORDINATOR
+        assert len(node.log.batches[0]) == batches
+
+    scenario(story, log_with(ongoing(1)))
+
+
+def test_a_new_leader_epoch_is_the_coordinator_epoch_of_the_markers_from_then_on() -> None:
+    async def story(node: TransactionNode) -> None:
+        node.transactions.shards.become_leader(0, COORDINATOR_EPOCH)
+        node.transactions.shards.become_leader(0, COORDINATOR_EPOCH + 1)
+        await node.transactions.shards.loaded()
+        await node.transactions.end_transaction("tx", ProducerIdentity(50, 1), 2, is_commit=True)
+        await node.background_ended()
+        assert [request.markers[0].coordinator_epoch for request in node.channel.requests] == [COORDINATOR_EPOCH + 1]
+
+    scenario(story, log_with(ongoing(1)))
+
+
+def test_markers_are_tried_again_whatever_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ottla.broker.transactions.active_shard._RETRY_PAUSE_S", 0.0)
+
+    async def story(node: TransactionNode) -> None:
+        failures = iter([ValueError("nobody foresaw this")])
+
+        def answer(_topic: str, _index: int) -> ErrorCode:
+            for failure in failures:
+                raise failure
+            return ErrorCode.NONE
+
+        node.channel.answer = answer
+        await node.transactions.end_transaction("tx", ProducerIdentity(50, 1), 2, is_commit=True)
+        await node.background_ended()
+        assert node.channel.markers == [("t", 0, 2, True)]
+
+    scenario(story, log_with(ongoing(1)))
 
 
 def test_an_id_of_another_partition_is_not_served_here() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.coordinator.transaction.adding import add_partitions, unadded_partitions
-from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
+from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.coordinator.transaction.builders import EPOCH, NOW_MS, PARTITIONS, PRODUCER_ID, metadata
@@ -61,6 +61,15 @@ def test_only_the_owner_of_a_transaction_that_is_not_ending_may_add_or_ask(
     with pytest.raises(ApiError) as refused:
         unadded_partitions(metadata(state), producer=ProducerIdentity(producer_id, epoch), partitions=NEW)
     assert refused.value.code is code
+
+
+def test_the_producer_id_that_takes_over_is_asked_to_wait() -> None:
+    ending = metadata(TransactionState.ONGOING, epoch=MAX_EPOCH - 1).prepared(
+        is_commit=True, client_transaction_version=2, next_producer_id=99, now_ms=NOW_MS
+    )
+    with pytest.raises(ApiError) as refused:
+        add(ending, producer_id=99, epoch=0)
+    assert refused.value.code is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def test_a_verification_names_what_is_missing() -> None:

@@ -111,6 +111,15 @@ def test_the_last_transaction_of_a_producer_id_hands_over_and_may_be_repeated() 
     assert refused.value.code is ErrorCode.INVALID_TXN_STATE
 
 
+def test_the_successor_is_asked_to_wait_until_it_has_taken_over() -> None:
+    ending = end(metadata(S.ONGOING, epoch=MAX_EPOCH - 1), is_commit=True, epoch=MAX_EPOCH - 1, fresh=99)
+    assert ending is not None
+    for outcome in (True, False):
+        with pytest.raises(ApiError) as refused:
+            end(ending, is_commit=outcome, epoch=0, producer_id=99)
+        assert refused.value.code is ErrorCode.CONCURRENT_TRANSACTIONS
+
+
 def test_a_successor_that_was_not_foreseen_is_asked_for_again() -> None:
     with pytest.raises(ApiError) as refused:
         end(metadata(S.ONGOING, epoch=MAX_EPOCH - 1), is_commit=True, epoch=MAX_EPOCH - 1)

@@ -1,6 +1,6 @@
 import pytest
 
-from ottla.coordinator.transaction.initialisation import check_timeout, initialise
+from ottla.coordinator.transaction.initialisation import abort_fenced, check_timeout, initialise
 from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -84,6 +84,32 @@ def test_exhausted_epochs_go_on_under_a_fresh_id() -> None:
     assert (continued.producer_id, continued.last_producer_epoch) == (71, MAX_EPOCH - 1)
     repeated = begin(continued, mine)
     assert (repeated.producer_id, repeated.producer_epoch) == (71, 0)
+
+
+def test_the_last_epoch_of_all_is_never_given_to_anybody() -> None:
+    """It is reached when the last transaction of a producer id is fenced; its producer then asks for the same again."""
+    open_to_the_last = metadata(TransactionState.ONGOING, epoch=MAX_EPOCH - 1)
+    fenced = abort_fenced(open_to_the_last, 2, NOW_MS).completed(NOW_MS)
+    assert (fenced.producer_epoch, fenced.last_producer_epoch) == (MAX_EPOCH, MAX_EPOCH - 1)
+    mine = ProducerIdentity(PRODUCER_ID, MAX_EPOCH - 1)
+    for expected in (None, mine):
+        assert begin(fenced, expected, fresh=70).producer == ProducerIdentity(70, 0)
+    continued = begin(fenced, mine, fresh=70)
+    assert begin(continued, mine).producer == ProducerIdentity(70, 0)
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_transaction_in_the_last_epoch_can_be_aborted_all_the_same(version: int) -> None:
+    aborted = abort_fenced(metadata(TransactionState.ONGOING, epoch=MAX_EPOCH), version, NOW_MS)
+    # As the older protocol does, so that partitions take a marker of the same epoch.
+    assert (aborted.producer_epoch, aborted.client_transaction_version) == (MAX_EPOCH, 0)
+
+
+def test_the_id_that_takes_over_waits_for_the_end_of_the_one_before() -> None:
+    ending = metadata(TransactionState.ONGOING, epoch=MAX_EPOCH - 1).prepared(
+        is_commit=True, client_transaction_version=2, next_producer_id=70, now_ms=NOW_MS
+    )
+    assert refusal(ending, ProducerIdentity(70, 0)) is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def test_an_id_that_ran_out_meanwhile_is_asked_for_again() -> None:

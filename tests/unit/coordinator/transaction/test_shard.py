@@ -101,14 +101,16 @@ def test_what_was_settled_is_found_after_loading_and_completed() -> None:
 
 def test_ids_that_nobody_uses_are_forgotten_unless_a_transaction_is_open() -> None:
     shard = shard_with(metadata(TransactionState.COMPLETE_COMMIT))
-    assert list(shard.expired(BEGAN_MS + 9, 10)) == []
-    (dead,) = shard.expired(BEGAN_MS + 10, 10)
+    assert shard.expire("tx", BEGAN_MS + 9, 10) is None
+    dead = shard.expire("tx", BEGAN_MS + 10, 10)
+    assert dead is not None
     assert dead.state is TransactionState.DEAD
-    assert (shard.get("tx"), shard.all()) == (None, [])
+    assert (shard.get("tx"), list(shard.all())) == (None, [])
+    assert shard.expire("tx", BEGAN_MS + 10, 10) is None
     shard.logged(dead)
     assert len(shard) == 0
     busy = shard_with(metadata(TransactionState.ONGOING))
-    assert list(busy.expired(BEGAN_MS + 10**9, 10)) == []
+    assert busy.expire("tx", BEGAN_MS + 10**9, 10) is None
 
 
 def test_a_tombstone_in_the_log_forgets_an_id() -> None:
