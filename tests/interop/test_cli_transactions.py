@@ -5,6 +5,8 @@ transaction be left hanging.
 """
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -309,6 +311,34 @@ def test_a_run_is_cut_into_transactions(ottla: CommandLine, new_topic: Callable[
     assert eventually(lambda: committed(ottla, topic, "--read-committed"), lambda found: len(found) == 5)
     assert ottla("produce", topic, "--transaction-records", "2").code == 2
     assert ottla("produce", topic, "--transactional-id", topic, "--acks", "1").code == 2
+
+
+def test_a_run_whose_transaction_was_ended_says_that_none_of_its_records_counts(
+    ottla: CommandLine, new_topic: Callable[..., str], server: Server
+) -> None:
+    topic = new_topic()
+    line = [sys.executable, "-m", "ottla", "-b", server.bootstrap, "produce", topic, "--transaction-records", "2"]
+    line += ["--transactional-id", topic]
+    with (
+        sync.Client(server.bootstrap) as client,
+        subprocess.Popen(line, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender,
+    ):
+        try:
+            assert sender.stdin is not None
+            sender.stdin.write("a\nb\nc\n")
+            sender.stdin.flush()
+            eventually(lambda: committed(ottla, topic, "--read-committed"), lambda found: found == ["a", "b"])
+            eventually(lambda: open_count(client, topic), lambda count: count == 1)
+            # As the broker does it when a transaction lasts too long.
+            client.admin.fence_producers([topic])
+            _, told = sender.communicate("d\n", timeout=30)
+        finally:
+            sender.kill()
+    assert sender.returncode == 6, told
+    assert "record 4 was not written" in told
+    assert "none of its records is there for readers of committed ones. Records committed before it: 2." in told
+    assert "transaction.timeout.ms (60000 ms)" in told
+    assert committed(ottla, topic, "--read-committed") == ["a", "b"]
 
 
 def lines(directory: Path, words: str) -> str:
