@@ -410,6 +410,12 @@ def test_kafka_transactions_shows_the_same(twins: Twins, scene: Scene, client: s
     twins("list", *pattern, "--duration-filter", "9999999999999")
     assert "Ongoing" in twins("describe", "--transactional-id", scene.open_id).out
     assert "None" in twins("describe", "--transactional-id", scene.hanging_id).out
+    ended = scene.ended_id
+    eventually(
+        lambda: client.admin.describe_transactions([ended])[ended].state, lambda state: state == "CompleteCommit"
+    )
+    # Start and duration, though it has ended.
+    assert "None" not in twins("describe", "--transactional-id", ended).out
     where = ("--topic", scene.topic, "--partition", "0")
     node = client.admin.describe_cluster().brokers[0].node_id
     assert len(twins("describe-producers", *where).out.splitlines()) == 4
