@@ -75,6 +75,16 @@ def test_a_topic_that_exists_is_a_conflict_unless_that_is_expected(
     assert "no.such.setting" in error
 
 
+def test_an_error_of_a_creation_is_told_to_people_once(
+    server: Server, capsys: pytest.CaptureFixture[str], new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    capsys.readouterr()
+    assert main(["-b", server.bootstrap, "topics", "create", topic]) == 6
+    printed = capsys.readouterr()
+    assert (printed.out + printed.err).count("TOPIC_ALREADY_EXISTS") == 1
+
+
 def test_what_is_not_there_is_not_found(command: Command, fresh_name: Callable[[], str]) -> None:
     for verb in (["describe"], ["delete"], ["delete", "--execute"], ["list"], ["alter", "-p", "2"]):
         code, rows, error = command("topics", *verb, fresh_name())
@@ -180,6 +190,29 @@ def test_brokers_have_settings_of_their_own_and_together(command: Command, refer
     assert "there is no such broker" in error
     loggers = command.rows("configs", "describe", "broker-loggers", node)
     assert {row["source"] for row in loggers} == {"dynamic_broker_logger"}
+
+
+@pytest.mark.parametrize("of_all", [True, False])
+def test_a_setting_that_brokers_do_not_have_is_refused_unless_a_plugin_is_meant(
+    command: Command, reference: ConfluentKafka, of_all: bool
+) -> None:
+    broker = "default" if of_all else str(next(iter(reference.brokers())))
+    slip = "log.clener.backoff.ms"
+    alter = ("configs", "alter", "brokers", broker)
+
+    def settings() -> set[str]:
+        return {row["setting"] for row in command.rows("configs", "describe", "brokers", broker)}
+
+    for _ in range(2):
+        code, (row,), error = command(*alter, "--set", f"{slip}=1000")
+        assert (code, row["done"]) == (1, False)
+        assert f"{broker}: brokers have no setting {slip}. Did you mean log.cleaner.backoff.ms?" in error
+        # Once it is there, it is still none.
+        assert command.rows(*alter, "--set", f"{slip}=1000", "--force")[0]["done"]
+        eventually(settings, lambda seen: slip in seen)
+    assert command.rows(*alter, "--delete", slip)[0]["done"]
+    eventually(settings, lambda seen: slip not in seen)
+    assert command(*alter, "--delete", slip)[0] == 1
 
 
 def test_a_group_comes_into_being_with_its_first_setting(command: Command, fresh_name: Callable[[], str]) -> None:

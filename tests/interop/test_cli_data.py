@@ -171,6 +171,8 @@ def test_partitions_and_topics_can_be_chosen(ottla: Run, reference: ConfluentKaf
             reference.produce(topic, [Record(b"x")], partition=partition)
     form = ("-f", r"%t/%p\n")
     assert ottla("consume", first, "-e", "-p", "1", *form).lines == [f"{first}/1"]
+    assert sorted(ottla("consume", f"{first}:1", f"{second}:0", "-e", *form).lines) == [f"{first}/1", f"{second}/0"]
+    assert sorted(ottla("consume", f"{first}:1", first, "-e", *form).lines) == [f"{first}/0", f"{first}/1"]
     everything = sorted(f"{topic}/{partition}" for topic in (first, second) for partition in range(2))
     assert sorted(ottla("consume", first, "-e", second, *form).lines) == everything
     expression = f"{first.rpartition('-')[0]}-.*"
@@ -193,6 +195,9 @@ def test_a_group_goes_on_where_it_was(
         (("consume", "no-such-topic"), 3, "no topic 'no-such-topic'"),
         (("consume", "-r", "no-such-.*"), 3, "no topic matches"),
         (("consume", "TOPIC", "-p", "9"), 3, "has no partition 9"),
+        (("consume", "orders:0", "-p", "1"), 2, "TOPIC:PARTITIONS and -p"),
+        (("consume", "orders:0", "-g", "audit"), 2, "TOPIC:PARTITIONS and --group"),
+        (("consume", "orders:x"), 2, "'x' in 'orders:x' is no number of a partition"),
         (("consume", "TOPIC", "--offset", "middle"), 2, "offset 'middle'"),
         (("consume", "TOPIC", "--offset", "1", "--tail", "1"), 2, "give one of them"),
         (("consume", "TOPIC", "-f", "%q"), 2, "%q is not a directive"),

@@ -5,6 +5,8 @@ transaction be left hanging.
 """
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -138,10 +140,12 @@ def test_transactions_are_listed_by_state_age_producer_and_name(ottla_there: Com
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("list", "--state", "lost"), "there is no lost"),
+        (("list", "--state", "lost"), "'lost' is none of them"),
         (("list", "--longer-than", "5"), "'5' is not a length of time"),
         (("list", "--producer-id", "x"), "write numbers"),
-        (("abort", "topic", "--start-offset", "0"), "is not one partition"),
+        (("abort", "billing-1"), "ottla transactions force-terminate billing-1"),
+        (("abort", "orders:0,1", "--start-offset", "0"), "is not one partition"),
+        (("abort", "orders:0"), "--start-offset OFFSET says where it begins"),
         (("find-hanging", "--max-transaction-timeout", "soon"), "'soon' is not a length of time"),
     ],
 )
@@ -165,6 +169,16 @@ def test_a_transaction_is_described_with_its_partitions(ottla_there: CommandLine
     missing = ottla_there("transactions", "describe", "nobody", scene.open_id)
     assert (missing.code, scene.open_id in missing.out) == (3, True)
     assert "nobody: TRANSACTIONAL_ID_NOT_FOUND" in missing.err
+    assert "`ottla transactions list` shows" in missing.err
+
+
+def test_a_transaction_that_has_ended_has_neither_start_nor_duration(ottla_there: CommandLine, scene: Scene) -> None:
+    def described() -> dict[str, object]:
+        [row] = rows_of(ottla_there("transactions", "describe", scene.ended_id, "-o", "json"))
+        return row
+
+    row = eventually(described, lambda row: row["state"] == "CompleteCommit")
+    assert (row["start_ms"], row["duration_ms"], row["partitions"]) == (None, None, [])
 
 
 def test_producers_of_a_partition_show_who_holds_a_transaction_open(ottla_there: CommandLine, scene: Scene) -> None:
@@ -196,11 +210,32 @@ def test_a_hanging_transaction_is_found_and_aborted(
     assert ottla_there(*abort, "77").code == 3
     dry = ottla_there(*abort, "0")
     assert (dry.code, "add --execute" in dry.err, len(hanging())) == (0, True, 1)
-    assert ottla_there(*abort, "0", "--execute").code == 0
+    [row] = rows_of(ottla_there(*abort, "0", "--execute", "-o", "json"))
+    assert (row["transactional_id"], row["done"]) == (scene.hanging_id, True)
     assert hanging() == []
     # The open one is behind it, and still holds back what follows.
     partition = TopicPartition(scene.topic, 0)
     assert client.fetch_partitions({partition: 0})[partition].last_stable_offset == 3
+
+
+def test_nothing_is_looked_for_at_a_broker_that_is_not_there(ottla_there: CommandLine, scene: Scene) -> None:
+    printed = ottla_there("transactions", "find-hanging", scene.topic, "--broker", "77")
+    assert (printed.code, printed.out) == (5, "")
+    assert "there is no broker 77; there are: " in printed.err
+
+
+def test_a_transaction_that_does_not_hang_is_not_torn_in_two(
+    ottla_there: CommandLine, scene: Scene, client: sync.Client
+) -> None:
+    abort = ("transactions", "abort", f"{scene.topic}:0", "--start-offset", "3")
+    for consent in ([], ["--execute"]):
+        refused = ottla_there(*abort, *consent)
+        assert (refused.code, refused.out.split()[-1], open_count(client, scene.topic)) == (6, "no", 2)
+        assert f"ottla transactions force-terminate {scene.open_id} --execute" in refused.err
+    assert ottla_there(*abort, "--force").code == 0
+    assert open_count(client, scene.topic) == 2
+    assert ottla_there(*abort, "--force", "--execute").code == 0
+    assert open_count(client, scene.topic) == 1
 
 
 def test_a_producer_is_fenced_and_its_transaction_aborted(ottla_there: CommandLine, scene: Scene) -> None:
@@ -213,8 +248,43 @@ def test_a_producer_is_fenced_and_its_transaction_aborted(ottla_there: CommandLi
     assert (dry.code, "add --execute" in dry.err, state()) == (0, True, "Ongoing")
     assert ottla_there(*terminate, "nobody", "--execute").code == 3
     assert state() == "Ongoing"
-    assert ottla_there(*terminate, "--execute").code == 0
-    assert eventually(state, lambda found: found != "Ongoing") in ("Empty", "CompleteAbort", "PrepareAbort")
+    [row] = rows_of(ottla_there(*terminate, "--execute", "-o", "json"))
+    assert (row["state"], row["done"]) == (state(), True)
+    assert row["state"] in ("Empty", "CompleteAbort")
+
+
+def test_waiting_readers_lead_to_the_producer_that_they_wait_for(
+    ottla_there: CommandLine, client: sync.Client, fresh_name: Callable[[], str]
+) -> None:
+    topic = fresh_name()
+    client.admin.create_topics([NewTopic(topic, 1, 1)])
+    producer = client.producer(ProducerSettings(transactional_id=f"{topic}-dead"))
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(topic, b"value", partition=0).result()
+    client.admin.alter_group_offsets(topic, {TopicPartition(topic, 0): 0})
+
+    def ends(*command: str) -> tuple[object, object]:
+        [described] = rows_of(ottla_there(*command, topic, "-o", "json"))
+        assert isinstance(described["partitions"], list)
+        [row] = described["partitions"]
+        return row["last_stable_offset"], row["end_offset" if "topics" in command else "log_end_offset"]
+
+    assert ends("topics", "describe") == ends("groups", "describe") == (0, 1)
+    [holder] = rows_of(ottla_there("transactions", "producers", topic, "-o", "json"))
+    assert holder["transaction_start_offset"] == 0
+    owner = str(holder["producer_id"])
+    [listed] = rows_of(ottla_there("transactions", "list", "--producer-id", owner, "-o", "json"))
+    assert ottla_there("transactions", "force-terminate", str(listed["transactional_id"]), "--execute").code == 0
+    # The record, and the marker behind it.
+    assert ends("topics", "describe") == ends("groups", "describe") == (2, 2)
+
+
+def test_a_fence_that_ends_no_transaction_says_so(ottla_there: CommandLine, scene: Scene, client: sync.Client) -> None:
+    printed = ottla_there("transactions", "force-terminate", scene.hanging_id, "--execute")
+    assert (printed.code, open_count(client, scene.topic)) == (0, 2)
+    assert f"{scene.hanging_id}: its coordinator has no transaction of it open" in printed.err
+    assert "find-hanging" in printed.err
 
 
 # Records in transactions.
@@ -241,6 +311,34 @@ def test_a_run_is_cut_into_transactions(ottla: CommandLine, new_topic: Callable[
     assert eventually(lambda: committed(ottla, topic, "--read-committed"), lambda found: len(found) == 5)
     assert ottla("produce", topic, "--transaction-records", "2").code == 2
     assert ottla("produce", topic, "--transactional-id", topic, "--acks", "1").code == 2
+
+
+def test_a_run_whose_transaction_was_ended_says_that_none_of_its_records_counts(
+    ottla: CommandLine, new_topic: Callable[..., str], server: Server
+) -> None:
+    topic = new_topic()
+    line = [sys.executable, "-m", "ottla", "-b", server.bootstrap, "produce", topic, "--transaction-records", "2"]
+    line += ["--transactional-id", topic]
+    with (
+        sync.Client(server.bootstrap) as client,
+        subprocess.Popen(line, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender,
+    ):
+        try:
+            assert sender.stdin is not None
+            sender.stdin.write("a\nb\nc\n")
+            sender.stdin.flush()
+            eventually(lambda: committed(ottla, topic, "--read-committed"), lambda found: found == ["a", "b"])
+            eventually(lambda: open_count(client, topic), lambda count: count == 1)
+            # As the broker does it when a transaction lasts too long.
+            client.admin.fence_producers([topic])
+            _, told = sender.communicate("d\n", timeout=30)
+        finally:
+            sender.kill()
+    assert sender.returncode == 6, told
+    assert "record 4 was not written" in told
+    assert "none of its records is there for readers of committed ones. Records committed before it: 2." in told
+    assert "transaction.timeout.ms (60000 ms)" in told
+    assert committed(ottla, topic, "--read-committed") == ["a", "b"]
 
 
 def lines(directory: Path, words: str) -> str:
@@ -312,6 +410,12 @@ def test_kafka_transactions_shows_the_same(twins: Twins, scene: Scene, client: s
     twins("list", *pattern, "--duration-filter", "9999999999999")
     assert "Ongoing" in twins("describe", "--transactional-id", scene.open_id).out
     assert "None" in twins("describe", "--transactional-id", scene.hanging_id).out
+    ended = scene.ended_id
+    eventually(
+        lambda: client.admin.describe_transactions([ended])[ended].state, lambda state: state == "CompleteCommit"
+    )
+    # Start and duration, though it has ended.
+    assert "None" not in twins("describe", "--transactional-id", ended).out
     where = ("--topic", scene.topic, "--partition", "0")
     node = client.admin.describe_cluster().brokers[0].node_id
     assert len(twins("describe-producers", *where).out.splitlines()) == 4

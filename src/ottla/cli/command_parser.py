@@ -8,7 +8,7 @@ import argparse
 import importlib
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from ottla.cli.kafka import TOOLS
 
@@ -38,14 +38,35 @@ class CommandParser(argparse.ArgumentParser):
                 return self if name is None else action.choices[name].chosen(options)
         return self
 
+    def refuse_words(self, words: Sequence[str]) -> NoReturn:
+        """End with the usage: these are no arguments."""
+        options = [option for option in self._option_string_actions if option.startswith("--")]
+        meant = "".join(_meant(word.partition("=")[0], options) for word in words if word.startswith("--"))
+        self.error(f"unrecognized arguments: {' '.join(words)}{meant and '.'}{meant}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            self.error(self.no_such_word(value, list(action.choices)))
+        super()._check_value(action, value)
+
+    def no_such_word(self, word: str, known: Sequence[str]) -> str:
+        """What is told about a verb that is none."""
+        return f"no such verb: {word}.{_meant(word, known)} Verbs: {', '.join(known)}."
+
 
 class MainParser(CommandParser):
     """The parser of all commands."""
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            self.error(
-                f"no such command: {value}. Commands: {', '.join(action.choices)}. "
-                f"Apache's tools: {', '.join(sorted(TOOLS))}."
-            )
-        super()._check_value(action, value)
+    def no_such_word(self, word: str, known: Sequence[str]) -> str:
+        tools = sorted(TOOLS)
+        return (
+            f"no such command: {word}.{_meant(word, [*known, *tools])} Commands: {', '.join(known)}. "
+            f"Apache's tools: {', '.join(tools)}."
+        )
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    from ottla.config.spelling import closest
+
+    found = closest(word, known)
+    return "" if found is None else f" Did you mean {found}?"

@@ -88,10 +88,16 @@ _CODES = {
         "REASSIGNMENT_IN_PROGRESS",
         "DUPLICATE_RESOURCE",
         "INVALID_PRODUCER_EPOCH",
+        "INVALID_TXN_STATE",
         "PRODUCER_FENCED",
         "FENCED_INSTANCE_ID",
         "CONCURRENT_TRANSACTIONS",
     },
+}
+
+_REMEDIES = {
+    "GROUP_ID_NOT_FOUND": "`ottla groups list` shows those that there are.",
+    "TRANSACTIONAL_ID_NOT_FOUND": "`ottla transactions list` shows those that there are.",
 }
 
 
@@ -110,9 +116,11 @@ def exit_code_of(error: "ClientError") -> ExitCode:
 
 def command_error(error: "ClientError") -> CommandError:
     """What a call of the client reported, as an error of the command."""
-    from ottla.client.errors import BrokerUnreachable
+    from ottla.client.errors import BrokerUnreachable, KafkaError
 
     remedy = None
     if isinstance(error, BrokerUnreachable):
-        remedy = "Is the broker running, and is -b/--bootstrap-server (or OTTLA_BOOTSTRAP_SERVERS) its address?"
+        remedy = "-b/--bootstrap-server (or OTTLA_BOOTSTRAP_SERVERS) names the brokers to ask first."
+    elif isinstance(error, KafkaError):
+        remedy = _REMEDIES.get(error.code.name)
     return CommandError(str(error), exit_code_of(error), remedy)

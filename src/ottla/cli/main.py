@@ -91,7 +91,7 @@ def _take_more(parser: CommandParser, options: argparse.Namespace, words: Sequen
     """Words after an option, which argparse leaves over, go to the list that a command names as `takes_more`."""
     strange = [word for word in words if word.startswith("-") and word != "-"]
     if words and (strange or not hasattr(options, "takes_more")):
-        parser.chosen(options).error(f"unrecognized arguments: {' '.join(strange or words)}")
+        parser.chosen(options).refuse_words(strange or words)
     if words:
         getattr(options, options.takes_more).extend(words)
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ottla.cli.exits import CommandError, ExitCode, exit_code_of
+from ottla.cli.exits import CommandError, ExitCode, command_error
 
 if TYPE_CHECKING:
     from ottla.client.errors import ClientError
@@ -18,10 +18,11 @@ def report_errors(command: str, errors: Errors) -> ExitCode:
     for name, error in errors.items():
         if error is None:
             continue
-        codes.add(error.code if isinstance(error, CommandError) else exit_code_of(error))
-        print(f"{command}: {name}: {error}", file=sys.stderr)
-        if isinstance(error, CommandError) and error.remedy is not None:
-            print(f"  {error.remedy}", file=sys.stderr)
+        failed = error if isinstance(error, CommandError) else command_error(error)
+        codes.add(failed.code)
+        print(f"{command}: {name}: {failed}", file=sys.stderr)
+        if failed.remedy is not None:
+            print(f"  {failed.remedy}", file=sys.stderr)
     if not codes:
         return ExitCode.DONE
     return codes.pop() if len(codes) == 1 else ExitCode.FAILED

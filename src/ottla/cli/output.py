@@ -1,14 +1,15 @@
 """What commands print: rows, as a table for people or as JSON for programs.
 
 The JSON is part of the interface: the names of the columns are its keys, values keep their types, and a column is never
-left out. A table shows the same columns; nothing is `-`, lists are joined by commas.
+left out. A table shows the same columns; nothing is `-`, lists are joined by commas, and points in time are dates, in
+UTC.
 """
 
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TextIO
+from typing import Final, TextIO
 
 
 class OutputFormat(Enum):
@@ -20,6 +21,9 @@ class OutputFormat(Enum):
 
 
 Row = Mapping[str, object]
+
+# Columns that are points in time, in ms since 1970, and their headings in tables.
+_MOMENTS: Final = {"start_ms": "START", "last_timestamp_ms": "LAST-TIMESTAMP"}
 
 
 def print_rows(
@@ -58,7 +62,8 @@ def print_object(output_format: OutputFormat, shown: Row, stream: TextIO | None 
 
 
 def _print_table(columns: Sequence[str], rows: Sequence[Row], out: TextIO) -> None:
-    header = [column.upper().replace("_", "-") for column in columns]
+    header = [_MOMENTS.get(column) or column.upper().replace("_", "-") for column in columns]
+    rows = [{column: _dated(column, row[column]) for column in columns} for row in rows]
     lines = [header, *([_cell(row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     numeric = [_is_numeric([row[column] for row in rows]) for column in columns]
@@ -68,6 +73,14 @@ def _print_table(columns: Sequence[str], rows: Sequence[Row], out: TextIO) -> No
             for cell, width, is_numeric in zip(line, widths, numeric, strict=True)
         )
         print("  ".join(cells).rstrip(), file=out)
+
+
+def _dated(column: str, value: object) -> object:
+    if column not in _MOMENTS or not isinstance(value, int):
+        return value
+    from ottla.cli.words.moments import ms_to_iso
+
+    return ms_to_iso(value)
 
 
 def _is_numeric(values: Sequence[object]) -> bool:

@@ -60,8 +60,34 @@ def test_a_strange_command_is_told_which_commands_and_tools_there_are(capsys: py
         main(["topic", "list"])
     told = capsys.readouterr().err
     assert caught.value.code == 2
-    assert "no such command: topic. Commands: server, storage, topics," in told
+    assert "no such command: topic. Did you mean topics? Commands: server, storage, topics," in told
     assert "kafka-topics" in told.partition("Apache's tools: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["topics", "lst"], "no such verb: lst. Did you mean list? Verbs: list, create,"),
+        (["topics", "frobnicate"], "no such verb: frobnicate. Verbs: list, create,"),
+        (["topics", "delete", "orders", "--excute"], "unrecognized arguments: --excute. Did you mean --execute?"),
+        (["transactions", "abort", "orders:0", "--start-ofset=5"], "Did you mean --start-offset?"),
+        (["kafka-topic", "--list"], "no such command: kafka-topic. Did you mean kafka-topics?"),
+    ],
+)
+def test_a_slip_of_the_finger_is_told_what_was_meant(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_refused_connection_is_asked_about_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-b", "127.0.0.1:1", "topics", "list"]) == 5
+    told = capsys.readouterr().err
+    assert told.count("?") == 1
+    assert "-b/--bootstrap-server" in told
 
 
 def test_a_tool_may_be_called_by_the_name_of_apaches_script(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,3 +23,9 @@ def test_errors_that_agree_give_their_own_code(capsys: pytest.CaptureFixture[str
 
 def test_errors_of_several_kinds_are_a_failure() -> None:
     assert report_errors("ottla topics", {"a": EXISTS, "b": MISSING}) is ExitCode.FAILED
+
+
+def test_an_error_of_the_cluster_is_told_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+    assert report_errors("ottla transactions", {"a": missing}) is ExitCode.NOT_FOUND
+    assert capsys.readouterr().err.splitlines()[1] == "  `ottla transactions list` shows those that there are."

@@ -42,3 +42,15 @@ def test_a_table_without_rows_has_a_header_unless_errors_are_the_reason(capsys: 
     assert capsys.readouterr().out == "TOPIC\nb\n"
     print_rows(OutputFormat.JSON, ("topic",), [], errors={"a": "it does not exist"})
     assert capsys.readouterr().out == "[]\n"
+
+
+def test_a_point_in_time_is_a_date_for_people_and_a_number_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"start_ms": 1_718_000_000_007, "age_ms": 5}, {"start_ms": None, "age_ms": 6}]
+    print_rows(OutputFormat.TABLE, ("start_ms", "age_ms"), rows)
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["START", "AGE-MS"],
+        ["2024-06-10T06:13:20.007Z", "5"],
+        ["-", "6"],
+    ]
+    print_rows(OutputFormat.JSON, ("start_ms", "age_ms"), rows)
+    assert json.loads(capsys.readouterr().out) == rows

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     alter.add_argument(
         "--subtract", action="append", default=[], metavar="KEY=VALUE", help="take from a list; repeatable"
     )
+    alter.add_argument("--force", action="store_true", help="for brokers: names too that only a plugin can know")
     add_execute_option(alter, only_for="may lose records")
 
 
@@ -136,16 +137,27 @@ def alter_configs(options: argparse.Namespace) -> int:
             for entity in found
         }
         wanted = {resource(options.type, name): changes for name in names}
-        altered = await client.admin.alter_configs(wanted, validate_only=True)
-        if acts := may_act(options, _by_name(altered), needs_consent=is_dangerous(plan)):
-            altered = await client.admin.alter_configs(wanted)
-        errors = {_shown_name(options.type, name): error for name, error in _by_name(altered).items()}
+        outcome: Errors = _unknown(options, found, changes)
+        if not any(outcome.values()):
+            outcome = _by_name(await client.admin.alter_configs(wanted, validate_only=True))
+        if acts := may_act(options, outcome, needs_consent=is_dangerous(plan)):
+            outcome = _by_name(await client.admin.alter_configs(wanted))
+        errors = {_shown_name(options.type, name): error for name, error in outcome.items()}
         shown = {_shown_name(options.type, name): differing for name, differing in plan.items()}
         return change_rows(shown, lambda name: acts and errors.get(name) is None), errors, acts
 
     rows, errors, acted = with_client(cluster_access(options), ask)
     print_rows(output_format(options), ("name", *CHANGE_COLUMNS), rows, errors=errors)
     return report_outcome("ottla configs", errors, acted=acted)
+
+
+def _unknown(options: argparse.Namespace, found: "list[EntityConfigs]", changes: "list[ConfigChange]") -> "Errors":
+    """Topics and groups need no such check: their brokers refuse what they do not know."""
+    from ottla.cli.configs.unknown_names import unknown_setting
+
+    if options.type != "brokers" or options.force:
+        return {}
+    return {entity.name: unknown_setting(entity.entries or {}, changes) for entity in found}
 
 
 def _by_name(altered: "Mapping[ConfigResource, KafkaError | None]") -> "dict[str, KafkaError | None]":

@@ -41,10 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = "Read records of one or several topics and write their values, one on each line."
     parser.epilog = _EPILOG
-    parser.add_argument("topics", nargs="+", metavar="TOPIC", help="topics, or with -r expressions that match them")
+    parser.add_argument(
+        "topics",
+        nargs="+",
+        metavar="TOPIC[:PARTITIONS]",
+        help="topics, as in orders or orders:0,2; or with -r expressions that match them",
+    )
     place = parser.add_argument_group("where to read")
     place.add_argument("-r", "--regex", action="store_true", help="TOPIC is a regular expression for whole names")
-    place.add_argument("-p", "--partitions", metavar="N[,...]", help="only these partitions")
+    place.add_argument("-p", "--partitions", metavar="N[,...]", help="only these partitions of all topics")
     place.add_argument("--offset", metavar="OFFSET", help="from where to where, see below; default start")
     place.add_argument("--tail", type=int, metavar="N", help="the last N of each partition: --offset -N")
     place.add_argument("--from", dest="from_time", metavar="TIME", help="from a time on: --offset @TIME")
@@ -145,13 +150,33 @@ def _reading(options: argparse.Namespace) -> "Reading":
             topic_pattern(options.topics)
         except re.error as error:
             raise UsageError(f"{' '.join(options.topics)} is not a regular expression: {error}.") from None
+    topics, chosen = (tuple(options.topics), {}) if options.regex else _chosen(options)
     return Reading(
-        tuple(options.topics),
+        topics,
         is_pattern=options.regex,
         partitions=_numbers(options.partitions),
+        partitions_by_topic=chosen,
         count=options.count,
         stops_at_end=options.exit,
     )
+
+
+def _chosen(options: argparse.Namespace) -> "tuple[tuple[str, ...], dict[str, tuple[int, ...]]]":
+    """Topics by name, and the partitions of those that were written with some."""
+    from ottla.cli.words.partitions import parse_selection
+
+    selections = list(map(parse_selection, options.topics))
+    whole = {selection.topic for selection in selections if selection.partitions is None}
+    chosen: dict[str, tuple[int, ...]] = {}
+    for selection in selections:
+        if selection.partitions is not None and selection.topic not in whole:
+            chosen[selection.topic] = tuple(dict.fromkeys((*chosen.get(selection.topic, ()), *selection.partitions)))
+    if chosen and (options.partitions is not None or options.group is not None):
+        other, why = "--group", "the group decides which partitions each of its members reads"
+        if options.partitions is not None:
+            other, why = "-p", "give one of them"
+        raise UsageError(f"TOPIC:PARTITIONS and {other}: {why}.")
+    return tuple(selection.topic for selection in selections), chosen
 
 
 def _numbers(text: str | None) -> tuple[int, ...]:

@@ -74,18 +74,22 @@ def run(options: argparse.Namespace) -> int:
     async def send(client: "Client") -> None:
         from ottla.cli.data.deliveries import Deliveries
         from ottla.cli.data.transacting import Transacting
+        from ottla.client import ClientError
 
         async with client.producer(settings) as producer:
             deliveries = Deliveries(results.add)
             transacting = Transacting(producer, options.transaction_records, deliveries.finish, results.commit)
-            await transacting.start()
-            number = 0
-            async for record in _records(source, options):
-                await pace.wait(number)
-                number += 1
-                await deliveries.add(number, _sent(producer, options, record))
-                await transacting.added()
-            await transacting.finish()
+            try:
+                await transacting.start()
+                number = 0
+                async for record in _records(source, options):
+                    await pace.wait(number)
+                    number += 1
+                    await deliveries.add(number, _sent(producer, options, record))
+                    await transacting.added()
+                await transacting.finish()
+            except (ClientError, CommandError) as error:
+                raise transacting.explained(error) from error
 
     try:
         cluster_access.with_client(access, send)

@@ -28,7 +28,17 @@ _STATES: Final = (
 )
 _TYPES: Final = ("classic", "consumer", "share", "streams")
 _LIST_COLUMNS = ("group", "state", "type", "protocol", "coordinator")
-_LAG_COLUMNS = ("topic", "partition", "current_offset", "log_end_offset", "lag", "member", "host", "client_id")
+_LAG_COLUMNS = (
+    "topic",
+    "partition",
+    "current_offset",
+    "last_stable_offset",
+    "log_end_offset",
+    "lag",
+    "member",
+    "host",
+    "client_id",
+)
 _MEMBER_COLUMNS = ("member", "instance_id", "client_id", "host", "partitions")
 
 
@@ -144,6 +154,7 @@ def _group_object(lag: "GroupLag") -> dict[str, object]:
                 "topic": row.partition.topic,
                 "partition": row.partition.partition,
                 "current_offset": row.current_offset,
+                "last_stable_offset": row.last_stable_offset,
                 "log_end_offset": row.log_end_offset,
                 "lag": row.lag,
                 "member": None if row.member is None else row.member.member_id,

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from ottla.client import Client, TopicPartition
     from ottla.client.admin.groups import GroupDescription, MemberDescription
+    from ottla.client.offsets import ListedOffset
 
 REBALANCING_STATES = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
@@ -19,6 +20,7 @@ class PartitionLag:
     partition: "TopicPartition"
     current_offset: int | None
     leader_epoch: int | None
+    last_stable_offset: int | None
     log_end_offset: int | None
     member: "MemberDescription | None"
 
@@ -50,26 +52,33 @@ async def group_lags(client: "Client", group_ids: "Iterable[str]") -> dict[str, 
 
 
 async def _lag_of(client: "Client", described: "GroupDescription") -> GroupLag:
-    from ottla.client import OffsetSpec
+    from ottla.client import IsolationLevel, OffsetSpec
 
     if described.error is not None:
         return GroupLag(described)
     committed = await client.admin.list_group_offsets(described.group_id)
     readers = {partition: member for member in described.members for partition in member.assignment}
     partitions = sorted({*committed, *readers})
-    ends = await client.admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST)) if partitions else {}
+    latest = dict.fromkeys(partitions, OffsetSpec.LATEST)
+    # Before the end: asked for later, it may be beyond that in a log that grows.
+    stable = await client.admin.list_offsets(latest, isolation=IsolationLevel.READ_COMMITTED) if partitions else {}
+    ends = await client.admin.list_offsets(latest) if partitions else {}
     rows = []
     for partition in partitions:
         found = committed.get(partition)
         is_committed = found is not None and found.offset >= 0
-        end = ends[partition]
         rows.append(
             PartitionLag(
                 partition,
                 found.offset if found is not None and is_committed else None,
                 found.leader_epoch if found is not None and is_committed and found.leader_epoch >= 0 else None,
-                end.offset if end.error is None else None,
+                _known(stable[partition]),
+                _known(ends[partition]),
                 readers.get(partition),
             )
         )
     return GroupLag(described, tuple(rows))
+
+
+def _known(listed: "ListedOffset") -> int | None:
+    return listed.offset if listed.error is None else None

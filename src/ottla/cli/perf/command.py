@@ -112,7 +112,7 @@ def consume_load(options: argparse.Namespace) -> int:
     group = None if options.group is None else group_settings(options.group, access.properties)
 
     async def work(client: "Client") -> "tuple[Meter, bool]":
-        partitions = await partitions_of(client, [options.topic], ())
+        partitions = await partitions_of(client, {options.topic: ()})
         bounds = await resolve(client, partitions, FROM_START, settings.isolation)
         starts = {partition: start for partition, (start, _) in bounds.items()}
         meter = _meter(options)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
 from ottla.cli.dry_run import add_execute_option
-from ottla.cli.output import print_rows
+from ottla.cli.output import OutputFormat, print_rows
 from ottla.cli.topics.changes import alter_topics, delete_topics
 from ottla.cli.topics.description import describe_topics
 from ottla.cli.verbs import Verbs, output_format
@@ -141,6 +141,8 @@ def create_topics(options: argparse.Namespace) -> int:
         return rows, errors
 
     rows, errors = with_client(cluster_access(options), ask)
-    columns = ("topic", "created", "partitions", "replication_factor", "topic_id", "error")
-    print_rows(output_format(options), columns, rows, errors=errors)
+    columns = ("topic", "created", "partitions", "replication_factor", "topic_id")
+    shape = output_format(options)
+    # People read the errors below the table.
+    print_rows(shape, columns if shape is OutputFormat.TABLE else (*columns, "error"), rows, errors=errors)
     return report_errors("ottla topics", errors)

@@ -25,6 +25,7 @@ _PARTITION_COLUMNS = (
     "in_sync",
     "offline",
     "start_offset",
+    "last_stable_offset",
     "end_offset",
     "size_bytes",
 )
@@ -99,6 +100,7 @@ def _partition_row(partition: "PartitionDescription", measured: "PartitionMeasur
         "in_sync": list(partition.in_sync),
         "offline": list(partition.offline),
         "start_offset": measured.start_offset,
+        "last_stable_offset": measured.last_stable_offset,
         "end_offset": measured.end_offset,
         "size_bytes": measured.size_bytes,
     }

@@ -10,6 +10,7 @@ from ottla.cli.exits import ExitCode, UsageError
 from ottla.cli.outcomes import report_errors
 from ottla.cli.output import print_rows
 from ottla.cli.transactions.changes import abort_transaction, force_terminate
+from ottla.cli.transactions.descriptions import OPEN_STATES, transaction_row
 from ottla.cli.transactions.producers import describe_producers, find_hanging
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.durations import duration_ms
@@ -29,7 +30,6 @@ _STATES: Final = (
     "PrepareEpochFence",
     "Dead",
 )
-_OPEN_STATES: Final = ["Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"]
 _LIST_COLUMNS: Final = ("transactional_id", "coordinator", "producer_id", "state")
 _COLUMNS: Final = (
     *_LIST_COLUMNS[:3],
@@ -99,8 +99,9 @@ def _add_changes(verbs: Verbs) -> None:
     )
     aborting.add_argument("partition", metavar="TOPIC:PARTITION")
     aborting.add_argument(
-        "--start-offset", type=int, required=True, metavar="OFFSET", help="where it begins, as find-hanging shows"
+        "--start-offset", type=int, metavar="OFFSET", help="where it begins, as find-hanging shows; required"
     )
+    aborting.add_argument("--force", action="store_true", help="even if its coordinator is going to end it")
     add_execute_option(aborting)
 
     terminating = verbs.add(
@@ -121,7 +122,7 @@ def list_transactions(options: argparse.Namespace) -> int:
     if options.longer_than is not None:
         longer_than_ms = duration_ms("--longer-than", options.longer_than)
         # Apache's brokers count ids without an open transaction as open since 1970.
-        states = states or _OPEN_STATES
+        states = states or list(OPEN_STATES)
 
     async def ask(client: "Client") -> list[dict[str, object]]:
         listed = await client.admin.list_transactions(
@@ -153,22 +154,6 @@ def describe_transactions(options: argparse.Namespace) -> int:
     errors = {name: row.error for name, row in found.items()}
     print_rows(output_format(options), _COLUMNS, rows, errors=errors)
     return report_errors("ottla transactions", errors)
-
-
-def transaction_row(found: "TransactionDescription", now_ms: int) -> dict[str, object]:
-    """A transaction as a row; one that is not open has neither start nor duration."""
-    is_open = found.start_ms >= 0
-    return {
-        "transactional_id": found.transactional_id,
-        "coordinator": found.coordinator_id,
-        "producer_id": found.producer_id,
-        "producer_epoch": found.producer_epoch,
-        "state": found.state,
-        "timeout_ms": found.timeout_ms,
-        "start_ms": found.start_ms if is_open else None,
-        "duration_ms": max(0, now_ms - found.start_ms) if is_open else None,
-        "partitions": sorted(map(str, found.partitions)),
-    }
 
 
 def _producer_ids(text: str | None) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
-from ottla.cli.exits import ExitCode
+from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.outcomes import Errors, report_errors
 from ottla.cli.output import print_rows
 from ottla.cli.verbs import output_format
@@ -64,6 +64,7 @@ def find_hanging(options: argparse.Namespace) -> int:
     async def ask(client: "Client") -> list[dict[str, object]]:
         partitions = await resolve_selections(client, selections) if selections else await all_partitions(client)
         if options.broker is not None:
+            await _check_broker(client, options.broker)
             partitions = await replicas_at(client, partitions, options.broker)
         found = await client.admin.find_hanging_transactions(
             partitions, now_ms=now_ms, max_transaction_timeout_ms=timeout_ms, broker_id=options.broker
@@ -111,6 +112,15 @@ async def replicas_at(
     await client.cluster.refresh({partition.topic for partition in partitions})
     infos = {partition: client.cluster.metadata.partition(partition) for partition in partitions}
     return [partition for partition, info in infos.items() if info is not None and broker_id in info.replicas]
+
+
+async def _check_broker(client: "Client", broker_id: int) -> None:
+    """A broker that is not there has no replicas, which would look as if nothing hung in them."""
+    brokers = sorted(broker.node_id for broker in (await client.admin.describe_cluster()).brokers)
+    if broker_id not in brokers:
+        raise CommandError(
+            f"there is no broker {broker_id}; there are: {', '.join(map(str, brokers))}.", ExitCode.UNAVAILABLE
+        )
 
 
 def _known(number: int) -> int | None:

@@ -86,6 +86,15 @@ def iso_to_ms(text: str) -> int:
     return round(moment.timestamp() * 1_000)
 
 
+def ms_to_iso(moment_ms: int) -> str:
+    """A time as this grammar reads it, in UTC; what no calendar has stays a number."""
+    try:
+        moment = datetime.fromtimestamp(moment_ms // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(moment_ms)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment_ms % 1000:03}Z"
+
+
 def split_moments(text: str) -> tuple[str, str | None]:
     """The two halves of `t1:t2`, of which either may hold colons of its own."""
     for pattern in (_TIME, _DURATION):

@@ -13,5 +13,5 @@ def chosen_names(option: str, text: str | None, names: Sequence[str]) -> list[st
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word.casefold() not in known:
-            raise UsageError(f"{option} {text}: there is no {word or 'empty name'}.", f"Write {', '.join(names)}.")
+            raise UsageError(f"{option} {text}: {word!r} is none of them.", f"Write {', '.join(names)}.")
     return [known[word.casefold()] for word in words]

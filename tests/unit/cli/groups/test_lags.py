@@ -7,7 +7,7 @@ from ottla.client.admin.groups import GroupDescription
 
 def group_lag(*offsets: tuple[int | None, int | None]) -> GroupLag:
     rows = (
-        PartitionLag(TopicPartition("orders", number), current, None, end, None)
+        PartitionLag(TopicPartition("orders", number), current, None, end, end, None)
         for number, (current, end) in enumerate(offsets)
     )
     return GroupLag(GroupDescription("billing"), tuple(rows))

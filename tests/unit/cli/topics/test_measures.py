@@ -2,8 +2,8 @@ from ottla.cli.topics.measures import PartitionMeasure, total
 
 
 def test_offsets_are_known_if_both_ends_are() -> None:
-    assert PartitionMeasure(3, 10).offsets == 7
-    assert PartitionMeasure(3, None).offsets is None
+    assert PartitionMeasure(3, 5, 10).offsets == 7
+    assert PartitionMeasure(3, None, None).offsets is None
 
 
 def test_a_sum_with_an_unknown_part_is_unknown() -> None:

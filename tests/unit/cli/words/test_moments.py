@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.cli.groups.offset_resets import ToTime, parse_target
-from ottla.cli.words.moments import is_duration, iso_to_ms, parse_duration_ms, parse_moment, split_moments
+from ottla.cli.words.moments import is_duration, iso_to_ms, ms_to_iso, parse_duration_ms, parse_moment, split_moments
 from ottla.cli.words.offset_ranges import parse_offset_range
 
 NOW_MS = 1_700_000_000_000
@@ -78,3 +78,12 @@ def test_a_length_of_time_has_units_and_no_sign() -> None:
     for text in ("15", "-15m", "soon", ""):
         with pytest.raises(ValueError, match="is not a length of time"):
             parse_duration_ms(text)
+
+
+@pytest.mark.parametrize("moment_ms", [0, 999, 1_718_000_000_007, 253_402_300_799_999])
+def test_a_time_that_is_written_is_read_back(moment_ms: int) -> None:
+    assert parse_moment(ms_to_iso(moment_ms), NOW_MS) == moment_ms
+
+
+def test_a_time_that_no_calendar_has_stays_a_number() -> None:
+    assert ms_to_iso(2**62) == str(2**62)

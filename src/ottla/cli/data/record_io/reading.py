@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import CommandError, ExitCode
@@ -37,11 +37,15 @@ Bounds = dict[TopicPartition, tuple[int, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What to read: topics by name, or all whose names match one of the expressions."""
+    """What to read: topics by name, or all whose names match one of the expressions.
+
+    Of all of them the same partitions are read, or of each its own; none named is all.
+    """
 
     topics: tuple[str, ...]
     is_pattern: bool = False
     partitions: tuple[int, ...] = ()
+    partitions_by_topic: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     count: int | None = None
     stops_at_end: bool = False
 
@@ -70,14 +74,15 @@ def topic_pattern(expressions: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{expression})" for expression in expressions))
 
 
-async def partitions_of(client: Client, topics: Iterable[str], wanted: tuple[int, ...]) -> list[TopicPartition]:
-    """The partitions of topics, or those with the wanted numbers."""
-    described = await client.admin.describe_topics(topics)
+async def partitions_of(client: Client, wanted_by_topic: Mapping[str, tuple[int, ...]]) -> list[TopicPartition]:
+    """The partitions of topics with the wanted numbers, or all where none is wanted."""
+    described = await client.admin.describe_topics(wanted_by_topic)
     found = []
     for name, topic in described.items():
         if topic.error is not None:
             raise topic.error
         numbers = [partition.partition for partition in topic.partitions]
+        wanted = wanted_by_topic[name]
         missing = [number for number in wanted if number not in numbers]
         if missing:
             text = f"topic {name!r} has no partition {missing[0]}: it has {len(numbers)}, from 0."
@@ -126,7 +131,8 @@ class Reader:
         """Read alone."""
         reading = self._reading
         topics = await matching_topics(self._client, reading)
-        partitions = await partitions_of(self._client, topics, reading.partitions)
+        wanted = {topic: reading.partitions_by_topic.get(topic, reading.partitions) for topic in topics}
+        partitions = await partitions_of(self._client, wanted)
         if reading.stops_at_end and offsets.end is None:
             offsets = replace(offsets, end=END)
         bounds = await resolve(self._client, partitions, offsets, self._settings.isolation)
