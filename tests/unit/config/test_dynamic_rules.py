@@ -18,7 +18,8 @@ from ottla.protocol.errors import ApiError, ErrorCode
 STATIC = BrokerConfig(single_node_defaults(Path("/data"), "127.0.0.1:9092"))
 LAYERS = BrokerLayers(STATIC, {}, {})
 RESTART = "Set them in the node's properties file, or with --override name=value, and restart it."
-UNMOVABLE = f"Cannot update these configs dynamically: [num.partitions]. {RESTART}"
+STATIC_ONLY = "Cannot update these configs dynamically: "
+UNMOVABLE = f"{STATIC_ONLY}[num.partitions]. {RESTART}"
 PER_LISTENER = "These security configs can be dynamically updated only per-listener using the listener prefix: "
 PER_BROKER = "Cannot update these configs at default cluster level, broker id must be specified: "
 
@@ -73,7 +74,7 @@ def test_a_value_has_a_longest_length() -> None:
     [
         ({"num.partitions": "5"}, False, UNMOVABLE),
         ({"num.partitions": "5"}, True, UNMOVABLE),
-        ({"log.retention.hours": "5"}, False, f"Cannot update these configs dynamically: [log.retention.hours]. {RESTART}"),
+        ({"log.retention.hours": "5"}, False, f"{STATIC_ONLY}[log.retention.hours]. {RESTART}"),
         ({"ssl.keystore.location": "x"}, False, f"{PER_LISTENER}[ssl.keystore.location]"),
         ({"sasl.jaas.config": "x"}, True, f"{PER_BROKER}[sasl.jaas.config]"),
         ({"listeners": "PLAINTEXT://:9"}, True, f"{PER_BROKER}[listeners]"),

@@ -65,7 +65,7 @@ class TransactionCoordinator:
         self._clock = clock
         self._leader_epoch = leader_epoch
         self.shards: ShardLeadership[TransactionShard, ActiveShard] = ShardLeadership(
-            topic.spec.name, log, tasks, load_shard, self._activate
+            topic.spec.name, "transactional ids", log, tasks, load_shard, self._activate
         )
         self._rounds: list[asyncio.Task[None]] = []
 
@@ -124,6 +124,12 @@ class TransactionCoordinator:
         )
         await active.write((following,))
         if following.state is TransactionState.PREPARE_ABORT:
+            logger.info(
+                "Aborted the open transaction of %r (producer %d, %d partitions): its id was taken over, or terminated",
+                transactional_id,
+                following.producer_id,
+                len(following.partitions),
+            )
             await self._wait_for_completion(active, transactional_id)
             raise ApiError(
                 ErrorCode.CONCURRENT_TRANSACTIONS, f"the open transaction of {transactional_id!r} is aborted first"
@@ -237,7 +243,7 @@ class TransactionCoordinator:
             logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
             return
         logger.info(
-            "Aborted a transaction of %s (producer %d), open for longer than its timeout of %d ms",
+            "Aborted a transaction of %r (producer %d), open for longer than its timeout of %d ms",
             transactional_id,
             following.producer_id,
             following.timeout_ms,
