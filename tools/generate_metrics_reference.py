@@ -29,7 +29,7 @@ kafka_exporter. What neither has is called `ottla_...`.
 - Partitions have eleven series each. Beyond {PARTITIONS_MAX:,} partitions, or {OFFSETS_MAX:,} committed offsets, the
   rest is only summed up, and `ottla_metrics_left_out` says how many are missing.
 - Not there, because a node has nothing to fill them with: request and response queue times (there are no queues between
-  its parts), what replicas do for each other, quotas, transactions, and the lag of groups in seconds.
+  its parts), what replicas do for each other, quotas, and the lag of groups in seconds.
 """
 
 

@@ -48,8 +48,10 @@ PRINTED = {
         "the till is closed\n10 payments\n10 receipts\n"
         "commit_transaction is not possible now: no transaction is open: call begin_transaction first\nclosed\n"
     ),
+    "docs/how-to/process-exactly-once-with-confluent-kafka.md": "10 receipts\n",
     "docs/how-to/change-topics-safely.md": "",
     "docs/explanation/life-of-a-log.md": "",
+    "docs/explanation/compaction.md": "",
     "docs/how-to/look-at-and-replay-records.md": "",
     "docs/reference/cli/topics.md": "",
     "docs/reference/cli/configs.md": "",

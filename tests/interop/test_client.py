@@ -176,6 +176,14 @@ def test_what_cannot_be_sent_is_told(client: sync.Client, new_topic: Callable[..
         assert producer.send(topic, b"small").result(30).offset == 0
 
 
+def test_a_reason_that_the_broker_gives_twice_is_told_once(client: sync.Client, new_topic: Callable[..., str]) -> None:
+    topic = new_topic(1, {"cleanup.policy": "compact"})
+    with client.producer() as producer:
+        with pytest.raises(KafkaError) as refused:
+            producer.send(topic, b"nobody's").result(30)
+        assert str(refused.value).count("without") == 1, refused.value
+
+
 # Lost connections.
 
 

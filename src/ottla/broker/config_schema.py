@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.broker_configs import broker_key
 from ottla.config.client_metrics_configs import CLIENT_METRICS_CONFIGS
-from ottla.config.definition import ConfigKey
+from ottla.config.definition import ConfigDef, ConfigKey
 from ottla.config.description import BrokerLayers
 from ottla.config.dynamic_rules import (
     validate_broker_configs,
@@ -33,11 +33,11 @@ class BrokerConfigSchema:
         self._image = image
 
     def is_list(self, resource_type: int, name: str) -> bool:
-        key = _key(resource_type, name)
+        key = config_key(resource_type, name)
         return key is not None and key.type is ConfigType.LIST
 
     def default(self, resource_type: int, name: str) -> str | None:
-        key = _key(resource_type, name)
+        key = config_key(resource_type, name)
         return None if key is None else key.default_text
 
     def check(self, resource_type: int, resource_name: str, configs: Mapping[str, str]) -> None:
@@ -57,12 +57,13 @@ class BrokerConfigSchema:
             validate_client_metrics_configs(configs)
 
 
-def _key(resource_type: int, name: str) -> ConfigKey | None:
+def config_key(resource_type: int, name: str) -> ConfigKey | None:
+    """What is declared of a setting of a resource, None if nothing is."""
     if resource_type == ResourceType.BROKER:
         return broker_key(name)
-    definition = {
+    definitions: dict[int, ConfigDef] = {
         ResourceType.TOPIC: TOPIC_CONFIGS,
         ResourceType.GROUP: GROUP_CONFIGS,
         ResourceType.CLIENT_METRICS: CLIENT_METRICS_CONFIGS,
-    }.get(ResourceType(resource_type))
-    return None if definition is None else definition.get(name)
+    }
+    return definitions[resource_type].get(name) if resource_type in definitions else None

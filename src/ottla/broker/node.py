@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.allocator import keep_freed_memory
+from ottla.broker.change_journal import ChangeJournal
 from ottla.broker.clock import now_ms
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
@@ -129,6 +130,7 @@ class Node:
         self._transactions: TransactionCoordinator
         self._maintenance: Maintenance
         self._cordoning: Cordoning
+        self._journal: ChangeJournal
 
     @property
     def listeners(self) -> list[Listener]:
@@ -276,6 +278,7 @@ class Node:
     async def _register(self, storage: NodeStorage) -> None:
         """Tells the controller that this broker is there, then that it has caught up."""
         config = self.config
+        self._journal = ChangeJournal(self._configs, self._quorum.image)
         self._quorum.subscribe(self._image_changed)
         registration = BrokerRegistration(
             broker_id=config.node_id,
@@ -322,6 +325,7 @@ class Node:
     # -- while it runs ------------------------------------------------------------------------------------------------
 
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
+        self._journal.note(delta, image)
         await self.replicas.apply(delta, image)
         for name, shards in self._coordinators():
             if name in delta.deleted_topics.values():

@@ -189,9 +189,11 @@ class Fetcher:
         for node_id, offsets in wanted.items():
             free = [slot for slot in range(FETCHES_PER_NODE) if (node_id, slot) not in self._slots]
             if free:
-                self._start_task((node_id, free[0]), self._fetch(node_id, offsets))
-                for partition in offsets:
-                    self.partitions[partition].is_fetching = True
+                # Taken now: by the time that the task runs the reader may have gone elsewhere.
+                states = {partition: self.partitions[partition] for partition in offsets}
+                for state in states.values():
+                    state.is_fetching = True
+                self._start_task((node_id, free[0]), self._fetch(node_id, offsets, states))
         if stale and (-1, 0) not in self._slots:
             self._start_task((-1, 0), self._refresh(stale))
         return wake_s
@@ -208,8 +210,9 @@ class Fetcher:
 
         task.add_done_callback(ended)
 
-    async def _fetch(self, node_id: int, offsets: dict[TopicPartition, int]) -> None:
-        states = {partition: self.partitions[partition] for partition in offsets}
+    async def _fetch(
+        self, node_id: int, offsets: dict[TopicPartition, int], states: dict[TopicPartition, PartitionPosition]
+    ) -> None:
         answers: dict[TopicPartition, FetchedBatches] = {}
         try:
             async with self._cluster.leased(node_id, "fetch") as connection:

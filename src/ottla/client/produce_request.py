@@ -100,8 +100,14 @@ def adds_partitions_itself(connection: Connection) -> bool:
 
 
 def _error(row: PartitionProduceResponse) -> KafkaError | None:
-    details = [record.batch_index_error_message for record in row.record_errors if record.batch_index_error_message]
-    message = "; ".join(filter(None, [row.error_message, *details[:3]])) or None
+    whole = row.error_message or ""
+    # Brokers put the reason of the first record into the message for all of them.
+    details = {
+        record.batch_index_error_message: None
+        for record in row.record_errors
+        if record.batch_index_error_message and record.batch_index_error_message not in whole
+    }
+    message = "; ".join(filter(None, [whole, *list(details)[:3]])) or None
     return error_of(row.error_code, message)
 
 

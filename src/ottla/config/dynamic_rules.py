@@ -86,7 +86,11 @@ def validate_broker_configs(configs: Mapping[str, str], layers: BrokerLayers, *,
     `layers` are the ones in force; the layer that changes is replaced by `configs` here.
     """
     check_value_sizes(configs)
-    _refuse("Cannot update these configs dynamically", (name for name in configs if _is_static(name)))
+    _refuse(
+        "Cannot update these configs dynamically",
+        (name for name in configs if _is_static(name)),
+        ". Set them in the node's properties file, or with --override name=value, and restart it.",
+    )
     _refuse(
         "These security configs can be dynamically updated only per-listener using the listener prefix",
         (name for name in configs if name in _SECURITY_STORES),
@@ -126,10 +130,10 @@ _THREAD_COUNTS: Final = (
 )
 
 
-def _refuse(reason: str, names: Iterable[str]) -> None:
+def _refuse(reason: str, names: Iterable[str], remedy: str = "") -> None:
     refused = list(names)
     if refused:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"{reason}: [{', '.join(refused)}]")
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{reason}: [{', '.join(refused)}]{remedy}")
 
 
 def _is_static(name: str) -> bool:

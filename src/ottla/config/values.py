@@ -11,6 +11,8 @@ import sys
 from enum import IntEnum
 from typing import Final
 
+from ottla.config.units import unit_hint
+
 
 class ConfigType(IntEnum):
     """Type of a configuration key; the numbers are the ones of DescribeConfigs."""
@@ -81,7 +83,7 @@ def parse_value(name: str, text: str, config_type: ConfigType) -> ConfigValue:
         return Password(trimmed)
     if config_type is ConfigType.DOUBLE:
         if not _DOUBLE.fullmatch(trimmed):
-            raise invalid(name, text, "Not a number of type DOUBLE")
+            raise invalid(name, text, f"Not a number of type DOUBLE{unit_hint(name, text)}")
         return float(trimmed.rstrip("fFdD"))
     return _parse_integer(name, text, trimmed, config_type)
 
@@ -93,7 +95,7 @@ def _parse_integer(name: str, text: str, trimmed: str, config_type: ConfigType) 
         number = int(trimmed)
         if -(1 << (bits - 1)) <= number < 1 << (bits - 1):
             return number
-    raise invalid(name, text, f"Not a number of type {config_type.name}")
+    raise invalid(name, text, f"Not a number of type {config_type.name}{unit_hint(name, text)}")
 
 
 def format_value(value: ConfigValue) -> str | None:

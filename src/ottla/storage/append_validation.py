@@ -47,7 +47,9 @@ class InvalidRecords(ApiError):
     """Single records of a batch are refused; `record_errors` says which, by index in the batch, and why."""
 
     def __init__(self, code: ErrorCode, record_errors: Sequence[tuple[int, str]]) -> None:
-        super().__init__(code, f"{len(record_errors)} records of the batch are refused: {record_errors[0][1]}")
+        count = len(record_errors)
+        refused = "1 record of the batch is refused" if count == 1 else f"{count} records of the batch are refused"
+        super().__init__(code, f"{refused}: {record_errors[0][1]}")
         self.record_errors = tuple(record_errors)
 
 
@@ -168,7 +170,7 @@ def _check_records(payload: Buffer, header: BatchHeader, config: LogConfig, now_
                 raise CorruptRecords(f"the key of record {number} ends behind the record")
             timestamp = header.base_timestamp + delta
             if wants_keys and key_length < 0:
-                errors.append((number, "A compacted topic does not accept a record without a key."))
+                errors.append((number, "A compacted topic does not accept a record without a key: give it one."))
             elif not earliest <= timestamp <= latest and timestamp != NO_TIMESTAMP:
                 errors.append((number, _misdated(timestamp, config, now_ms)))
                 code = ErrorCode.INVALID_TIMESTAMP

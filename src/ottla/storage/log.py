@@ -39,7 +39,7 @@ from ottla.storage.own_append_validation import are_news
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
-from ottla.storage.retention import FutureTimestamps, deletable_segments
+from ottla.storage.retention import DeletableSegment, FutureTimestamps, deletable_segments, tell_deleted
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
 from ottla.storage.segment_transactions import NotInMemory, aborted_between
@@ -515,7 +515,7 @@ class Log(DurableLog):
                 self.high_watermark,
                 now_ms,
             )
-            sealed = [segment for segment in doomed if segment is not self._segments.active]
+            sealed = [one for one in doomed if one.segment is not self._segments.active]
             self._drop_oldest(sealed, now_ms)
             if len(doomed) > len(sealed):
                 self.roll(now_ms)
@@ -523,13 +523,14 @@ class Log(DurableLog):
             self.future_timestamps.look(self._segments.segments, self.config, now_ms)
             return len(doomed)
 
-    def _drop_oldest(self, doomed: list[Segment], now_ms: int) -> None:
+    def _drop_oldest(self, doomed: list[DeletableSegment], now_ms: int) -> None:
         """Move the log start behind the first segments, and take them out."""
         if doomed:
             first_left = self._segments.segments[len(doomed)]
             self.log_start_offset = max(self.log_start_offset, first_left.base_offset)
-            self._drop(doomed, now_ms)
+            self._drop([one.segment for one in doomed], now_ms)
             self.leader_epochs.truncate_from_start(self.log_start_offset)
+            tell_deleted(self.directory, doomed, self.log_start_offset)
 
     def delete_segments_before(self, offset: int, now_ms: int) -> int:
         """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""

@@ -70,6 +70,28 @@ def _date(timestamp_ms: int) -> str:
         return f"{timestamp_ms} ms after 1970"
 
 
+@dataclass(frozen=True, slots=True)
+class DeletableSegment:
+    """A segment that may go, and why."""
+
+    segment: Segment
+    reason: str
+
+
+def tell_deleted(directory: Path, deleted: list[DeletableSegment], log_start_offset: int) -> None:
+    """Data is gone for good: whoever wonders where to finds it in the broker's log."""
+    # Each reason once, in their order.
+    reasons = dict.fromkeys(one.reason for one in deleted)
+    _log.info(
+        "%s: %d segments with %d bytes are deleted (%s); the log begins at offset %d",
+        directory.name,
+        len(deleted),
+        sum(one.segment.size_bytes for one in deleted),
+        ", ".join(reasons),
+        log_start_offset,
+    )
+
+
 def deletable_segments(
     segments: list[Segment],
     config: LogConfig,
@@ -77,7 +99,7 @@ def deletable_segments(
     log_end_offset: int,
     high_watermark: int,
     now_ms: int,
-) -> list[Segment]:
+) -> list[DeletableSegment]:
     """The oldest segments that are not needed, in order; never one with a record above the high watermark.
 
     The active segment is among them only if it holds records and everything before it goes as well. A segment goes by
@@ -87,20 +109,21 @@ def deletable_segments(
     excess_bytes = 0
     if config.deletes_old_segments and config.retention_bytes >= 0:
         excess_bytes = sum(segment.size_bytes for segment in segments) - config.retention_bytes
-    doomed: list[Segment] = []
+    doomed: list[DeletableSegment] = []
     for number, segment in enumerate(segments):
         is_active = number == len(segments) - 1
         if ends[number] > high_watermark or (is_active and segment.size_bytes == 0):
             break
-        is_deleted = not is_active and ends[number] <= log_start_offset
-        if not (
-            is_deleted
-            or _is_too_old(segment, config, now_ms)
-            or (excess_bytes > 0 and excess_bytes >= segment.size_bytes)
-        ):
+        if not is_active and ends[number] <= log_start_offset:
+            reason = "their records were deleted"
+        elif _is_too_old(segment, config, now_ms):
+            reason = f"retention.ms={config.retention_ms}"
+        elif excess_bytes > 0 and excess_bytes >= segment.size_bytes:
+            reason = f"retention.bytes={config.retention_bytes}"
+        else:
             break
         excess_bytes -= segment.size_bytes
-        doomed.append(segment)
+        doomed.append(DeletableSegment(segment, reason))
     return doomed
 
 

@@ -1,6 +1,7 @@
 """The assembled broker, over the wire."""
 
 import asyncio
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,11 @@ from ottla.protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDirTopic,
 )
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from ottla.protocol.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
@@ -100,6 +106,26 @@ def test_produced_records_come_back_and_survive_a_restart(tmp_path: Path) -> Non
 
     run_node(tmp_path / "data", write)
     run_node(tmp_path / "data", read)
+
+
+@pytest.mark.parametrize("directories", [1, 2])
+def test_what_operators_change_and_delete_is_in_the_nodes_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, directories: int
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, "orders", retention_ms="1000")
+        await produce(client, topic_id, batch_of(b"a", b"b"))
+        for _ in range(2):
+            row = DeleteRecordsPartition(partition_index=0, offset=1)
+            topic = DeleteRecordsTopic(name="orders", partitions=[row])
+            await client.call(DeleteRecordsRequest(topics=[topic], timeout_ms=5000))
+
+    paths = ",".join(str(tmp_path / f"data-{number}") for number in range(directories))
+    with caplog.at_level(logging.INFO):
+        run_node(tmp_path / "data", scenario, {"log.dirs": paths})
+    assert "Settings of topic orders: retention.ms = 1000" in caplog.messages
+    assert caplog.messages.count("127.0.0.1 deleted the records of orders-0 before offset 1") == 1
 
 
 def test_a_long_poll_is_woken_by_data_and_not_by_its_timeout(tmp_path: Path) -> None:

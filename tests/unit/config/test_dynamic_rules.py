@@ -1,4 +1,4 @@
-"""Codes and messages are those that Kafka 4.3 gave for the same requests."""
+"""Codes and messages are those that Kafka 4.3 gave for the same requests; some messages add what to do."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,9 @@ from ottla.protocol.errors import ApiError, ErrorCode
 
 STATIC = BrokerConfig(single_node_defaults(Path("/data"), "127.0.0.1:9092"))
 LAYERS = BrokerLayers(STATIC, {}, {})
-UNMOVABLE = "Cannot update these configs dynamically: [num.partitions]"
+RESTART = "Set them in the node's properties file, or with --override name=value, and restart it."
+STATIC_ONLY = "Cannot update these configs dynamically: "
+UNMOVABLE = f"{STATIC_ONLY}[num.partitions]. {RESTART}"
 PER_LISTENER = "These security configs can be dynamically updated only per-listener using the listener prefix: "
 PER_BROKER = "Cannot update these configs at default cluster level, broker id must be specified: "
 
@@ -32,7 +34,11 @@ PER_BROKER = "Cannot update these configs at default cluster level, broker id mu
             "Unknown topic config name: log.retention.hours. That is the name of the brokers' default; "
             "the topic's own is retention.ms.",
         ),
-        ({"retention.ms": "x"}, "Invalid value x for configuration retention.ms: Not a number of type LONG"),
+        (
+            {"retention.ms": "1h"},
+            "Invalid value 1h for configuration retention.ms: Not a number of type LONG. "
+            "It is in milliseconds: write 3600000 for 1h.",
+        ),
         (
             {"segment.bytes": "1"},
             "Invalid value 1 for configuration segment.bytes: Value must be at least 1048576",
@@ -68,7 +74,7 @@ def test_a_value_has_a_longest_length() -> None:
     [
         ({"num.partitions": "5"}, False, UNMOVABLE),
         ({"num.partitions": "5"}, True, UNMOVABLE),
-        ({"log.retention.hours": "5"}, False, "Cannot update these configs dynamically: [log.retention.hours]"),
+        ({"log.retention.hours": "5"}, False, f"{STATIC_ONLY}[log.retention.hours]. {RESTART}"),
         ({"ssl.keystore.location": "x"}, False, f"{PER_LISTENER}[ssl.keystore.location]"),
         ({"sasl.jaas.config": "x"}, True, f"{PER_BROKER}[sasl.jaas.config]"),
         ({"listeners": "PLAINTEXT://:9"}, True, f"{PER_BROKER}[listeners]"),

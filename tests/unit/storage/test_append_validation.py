@@ -91,6 +91,17 @@ def test_an_unknown_codec_is_corrupt(make_batch) -> None:
     assert refusal(changed(make_batch(1), attributes=5)) is ErrorCode.CORRUPT_MESSAGE
 
 
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "1 record of the batch is refused"), (2, "2 records of the batch are refused")]
+)
+def test_records_that_are_refused_are_counted_with_the_reason_of_the_first(count: int, told: str) -> None:
+    batch = dated(*[NOW_MS] * count, key=None)
+    with pytest.raises(ApiError) as caught:
+        rewrite_batch(batch, parse_header(batch), LogConfig(cleanup_policy=frozenset({"compact"})), NOW_MS)
+    reason = "A compacted topic does not accept a record without a key: give it one."
+    assert caught.value.message == f"{told}: {reason}"
+
+
 HOUR_MS = 3_600_000
 YEAR_MS = 365 * 24 * HOUR_MS
 

@@ -31,6 +31,21 @@ def test_segments_go_when_their_latest_record_is_too_old(open_log, make_batch) -
     assert log.log_start_offset == 4
 
 
+def test_what_goes_is_told_with_its_reasons(open_log, make_batch, caplog: pytest.LogCaptureFixture) -> None:
+    size = len(make_batch(2))
+    log = open_log(retention_ms=HOUR_MS, retention_bytes=size)
+    fill(log, make_batch, [1, 1, NOW_MS, NOW_MS])
+    log.increment_log_start_offset(2)
+    with caplog.at_level(logging.INFO):
+        log.delete_old_segments(NOW_MS)
+        log.delete_old_segments(NOW_MS)
+    reasons = f"their records were deleted, retention.ms={HOUR_MS}, retention.bytes={size}"
+    name = log.directory.name
+    assert caplog.messages == [
+        f"{name}: 3 segments with {3 * size} bytes are deleted ({reasons}); the log begins at offset 6"
+    ]
+
+
 def test_a_young_segment_protects_older_looking_ones_behind_it(open_log, make_batch) -> None:
     log = open_log(retention_ms=HOUR_MS)
     fill(log, make_batch, [NOW_MS, 1, NOW_MS])

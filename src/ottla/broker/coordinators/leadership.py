@@ -6,7 +6,7 @@ dropped at once (NOT_COORDINATOR). One that cannot be read is not served at all:
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from typing import Generic, Protocol, TypeVar
 
 from ottla.broker.coordinators.log import CoordinatorLog
@@ -23,7 +23,7 @@ class Closable(Protocol):
         """Leadership is gone."""
 
 
-LoadedT = TypeVar("LoadedT")
+LoadedT = TypeVar("LoadedT", bound=Sized)
 ActiveT = TypeVar("ActiveT", bound=Closable)
 
 
@@ -33,13 +33,18 @@ class ShardLeadership(Generic[LoadedT, ActiveT]):
     def __init__(
         self,
         topic: str,
+        contents: str,
         log: CoordinatorLog,
         tasks: Tasks,
         load: Callable[[int, Iterator[memoryview]], LoadedT],
         activate: Callable[[int, int, LoadedT], ActiveT],
     ) -> None:
-        """`load` reads a partition's log, in a thread; `activate` puts what came of it to work, in a leader epoch."""
+        """`load` reads a partition's log, in a thread; `activate` puts what came of it to work, in a leader epoch.
+
+        `contents` says of what a loaded partition has so and so many.
+        """
         self._topic = topic
+        self._contents = contents
         self._log = log
         self._tasks = tasks
         self._load = load
@@ -48,6 +53,9 @@ class ShardLeadership(Generic[LoadedT, ActiveT]):
         self._shards: dict[int, ActiveT | None] = {}
         self._loads: dict[int, asyncio.Task[None]] = {}
         self._epochs: dict[int, int] = {}
+        # Sizes of what was loaded since the last time that all was: most nodes have fifty small partitions, which are
+        # worth one line in the log and not one each.
+        self._loaded_sizes: list[int] = []
 
     def become_leader(self, partition: int, leader_epoch: int) -> None:
         """This node now leads the partition: load it. One that is already led in this epoch is left as it is."""
@@ -122,5 +130,13 @@ class ShardLeadership(Generic[LoadedT, ActiveT]):
         del self._loads[partition]
         if loaded is None:
             del self._shards[partition]
-            return
-        self._shards[partition] = self._activate(partition, self._epochs[partition], loaded)
+        else:
+            self._loaded_sizes.append(len(loaded))
+            self._shards[partition] = self._activate(partition, self._epochs[partition], loaded)
+        if not self._loads:
+            self._tell_loaded()
+
+    def _tell_loaded(self) -> None:
+        sizes, self._loaded_sizes = self._loaded_sizes, []
+        if sizes:
+            logger.info("%s is loaded: %d partitions with %d %s", self._topic, len(sizes), sum(sizes), self._contents)

@@ -74,6 +74,7 @@ class GroupCoordinator:
         self._clock = clock or steady_clock()
         self.shards: ShardLeadership[GroupShard, ActiveShard] = ShardLeadership(
             topic.spec.name,
+            "groups",
             log,
             tasks,
             lambda partition, pieces: load_shard(config, partition, pieces),

@@ -34,9 +34,7 @@ def load_shard(config: GroupConfig, partition: int, pieces: Iterable[memoryview]
                 _replay(shard, record, producer_id, skipped)
     for reason, count in skipped.items():
         logger.warning("__consumer_offsets-%d: skipped %d of %s", partition, count, reason)
-    # Most of fifty partitions are empty on most nodes; they are not worth a line each.
-    level = logging.INFO if record_count else logging.DEBUG
-    logger.log(level, "__consumer_offsets-%d: %d groups from %d records", partition, len(shard.groups), record_count)
+    logger.debug("__consumer_offsets-%d: %d groups from %d records", partition, len(shard), record_count)
     return shard
 
 

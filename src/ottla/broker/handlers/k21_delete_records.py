@@ -5,6 +5,7 @@ Versions: 0-1 differ in nothing, 2 is flexible. Offset -1 means the high waterma
 Where appends wait in a queue for their disk, so does this: at most `timeout_ms`, then REQUEST_TIMED_OUT.
 """
 
+import logging
 from collections.abc import Awaitable
 from functools import partial
 
@@ -20,7 +21,8 @@ from ottla.protocol.messages.delete_records_response import (
 )
 from ottla.protocol.schema import Records
 from ottla.replication.partition import Appending, Partition
-from ottla.storage.log import Log
+
+logger = logging.getLogger(__name__)
 
 API_KEY = ApiKey.DELETE_RECORDS
 REQUEST = DeleteRecordsRequest
@@ -82,7 +84,7 @@ def _row(
     row = DeleteRecordsPartitionResult(partition_index=wanted.partition_index)
     try:
         partition, target = _checked(context, topic, wanted)
-        delete = partial(_delete, partition.log, target)
+        delete = partial(_delete, partition, target, context.client_host)
         if partition.queue is not None:
             waiting.append((partition.queue.put(delete, b"", lambda _: partition.tell_log_start()), row))
         else:
@@ -93,8 +95,11 @@ def _row(
     return row
 
 
-def _delete(log: Log, target: int, _: Records) -> int:
-    log.increment_log_start_offset(target)
+def _delete(partition: Partition, target: int, client_host: str, _: Records) -> int:
+    log = partition.log
+    if log.increment_log_start_offset(target):
+        place = f"{partition.topic}-{partition.index}"
+        logger.info("%s deleted the records of %s before offset %d", client_host, place, target)
     return log.log_start_offset
 
 

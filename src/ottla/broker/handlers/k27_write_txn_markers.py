@@ -5,10 +5,14 @@ Versions: 1 is the oldest, flexible; 2 says by which transaction version the mar
 A partition is answered once its marker is committed. In a partition of the offsets topic the group coordinator writes
 the marker, because the offsets of the transaction count from then on, or never. A marker that was written before is
 answered as if it had been written now; each marker gets its own row, in the order of the request.
+
+A marker that comes over the wire is an operator's doing (`abort` of the tools for transactions): this node's own
+coordinator sends none that way. What it may tear apart cannot be mended, so the node's log has it.
 """
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,10 +35,15 @@ from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
+
+logger = logging.getLogger(__name__)
 
 API_KEY = ApiKey.WRITE_TXN_MARKERS
 REQUEST = WriteTxnMarkersRequest
+
+# So many markers of one request are told one by one: nobody fills the log with a single request.
+_TOLD_MAX = 20
 
 
 async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
@@ -55,6 +64,8 @@ async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> Wr
         results.append(WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
     for part in waiting:
         await part()
+    if context.client_host:
+        _tell(context.client_host, request.markers, results)
     return WriteTxnMarkersResponse(markers=results)
 
 
@@ -81,6 +92,27 @@ def error_response(
             for marker in request.markers
         ]
     )
+
+
+def _tell(client_host: str, markers: Sequence[WritableTxnMarker], results: Sequence[WritableTxnMarkerResult]) -> None:
+    written = [
+        (marker, f"{topic.name}-{row.partition_index}")
+        for marker, result in zip(markers, results, strict=True)
+        for topic in result.topics
+        for row in topic.partitions
+        if row.error_code == ErrorCode.NONE
+    ]
+    for marker, place in written[:_TOLD_MAX]:
+        logger.info(
+            "%s %s the transaction of producer %d (epoch %d) in %s alone, by a marker of its own",
+            client_host,
+            "committed" if marker.transaction_result else "aborted",
+            marker.producer_id,
+            marker.producer_epoch,
+            place,
+        )
+    if len(written) > _TOLD_MAX:
+        logger.info("%s wrote %d more markers in the same request", client_host, len(written) - _TOLD_MAX)
 
 
 class _Writing:

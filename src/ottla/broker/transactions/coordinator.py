@@ -61,7 +61,7 @@ class TransactionCoordinator:
         self._tasks = tasks
         self._clock = clock
         self.shards: ShardLeadership[TransactionShard, ActiveShard] = ShardLeadership(
-            topic.spec.name, log, tasks, load_shard, self._activate
+            topic.spec.name, "transactional ids", log, tasks, load_shard, self._activate
         )
         self._rounds: list[asyncio.Task[None]] = []
 
@@ -120,6 +120,12 @@ class TransactionCoordinator:
         )
         await active.write((following,))
         if following.state is TransactionState.PREPARE_ABORT:
+            logger.info(
+                "Aborted the open transaction of %r (producer %d, %d partitions): its id was taken over, or terminated",
+                transactional_id,
+                following.producer_id,
+                len(following.partitions),
+            )
             await self._wait_for_completion(active, transactional_id)
             raise ApiError(
                 ErrorCode.CONCURRENT_TRANSACTIONS, f"the open transaction of {transactional_id!r} is aborted first"
@@ -235,7 +241,7 @@ class TransactionCoordinator:
         following = active.shard.abort_overdue(transactional_id, self.transaction_version(), self._clock())
         await active.write((following,))
         logger.info(
-            "Aborted a transaction of %s (producer %d), open for longer than its timeout of %d ms",
+            "Aborted a transaction of %r (producer %d), open for longer than its timeout of %d ms",
             transactional_id,
             following.producer_id,
             following.timeout_ms,

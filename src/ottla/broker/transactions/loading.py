@@ -31,11 +31,7 @@ def load_shard(partition: int, pieces: Iterable[memoryview]) -> TransactionShard
                     skipped[str(error)] += 1
     for reason, count in skipped.items():
         logger.warning("%s-%d: skipped %d of %s", TRANSACTION_TOPIC, partition, count, reason)
-    # Most of fifty partitions are empty on most nodes; they are not worth a line each.
-    level = logging.INFO if record_count else logging.DEBUG
-    logger.log(
-        level, "%s-%d: %d transactional ids from %d records", TRANSACTION_TOPIC, partition, len(shard), record_count
-    )
+    logger.debug("%s-%d: %d transactional ids from %d records", TRANSACTION_TOPIC, partition, len(shard), record_count)
     return shard
 
 

@@ -83,6 +83,10 @@ class GroupShard:
         self._txn_offset_commits = TxnOffsetCommits(config, self.groups)
         self._in_flight: deque[_Append] = deque()
 
+    def __len__(self) -> int:
+        """How many groups it knows."""
+        return len(self.groups)
+
     # Requests
 
     def join(self, request: JoinGroupRequest, context: JoinContext, token: object, now_ms: int) -> None:

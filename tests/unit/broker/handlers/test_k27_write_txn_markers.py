@@ -1,5 +1,6 @@
 """Markers of coordinators in ordinary partitions: one row for each, with what Kafka answers."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,29 @@ def test_markers_end_transactions_in_several_partitions(tmp_path: Path, director
     if directories > 1:
         overrides["log.dirs"] = f"{tmp_path / 'data'},{tmp_path / 'more'}"
     run_node(tmp_path / "data", scenario, overrides)
+
+
+def test_a_marker_of_an_operator_is_in_the_nodes_log_and_one_of_the_coordinator_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        requests = Requests(await running.connect())
+        await requests.create("orders", 30)
+        producer = await requests.init("tx")
+        await requests.produce("tx", {("orders", 0): transactional_batch(producer, 0)}, 13)
+        await requests.end("tx", producer, is_commit=True)
+        await requests.mark(marker((7, 3), {"orders": [1, 99]}, is_commit=False))
+        await requests.mark(marker((8, 0), {"orders": list(range(30))}))
+
+    with caplog.at_level(logging.INFO):
+        run_node(tmp_path / "data", scenario)
+    told = [message for message in caplog.messages if "marker" in message]
+    assert (
+        told[0] == "127.0.0.1 aborted the transaction of producer 7 (epoch 3) in orders-1 alone, by a marker of its own"
+    )
+    assert "producer 8" in told[1]
+    assert told[-1] == "127.0.0.1 wrote 10 more markers in the same request"
+    assert len(told) == 1 + 20 + 1
 
 
 def test_each_partition_has_its_own_error(tmp_path: Path) -> None:

@@ -17,6 +17,24 @@ def test_the_reference_says_what_the_catalogue_says() -> None:
     assert result.returncode == 0, result.stdout
 
 
+def test_what_the_reference_calls_missing_is_not_there() -> None:
+    page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    (missing,) = re.findall(r"^- Not there, (.*?)\n\n", page, re.MULTILINE | re.DOTALL)
+    called_missing = re.split(r",\s+(?:and )?", missing)
+    assert len(called_missing) > 2
+    assert [title for title in SECTIONS if title.lower() in called_missing] == []
+
+
+def test_metrics_that_the_documents_name_exist() -> None:
+    known = {metric.name for metric in METRICS}
+    named: set[str] = set()
+    for page in (ROOT / "docs").rglob("*.md"):
+        named |= set(re.findall(r"\b(?:kafka|ottla)_\w+[a-z](?![\w.])", page.read_text(encoding="utf-8")))
+    # Fixtures for test suites, another project, and a file.
+    others = ("ottla_cluster", "ottla_topic", "kafka_exporter", "kafka_cleanshutdown")
+    assert {name for name in named - known if not name.startswith(others)} == set()
+
+
 def test_no_name_stands_for_two_things() -> None:
     names = [metric.name for metric in METRICS]
     assert sorted(names) == sorted(set(names))

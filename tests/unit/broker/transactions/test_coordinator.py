@@ -1,5 +1,7 @@
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 
@@ -149,6 +151,37 @@ def test_a_new_instance_aborts_what_the_old_one_left_and_is_asked_to_come_again(
         assert await refusal(late) is ErrorCode.PRODUCER_FENCED
 
     scenario(story)
+
+
+def test_an_abort_that_its_producer_did_not_ask_for_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(node: TransactionNode) -> None:
+        await begin(node, T0, T1)
+        for _ in range(2):
+            with suppress(ApiError):
+                await node.transactions.init_producer_id("tx", 60_000, None)
+            await node.background_ended()
+
+    with caplog.at_level(logging.INFO):
+        scenario(story)
+    told = "Aborted the open transaction of 'tx' (producer 100, 2 partitions): its id was taken over, or terminated"
+    assert caplog.messages.count(told) == 1
+
+
+def test_partitions_that_are_loaded_take_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        log = MemoryLog()
+        for has_records in (False, True):
+            node = TransactionNode(log, transaction_state_log_num_partitions=3)
+            for partition in range(3):
+                node.transactions.shards.become_leader(partition)
+            await node.transactions.shards.loaded()
+            for number in range(0 if has_records else 20):
+                await node.transactions.init_producer_id(f"tx-{number}", 60_000, None)
+            await node.stop()
+
+    with caplog.at_level(logging.INFO):
+        asyncio.run(story())
+    assert caplog.messages == ["__transaction_state is loaded: 3 partitions with 20 transactional ids"]
 
 
 def test_an_overdue_transaction_is_aborted_without_its_client() -> None:
