@@ -388,7 +388,7 @@ class Log(DurableLog):
         with self._lock:
             return version == self._segments.version
 
-    def _consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
+    def consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
         """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
         while True:
             version = self._segments.version
@@ -408,7 +408,7 @@ class Log(DurableLog):
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        found = self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        found = self.consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
         self._segments.note_loaded()
         return found
 
@@ -423,7 +423,7 @@ class Log(DurableLog):
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record that is not earlier than a timestamp, exact to the record; for a thread."""
-        found = self._consistently(
+        found = self.consistently(
             lambda segments: first_at_or_after(segments, timestamp, self.log_start_offset, max_offset_exclusive)
         )
         self._segments.note_loaded()
@@ -431,7 +431,7 @@ class Log(DurableLog):
 
     def offset_of_max_timestamp(self, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record with the largest timestamp; for a thread."""
-        found = self._consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
+        found = self.consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
         self._segments.note_loaded()
         return found
 
