@@ -85,12 +85,6 @@ def is_due(cleanable: Cleanable, config: LogConfig) -> bool:
     )
 
 
-def assess(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:
-    """What a pass over a log would find; None if nothing is due. LogGone if the log is taken away meanwhile."""
-    cleanable = survey(log, first_dirty_offset, now_ms)
-    return cleanable if is_due(cleanable, log.config) else None
-
-
 def _survey(log: Log, segments: list[Segment], first_dirty_offset: int, now_ms: int) -> Cleanable:
     config = log.config
     last_stable_offset = log.last_stable_offset

@@ -42,6 +42,7 @@ from ottla.storage.recovery import load_log
 from ottla.storage.retention import FutureTimestamps, deletable_segments
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
+from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
 from ottla.storage.segment_transactions import NotInMemory, aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
@@ -506,6 +507,14 @@ class Log(DurableLog):
 
         DiskFull if the active one should go and there is no space for its successor; the others are gone by then.
         """
+        count = 0
+        while dropped := self._delete_some_segments(now_ms):
+            count += dropped
+        with self.changing():
+            self.future_timestamps.look(self._segments.segments, self.config, now_ms)
+        return count
+
+    def _delete_some_segments(self, now_ms: int) -> int:
         with self.changing():
             doomed = deletable_segments(
                 self._segments.segments,
@@ -514,13 +523,12 @@ class Log(DurableLog):
                 self.log_end_offset,
                 self.high_watermark,
                 now_ms,
-            )
+            )[:TAKEN_AT_ONCE_MAX]
             sealed = [segment for segment in doomed if segment is not self._segments.active]
             self._drop_oldest(sealed, now_ms)
             if len(doomed) > len(sealed):
                 self.roll(now_ms)
                 self._drop_oldest(doomed[len(sealed) :], now_ms)
-            self.future_timestamps.look(self._segments.segments, self.config, now_ms)
             return len(doomed)
 
     def _drop_oldest(self, doomed: list[Segment], now_ms: int) -> None:
@@ -534,10 +542,14 @@ class Log(DurableLog):
     def delete_segments_before(self, offset: int, now_ms: int) -> int:
         """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""
         self.increment_log_start_offset(offset)
-        with self.changing():
-            doomed = self._segments.before(self.log_start_offset)
-            self._drop(doomed, now_ms)
-            return len(doomed)
+        count = 0
+        while True:
+            with self.changing():
+                doomed = self._segments.before(self.log_start_offset)[:TAKEN_AT_ONCE_MAX]
+                if not doomed:
+                    return count
+                self._drop(doomed, now_ms)
+                count += len(doomed)
 
     def _drop(self, doomed: list[Segment], now_ms: int) -> None:
         """Take segments out of the log; their files follow after file.delete.delay.ms."""

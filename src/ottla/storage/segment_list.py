@@ -19,6 +19,9 @@ from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
 from ottla.storage.segment_files import DELETED_SUFFIX
 
+# Whoever takes more segments away than this does it in several steps: an append waits while their files are renamed.
+TAKEN_AT_ONCE_MAX = 16
+
 
 class SegmentList:
     """The segments of one log, oldest first."""
@@ -94,7 +97,8 @@ class SegmentList:
     def drop(self, doomed: list[Segment], log_end_offset: int, removal_ms: int) -> None:
         """Take segments out; their files are marked and removed later."""
         segments, positions = self.view
-        left = [segment for segment in segments if segment not in doomed]
+        gone = set(doomed)
+        left = [segment for segment in segments if segment not in gone]
         with self._taking_away():
             self._discard(doomed, removal_ms)
             self.view = (left, positions.renewed(log_end_offset, self.active))
