@@ -576,11 +576,11 @@ class Log(DurableLog):
                 new.remove_files()
                 return False
             new.become_swap()
+            self._segments.incoming = new
         with self.unless_gone():
             self._file_system.sync_directory(self.directory)
         with self.changing():
-            if not self.still_holds(old, truncation_count):
-                new.remove_files()
+            if self._segments.incoming is not new:
                 return False
             self._segments.replace(old, new, self.log_end_offset, now_ms + self.config.file_delete_delay_ms)
             for segment in old[1:]:

@@ -1,4 +1,5 @@
 from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,45 @@ def test_a_log_cut_back_meanwhile_is_left_alone(open_log, disk, tmp_path: Path) 
     assert stale[0] in log.segments
     assert contents(log) == [(0, b"a", b"1")]
     assert not list((tmp_path / "t-0").glob("*.cleaned"))
+
+
+class Killed(BaseException):
+    """The process ends."""
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+@pytest.mark.parametrize("change", ["truncated", "emptied", "shortened"])
+def test_what_is_taken_away_while_a_new_segment_waits_for_the_disk_does_not_come_back(
+    open_log, disk, monkeypatch, change: str, is_killed: bool
+) -> None:
+    settings = {**COMPACT, "cleanup_policy": frozenset({"compact", "delete"})}
+    log = open_log(**settings)
+    for number in range(4):
+        append(log, [(b"k%d" % number, b"1")])
+        log.roll(NOW_MS)
+    log.flush(NOW_MS)
+    cleanable = survey(log, 0, NOW_MS)
+    sync_directory = disk.sync_directory
+
+    def interrupted(path: Path) -> None:
+        sync_directory(path)
+        monkeypatch.undo()
+        if change == "truncated":
+            log.truncate_to(1, NOW_MS)
+        elif change == "emptied":
+            log.truncate_fully_and_start_at(3, NOW_MS)
+        else:
+            log.delete_segments_before(2, NOW_MS)
+        if is_killed:
+            raise Killed
+
+    monkeypatch.setattr(disk, "sync_directory", interrupted)
+    with pytest.raises(Killed) if is_killed else nullcontext():
+        assert compact(log, disk, cleanable, NOW_MS).statistics is None
+    expected = {"truncated": [0], "emptied": [], "shortened": [2, 3]}[change]
+    log.abandon()
+    again = open_log(recovery_point=log.recovery_point, **settings)
+    assert [offset for offset, _, _ in contents(again)] == expected
 
 
 @pytest.mark.parametrize("step", range(40))
