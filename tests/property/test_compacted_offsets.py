@@ -12,13 +12,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cleaners import due
 from ottla.broker.groups.loading import load_shard
 from ottla.broker.groups.record_batches import encode_batch, encode_transactional_batch
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
 from ottla.coordinator.group.shard import GroupShard
 from ottla.protocol.control_records import end_txn_batch
-from ottla.storage.compaction import assess, compact
+from ottla.storage.compaction import compact
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -90,7 +91,7 @@ class History:
     def compact(self, pause_ms: int) -> None:
         self._now_ms += pause_ms
         self.log.roll(self._now_ms)
-        cleanable = assess(self.log, self._clean_to, self._now_ms)
+        cleanable = due(self.log, self._clean_to, self._now_ms)
         if cleanable is not None:
             self._clean_to = compact(self.log, self._disk, cleanable, self._now_ms).clean_to
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cleaners import due
 from harness.simulated_disk import SimulatedDisk
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch, parse_end_txn_marker
 from ottla.protocol.record_batch import BatchHeader, batch_records, crc_is_valid, iterate_headers, set_base_offset
 from ottla.storage.cleaning.job import CleaningLimits
-from ottla.storage.compaction import assess, compact
+from ottla.storage.compaction import compact
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 
@@ -148,7 +149,7 @@ class Story:
         self.now_ms += milliseconds
 
     def clean(self, keys: int) -> None:
-        cleanable = assess(self.log, self.clean_to, self.now_ms)
+        cleanable = due(self.log, self.clean_to, self.now_ms)
         if cleanable is None:
             return
         limits = CleaningLimits(dedupe_buffer_bytes=24 * (keys + 1), io_buffer_bytes=300, load_factor=1.0)
@@ -316,7 +317,7 @@ def test_readers_find_the_same_table_whatever_is_compacted(steps: list[Step]) ->
         story.wait(RETENTION_MS)
         story.write(0, [(b"z", b"%d" % story.now_ms)], Codec.NONE)
         story.roll()
-        while assess(story.log, story.clean_to, story.now_ms) is not None:
+        while due(story.log, story.clean_to, story.now_ms) is not None:
             story.clean(4)
             story.check()
     for was_clean in (False, True):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cleaners import clean_next
 from harness.crash_points import CrashState, Recorder, crash_states
 from harness.simulated_disk import SimulatedDisk
 from ottla.protocol.batch_builder import BatchBuilder
@@ -161,7 +162,7 @@ class Story:
         self.manager.retention_pass(NOW_MS)
 
     def compact(self) -> None:
-        assert self.manager.compaction_pass(NOW_MS) == KEY
+        assert clean_next(self.manager, NOW_MS) == KEY
         self.manager.retention_pass(NOW_MS)
 
     def move(self) -> None:

@@ -142,15 +142,17 @@ class Cleaning:
         worker = self._workers[number] = WorkerProcess(self._share)
         left_out = LeftOut()
         await self._pause()
-        while number < self._settings.threads:
-            chosen = await self._choose(left_out)
-            if chosen is None:
-                left_out = LeftOut()
-                await self._in_thread(worker.close)
-                await self._pause()
-            else:
+        while True:
+            chosen = await self._choose(left_out) if number < self._settings.threads else None
+            if chosen is not None:
                 left_out.note(chosen, await self._clean(number, worker, chosen))
-        await self._in_thread(worker.close)
+                continue
+            left_out = LeftOut()
+            await self._in_thread(worker.close)
+            # Asked last of all: while the process came to its end, one cleaner more may have become wanted again.
+            if number >= self._settings.threads:
+                return
+            await self._pause()
 
     def _in_thread(self, work: Callable[[], object]) -> asyncio.Future[object]:
         return asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -74,9 +74,8 @@ class Compacted:
 
 
 def survey(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable:
-    """What a pass over a log would find, due or not. LogGone if the log is taken away meanwhile."""
-    with log.unless_gone():
-        return _survey(log, first_dirty_offset, now_ms)
+    """What a pass over a log would find, due or not; begun anew if segments are taken away under it, LogGone if all."""
+    return log.consistently(lambda segments: _survey(log, segments, first_dirty_offset, now_ms))
 
 
 def is_due(cleanable: Cleanable, config: LogConfig) -> bool:
@@ -86,15 +85,8 @@ def is_due(cleanable: Cleanable, config: LogConfig) -> bool:
     )
 
 
-def assess(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:
-    """What a pass over a log would find; None if nothing is due. LogGone if the log is taken away meanwhile."""
-    cleanable = survey(log, first_dirty_offset, now_ms)
-    return cleanable if is_due(cleanable, log.config) else None
-
-
-def _survey(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable:
+def _survey(log: Log, segments: list[Segment], first_dirty_offset: int, now_ms: int) -> Cleanable:
     config = log.config
-    segments = log.segments
     last_stable_offset = log.last_stable_offset
     first_dirty_offset = max(first_dirty_offset, log.log_start_offset, segments[0].base_offset)
     if first_dirty_offset > log.log_end_offset:

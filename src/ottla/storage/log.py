@@ -42,6 +42,7 @@ from ottla.storage.recovery import load_log
 from ottla.storage.retention import DeletableSegment, FutureTimestamps, deletable_segments, tell_deleted
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
+from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
 from ottla.storage.segment_transactions import NotInMemory, aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
@@ -388,7 +389,7 @@ class Log(DurableLog):
         with self._lock:
             return version == self._segments.version
 
-    def _consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
+    def consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
         """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
         while True:
             version = self._segments.version
@@ -408,7 +409,7 @@ class Log(DurableLog):
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        found = self._consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        found = self.consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
         self._segments.note_loaded()
         return found
 
@@ -423,7 +424,7 @@ class Log(DurableLog):
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record that is not earlier than a timestamp, exact to the record; for a thread."""
-        found = self._consistently(
+        found = self.consistently(
             lambda segments: first_at_or_after(segments, timestamp, self.log_start_offset, max_offset_exclusive)
         )
         self._segments.note_loaded()
@@ -431,7 +432,7 @@ class Log(DurableLog):
 
     def offset_of_max_timestamp(self, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record with the largest timestamp; for a thread."""
-        found = self._consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
+        found = self.consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
         self._segments.note_loaded()
         return found
 
@@ -506,6 +507,14 @@ class Log(DurableLog):
 
         DiskFull if the active one should go and there is no space for its successor; the others are gone by then.
         """
+        count = 0
+        while dropped := self._delete_some_segments(now_ms):
+            count += dropped
+        with self.changing():
+            self.future_timestamps.look(self._segments.segments, self.config, now_ms)
+        return count
+
+    def _delete_some_segments(self, now_ms: int) -> int:
         with self.changing():
             doomed = deletable_segments(
                 self._segments.segments,
@@ -514,13 +523,12 @@ class Log(DurableLog):
                 self.log_end_offset,
                 self.high_watermark,
                 now_ms,
-            )
+            )[:TAKEN_AT_ONCE_MAX]
             sealed = [one for one in doomed if one.segment is not self._segments.active]
             self._drop_oldest(sealed, now_ms)
             if len(doomed) > len(sealed):
                 self.roll(now_ms)
                 self._drop_oldest(doomed[len(sealed) :], now_ms)
-            self.future_timestamps.look(self._segments.segments, self.config, now_ms)
             return len(doomed)
 
     def _drop_oldest(self, doomed: list[DeletableSegment], now_ms: int) -> None:
@@ -535,10 +543,14 @@ class Log(DurableLog):
     def delete_segments_before(self, offset: int, now_ms: int) -> int:
         """Move the log start to an offset that a snapshot covers, and drop the segments wholly before it."""
         self.increment_log_start_offset(offset)
-        with self.changing():
-            doomed = self._segments.before(self.log_start_offset)
-            self._drop(doomed, now_ms)
-            return len(doomed)
+        count = 0
+        while True:
+            with self.changing():
+                doomed = self._segments.before(self.log_start_offset)[:TAKEN_AT_ONCE_MAX]
+                if not doomed:
+                    return count
+                self._drop(doomed, now_ms)
+                count += len(doomed)
 
     def _drop(self, doomed: list[Segment], now_ms: int) -> None:
         """Take segments out of the log; their files follow after file.delete.delay.ms."""
@@ -565,11 +577,11 @@ class Log(DurableLog):
                 new.remove_files()
                 return False
             new.become_swap()
+            self._segments.incoming = new
         with self.unless_gone():
             self._file_system.sync_directory(self.directory)
         with self.changing():
-            if not self.still_holds(old, truncation_count):
-                new.remove_files()
+            if self._segments.incoming is not new:
                 return False
             self._segments.replace(old, new, self.log_end_offset, now_ms + self.config.file_delete_delay_ms)
             for segment in old[1:]:

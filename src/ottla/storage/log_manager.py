@@ -27,7 +27,7 @@ from pathlib import Path
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
-from ottla.storage.log_cleaning import LeftOut, LogCleaning, Outcome
+from ottla.storage.log_cleaning import LogCleaning
 from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.partition_directories import TopicPartition, partition_directory_name
@@ -363,24 +363,6 @@ class LogManager:
     def high_watermark_pass(self, only: LogDirectory | None = None) -> None:
         """Write the high watermarks, which is done more often."""
         self._for_each_directory(LogDirectory.write_high_watermarks, only)
-
-    def compaction_pass(self, now_ms: int, only: LogDirectory | None = None) -> TopicPartition | None:
-        """Compact the log that needs it most and can be, in this thread; which one that was, None if none is due."""
-        left_out = LeftOut()
-        while True:
-            found = [
-                candidate
-                for directory in self.online_directories
-                if only is None or directory is only
-                for candidate in self.cleaning.candidates(directory, now_ms)
-            ]
-            chosen = self.cleaning.choose(found, left_out)
-            if chosen is None:
-                return None
-            outcome = self.cleaning.clean(chosen, now_ms)
-            if outcome is Outcome.CLEANED:
-                return chosen.key
-            left_out.note(chosen, outcome)
 
     def close(
         self, *, broker_epoch: int, now_ms: int, threads_per_directory: int, only: LogDirectory | None = None

@@ -432,7 +432,8 @@ def finish_swaps(file_system: FileSystem, directory: Path) -> None:
     swaps = [name for name in names if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
     for name in swaps:
         _remove_covered(file_system, directory, name)
-    for name in names:
+    # Indexes first: without its log, an index that still has the suffix would be taken for one of nothing.
+    for name in sorted(names, key=lambda name: name in swaps):
         if name.endswith(SWAP_SUFFIX):
             if f"{name.partition('.')[0]}{LOG_SUFFIX}{SWAP_SUFFIX}" in swaps:
                 file_system.rename(directory / name, directory / name.removesuffix(SWAP_SUFFIX))
@@ -449,9 +450,14 @@ def _remove_covered(file_system: FileSystem, directory: Path, swap_name: str) ->
     end_offset = base_offset
     for _, header, _ in scan_batches(file, 0, file.size()):
         end_offset = header.next_offset
-    for name in file_system.list_directory(directory):
+    names = file_system.list_directory(directory)
+    # A log goes after its indexes. If the one of the same name is gone, these are already those of the new segment.
+    has_source = swap_name.removesuffix(SWAP_SUFFIX) in names
+    for name in sorted(names, key=lambda name: name.endswith(LOG_SUFFIX)):
         offset = offset_of(name)
-        if offset is not None and name.endswith(SEGMENT_SUFFIXES) and base_offset <= offset < end_offset:
+        if offset is None or not name.endswith(SEGMENT_SUFFIXES) or not base_offset <= offset < end_offset:
+            continue
+        if offset > base_offset or has_source:
             file_system.remove(directory / name)
 
 

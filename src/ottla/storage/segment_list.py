@@ -6,6 +6,10 @@ away and another afterwards. What they read counts if the version was even and i
 an error, they wait for the lock and begin anew. An error under an unchanged version is a real one.
 
 There is always a last, active segment; it is empty in an empty log.
+
+`incoming` is the output of a compaction whose files end in `.swap` already, while the directory is synced. A start that
+finds such files lets them take the place of their sources. So whoever takes anything away removes them first: what it
+took away would come back.
 """
 
 from bisect import bisect_right
@@ -19,11 +23,14 @@ from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
 from ottla.storage.segment_files import DELETED_SUFFIX
 
+# Whoever takes more segments away than this does it in several steps: an append waits while their files are renamed.
+TAKEN_AT_ONCE_MAX = 16
+
 
 class SegmentList:
     """The segments of one log, oldest first."""
 
-    __slots__ = ("_awaiting_removal", "_directory", "_file_system", "_open", "active", "version", "view")
+    __slots__ = ("_awaiting_removal", "_directory", "_file_system", "_open", "active", "incoming", "version", "view")
 
     def __init__(self, file_system: FileSystem, directory: Path, segments: list[Segment], log_end_offset: int) -> None:
         self._file_system = file_system
@@ -32,6 +39,7 @@ class SegmentList:
         self._open = OpenSegments(self.active)
         self.view = (segments, Positions(log_end_offset, self.active, self._open))
         self.version = 0
+        self.incoming: Segment | None = None
         self._awaiting_removal: list[tuple[int, Segment]] = []
 
     @property
@@ -70,6 +78,7 @@ class SegmentList:
 
         The newest goes first, so that a kill in between leaves no hole.
         """
+        self._refuse_incoming()
         keep = self._number_of(offset) + 1
         kept = self.segments[:keep]
         with self._taking_away():
@@ -81,6 +90,7 @@ class SegmentList:
 
     def restart_at(self, offset: int, index_interval_bytes: int, now_ms: int) -> None:
         """Drop everything; one empty segment begins at an offset."""
+        self._refuse_incoming()
         with self._taking_away():
             for segment in reversed(self.segments):
                 segment.remove_files()
@@ -93,8 +103,10 @@ class SegmentList:
 
     def drop(self, doomed: list[Segment], log_end_offset: int, removal_ms: int) -> None:
         """Take segments out; their files are marked and removed later."""
+        self._refuse_incoming()
         segments, positions = self.view
-        left = [segment for segment in segments if segment not in doomed]
+        gone = set(doomed)
+        left = [segment for segment in segments if segment not in gone]
         with self._taking_away():
             self._discard(doomed, removal_ms)
             self.view = (left, positions.renewed(log_end_offset, self.active))
@@ -103,7 +115,7 @@ class SegmentList:
         return set(wanted) <= set(self.segments)
 
     def replace(self, old: list[Segment], new: Segment, log_end_offset: int, removal_ms: int) -> None:
-        """Put one segment, whose files end in `.swap`, in the place of neighbours."""
+        """Put the incoming segment in the place of neighbours."""
         segments, positions = self.view
         first = segments.index(old[0])
         replaced = [*segments[:first], new, *segments[first + len(old) :]]
@@ -111,7 +123,13 @@ class SegmentList:
             self._discard(old, removal_ms)
             new.rename("")
             new.unload()
+            self.incoming = None
             self.view = (replaced, positions.renewed(log_end_offset, self.active))
+
+    def _refuse_incoming(self) -> None:
+        if self.incoming is not None:
+            self.incoming.remove_files()
+            self.incoming = None
 
     def abandon(self) -> None:
         """Let go of all files; whoever reads them notices."""

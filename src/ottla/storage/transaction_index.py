@@ -4,6 +4,13 @@ An entry belongs to the segment that holds the abort marker: version, producer i
 the last stable offset at that moment: the first offset of the oldest transaction that was still open, or else the one
 after the marker. Both grow from entry to entry. All transactions that begin before the last stable offset of an entry
 have ended with it: a search for those of a range needs to go no further. Without aborts there is no file.
+
+A transaction that stays open for long holds the last stable offset back for thousands of entries. So that a fetch does
+not look at all of them, the least first offset of each run of entries is kept, and runs that begin after the range are
+passed over.
+
+One caller at a time adds, drops and writes entries. Others search meanwhile: what they need is replaced at once, and
+the least first offset of a run is lowered before its entry is there.
 """
 
 import struct
@@ -13,11 +20,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ottla.storage.errors import DamagedFile
-from ottla.storage.file_system import FileSystem
+from ottla.storage.file_system import FileSystem, append_whole
 
 _ENTRY = struct.Struct(">hqqqq")
 ENTRY_BYTES = _ENTRY.size
 _VERSION = 0
+_RUN_ENTRIES = 256
 
 
 class AbortedTransaction(NamedTuple):
@@ -30,17 +38,20 @@ class AbortedTransaction(NamedTuple):
 
 
 _LAST_OFFSET = attrgetter("last_offset")
+_LAST_STABLE_OFFSET = attrgetter("last_stable_offset")
 
 
 class TransactionIndex:
     """The entries of one segment, in the order of their markers."""
 
-    __slots__ = ("_file_system", "_written", "entries", "path")
+    __slots__ = ("_columns", "_file_system", "_written", "path")
 
     def __init__(self, file_system: FileSystem, path: Path) -> None:
         self.path = path
-        self.entries: list[AbortedTransaction] = []
+        # The entries, and the least first offset of each run of them.
+        self._columns: tuple[list[AbortedTransaction], list[int]] = ([], [])
         self._file_system = file_system
+        # Entries already in the file; -1 if the file has to be written anew.
         self._written = -1
 
     @classmethod
@@ -55,42 +66,66 @@ class TransactionIndex:
         for version, *fields in _ENTRY.iter_unpack(data):
             if version != _VERSION:
                 raise DamagedFile(path, f"unknown entry version {version}")
-            index.entries.append(AbortedTransaction(*fields))
-        index._written = len(index.entries)
+            index.append(AbortedTransaction(*fields))
+        index._written = len(index)
         return index
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self._columns[0])
+
+    @property
+    def entries(self) -> list[AbortedTransaction]:
+        return self._columns[0]
 
     def append(self, transaction: AbortedTransaction) -> None:
         """Add the transaction of a marker just appended."""
-        self.entries.append(transaction)
+        entries, least = self._columns
+        if len(entries) % _RUN_ENTRIES == 0:
+            least.append(transaction.first_offset)
+        elif transaction.first_offset < least[-1]:
+            least[-1] = transaction.first_offset
+        entries.append(transaction)
 
     def overlapping(self, start_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
         """Those with a record in the range, and whether later segments have no others."""
-        entries = self.entries
-        found = []
-        for number in range(bisect_left(entries, start_offset, key=_LAST_OFFSET), len(entries)):
-            entry = entries[number]
-            if entry.first_offset < end_offset:
-                found.append(entry)
-            if entry.last_stable_offset >= end_offset:
-                return found, True
-        return found, False
+        entries, least = self._columns
+        count = len(entries)
+        number = bisect_left(entries, start_offset, hi=count, key=_LAST_OFFSET)
+        decisive = bisect_left(entries, end_offset, lo=number, hi=count, key=_LAST_STABLE_OFFSET)
+        end = min(decisive + 1, count)
+        found: list[AbortedTransaction] = []
+        while number < end:
+            run = number // _RUN_ENTRIES
+            following = min((run + 1) * _RUN_ENTRIES, end)
+            if least[run] < end_offset:
+                found += [entry for entry in entries[number:following] if entry.first_offset < end_offset]
+            number = following
+        return found, decisive < count
 
     def truncate_to(self, offset: int) -> None:
         """Drop the transactions whose marker is at or after an offset."""
-        self.entries = [entry for entry in self.entries if entry.last_offset < offset]
-        self._written = -1
+        keep = bisect_left(self.entries, offset, key=_LAST_OFFSET)
+        entries = self.entries[:keep]
+        least = [
+            min(entry.first_offset for entry in entries[run : run + _RUN_ENTRIES])
+            for run in range(0, keep, _RUN_ENTRIES)
+        ]
+        self._columns = entries, least
+        if self._written > keep:
+            self._written = -1
 
     def write(self) -> bool:
         """Bring the file up to date; whether there was anything to write."""
-        if self._written == len(self.entries):
+        entries, written = self.entries, self._written
+        if written == len(entries):
             return False
-        if not self.entries and self._file_system.file_size(self.path) is None:
+        if not entries and self._file_system.file_size(self.path) is None:
             self._written = 0
             return False
-        data = b"".join(_ENTRY.pack(_VERSION, *entry) for entry in self.entries)
-        self._file_system.write_file(self.path, data, sync=False)
-        self._written = len(self.entries)
+        data = b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries[max(written, 0) :])
+        if written > 0:
+            append_whole(self._file_system, self.path, data)
+        else:
+            self._file_system.write_file(self.path, data, sync=False)
+        self._written = len(entries)
         return True

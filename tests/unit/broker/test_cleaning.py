@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from pathlib import Path
 
 from harness.waiting import eventually
@@ -7,6 +8,7 @@ from ottla.broker.clock import now_ms
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.storage.cleaning.worker_process import WorkerProcess
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -111,4 +113,31 @@ def test_cleaners_that_are_too_many_end(tmp_path: Path) -> None:
         assert cleaning.dead_count == 0
         await end(cleaning)
 
+    asyncio.run(run())
+
+
+def test_a_cleaner_that_is_wanted_again_while_it_ends_stays(tmp_path: Path, monkeypatch) -> None:
+    is_ending, may_end = threading.Event(), threading.Event()
+    close = WorkerProcess.close
+
+    def slow_close(worker: WorkerProcess) -> None:
+        is_ending.set()
+        assert may_end.wait(60)
+        close(worker)
+
+    async def run() -> None:
+        cleaning = Cleaning(dirty_logs(tmp_path, 0), config(threads=1, backoff_ms=10**8), Tasks())
+        cleaning.start()
+        await asyncio.sleep(0)
+        cleaning.apply(config(threads=0, backoff_ms=0))
+        assert await asyncio.to_thread(is_ending.wait, 60)
+        cleaning.apply(config(threads=1, backoff_ms=0))
+        is_ending.clear()
+        may_end.set()
+        # Only a cleaner that goes on closes its process once more.
+        assert await asyncio.to_thread(is_ending.wait, 10)
+        assert cleaning.dead_count == 0
+        await end(cleaning)
+
+    monkeypatch.setattr(WorkerProcess, "close", slow_close)
     asyncio.run(run())

@@ -1,17 +1,22 @@
+from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from harness.cleaners import due
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.job import CleaningLimits
-from ottla.storage.compaction import assess, compact
+from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, CleaningLimits, PassEnd
+from ottla.storage.compaction import compact, run_here, survey
 from ottla.storage.errors import StorageError
+from ottla.storage.file_system import FileSystem
 from ottla.storage.log import Log
 from ottla.storage.producer_state import AppendOrigin
+from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
 
 NOW_MS = 1_700_000_000_000
 DAY_MS = 24 * 3600 * 1000
@@ -47,7 +52,7 @@ def contents(log: Log) -> list[tuple[int, bytes | None, bytes | None]]:
 def clean(
     log: Log, disk, first_dirty_offset: int = 0, now_ms: int = NOW_MS, limits: CleaningLimits | None = None
 ) -> int:
-    cleanable = assess(log, first_dirty_offset, now_ms)
+    cleanable = due(log, first_dirty_offset, now_ms)
     assert cleanable is not None
     return compact(log, disk, cleanable, now_ms, limits=limits).clean_to
 
@@ -90,7 +95,7 @@ def test_a_second_pass_begins_where_the_first_ended(open_log, disk) -> None:
     append(log, [(b"a", b"1"), (b"b", b"1")])
     log.roll(NOW_MS)
     clean_to = clean(log, disk)
-    assert assess(log, clean_to, NOW_MS) is None
+    assert due(log, clean_to, NOW_MS) is None
     append(log, [(b"a", b"2")])
     log.roll(NOW_MS)
     assert clean(log, disk, clean_to) == 3
@@ -164,15 +169,15 @@ def test_an_open_transaction_is_not_compacted(open_log) -> None:
     log = open_log(**COMPACT)
     append(log, [(b"a", b"1")], producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
     log.roll(NOW_MS)
-    assert assess(log, 0, NOW_MS) is None
+    assert due(log, 0, NOW_MS) is None
 
 
 def test_young_records_wait_for_the_lag(open_log) -> None:
     log = open_log(min_compaction_lag_ms=1000, **COMPACT)
     append(log, [(b"a", b"1")])
     log.roll(NOW_MS)
-    assert assess(log, 0, NOW_MS + 999) is None
-    assert assess(log, 0, NOW_MS + 1001) is not None
+    assert due(log, 0, NOW_MS + 999) is None
+    assert due(log, 0, NOW_MS + 1001) is not None
 
 
 def test_the_dirty_ratio_decides_unless_the_lag_is_over(open_log, disk) -> None:
@@ -181,11 +186,11 @@ def test_the_dirty_ratio_decides_unless_the_lag_is_over(open_log, disk) -> None:
     for number in range(4):
         append(log, [(b"k%d" % number, b"v")])
         log.roll(NOW_MS)
-    assert assess(log, 3, NOW_MS) is None
-    cleanable = assess(log, 1, NOW_MS)
+    assert due(log, 3, NOW_MS) is None
+    cleanable = due(log, 1, NOW_MS)
     assert cleanable is not None
     assert cleanable.dirty_ratio == 0.75
-    overdue = assess(log, 3, NOW_MS + 5001)
+    overdue = due(log, 3, NOW_MS + 5001)
     assert overdue is not None
     assert overdue.is_overdue
 
@@ -194,14 +199,14 @@ def test_the_active_segment_is_never_compacted(open_log) -> None:
     log = open_log(**COMPACT)
     append(log, [(b"a", b"1")])
     append(log, [(b"a", b"2")])
-    assert assess(log, 0, NOW_MS) is None
+    assert due(log, 0, NOW_MS) is None
 
 
 def test_a_checkpoint_past_the_end_starts_over(open_log) -> None:
     log = open_log(**COMPACT)
     append(log, [(b"a", b"1")])
     log.roll(NOW_MS)
-    cleanable = assess(log, 1000, NOW_MS)
+    cleanable = due(log, 1000, NOW_MS)
     assert cleanable is not None
     assert cleanable.first_dirty_offset == 0
 
@@ -212,7 +217,7 @@ def test_a_log_cut_back_meanwhile_is_left_alone(open_log, disk, tmp_path: Path) 
     log.roll(NOW_MS)
     append(log, [(b"a", b"2")])
     log.roll(NOW_MS)
-    cleanable = assess(log, 0, NOW_MS)
+    cleanable = due(log, 0, NOW_MS)
     assert cleanable is not None
     stale = log.segments
     original = log.replace_segments
@@ -228,6 +233,45 @@ def test_a_log_cut_back_meanwhile_is_left_alone(open_log, disk, tmp_path: Path) 
     assert not list((tmp_path / "t-0").glob("*.cleaned"))
 
 
+class Killed(BaseException):
+    """The process ends."""
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+@pytest.mark.parametrize("change", ["truncated", "emptied", "shortened"])
+def test_what_is_taken_away_while_a_new_segment_waits_for_the_disk_does_not_come_back(
+    open_log, disk, monkeypatch, change: str, is_killed: bool
+) -> None:
+    settings = {**COMPACT, "cleanup_policy": frozenset({"compact", "delete"})}
+    log = open_log(**settings)
+    for number in range(4):
+        append(log, [(b"k%d" % number, b"1")])
+        log.roll(NOW_MS)
+    log.flush(NOW_MS)
+    cleanable = survey(log, 0, NOW_MS)
+    sync_directory = disk.sync_directory
+
+    def interrupted(path: Path) -> None:
+        sync_directory(path)
+        monkeypatch.undo()
+        if change == "truncated":
+            log.truncate_to(1, NOW_MS)
+        elif change == "emptied":
+            log.truncate_fully_and_start_at(3, NOW_MS)
+        else:
+            log.delete_segments_before(2, NOW_MS)
+        if is_killed:
+            raise Killed
+
+    monkeypatch.setattr(disk, "sync_directory", interrupted)
+    with pytest.raises(Killed) if is_killed else nullcontext():
+        assert compact(log, disk, cleanable, NOW_MS).statistics is None
+    expected = {"truncated": [0], "emptied": [], "shortened": [2, 3]}[change]
+    log.abandon()
+    again = open_log(recovery_point=log.recovery_point, **settings)
+    assert [offset for offset, _, _ in contents(again)] == expected
+
+
 @pytest.mark.parametrize("step", range(40))
 def test_a_crash_at_any_step_leaves_the_old_or_the_new_records(open_log, disk, monkeypatch, step: int) -> None:
     """Everything that touches names fails from one step on; then the log is opened as after a crash."""
@@ -239,7 +283,7 @@ def test_a_crash_at_any_step_leaves_the_old_or_the_new_records(open_log, disk, m
     append(log, [(b"d", b"1")])
     log.flush(NOW_MS)
     before = contents(log)
-    cleanable = assess(log, 0, NOW_MS)
+    cleanable = due(log, 0, NOW_MS)
     assert cleanable is not None
     steps = 0
 
@@ -275,7 +319,7 @@ def test_a_segment_with_more_keys_than_a_pass_remembers_takes_several_passes(ope
     log.roll(NOW_MS)
     clean_to = 0
     passes = 0
-    while assess(log, clean_to, NOW_MS) is not None:
+    while due(log, clean_to, NOW_MS) is not None:
         before, clean_to = clean_to, clean(log, disk, clean_to, limits=room_for(10))
         assert before < clean_to <= before + 19, "each pass comes further, by nine keys and the one of all batches"
         passes += 1
@@ -295,7 +339,7 @@ def test_a_tombstone_that_a_full_pass_did_not_reach_stays_until_its_key_is_gone(
     log.roll(NOW_MS)
     clean_to = 0
     for later_ms in range(1, 10):
-        cleanable = assess(log, clean_to, NOW_MS + later_ms)
+        cleanable = due(log, clean_to, NOW_MS + later_ms)
         if cleanable is not None:
             clean_to = compact(log, disk, cleanable, NOW_MS + later_ms, limits=room_for(4)).clean_to
         found = {key: value for _, key, value in contents(log)}
@@ -326,8 +370,8 @@ def test_the_lag_is_over_for_the_first_batch_of_a_segment(open_log) -> None:
     log.update_high_watermark(log.log_end_offset)
     log.roll(NOW_MS)
     log.segments[0].rolling_timestamp = None
-    assert assess(log, 0, NOW_MS + 5000) is None
-    cleanable = assess(log, 0, NOW_MS + 5001)
+    assert due(log, 0, NOW_MS + 5000) is None
+    cleanable = due(log, 0, NOW_MS + 5001)
     assert cleanable is not None
     assert cleanable.delay_ms == 1
 
@@ -407,3 +451,28 @@ def test_a_log_that_is_compacted_and_deleted_loses_old_segments_with_their_lates
     log.roll(NOW_MS)
     assert clean(log, disk, clean_to) == 5
     assert contents(log) == [(4, b"a", b"2")]
+
+
+def test_many_small_segments_are_replaced_a_few_at_a_time_so_that_no_append_waits_long(open_log, disk) -> None:
+    log = open_log(**COMPACT)
+    count = 2 * TAKEN_AT_ONCE_MAX + 1
+    for number in range(count):
+        append(log, [(b"k%d" % (number % 3), b"%d" % number)])
+        log.roll(NOW_MS)
+    cleanable = survey(log, 0, NOW_MS)
+    counts: list[int] = []
+
+    def watched(job: CleaningJob, file_system: FileSystem) -> Generator[CleanedSegment | PassEnd, None, None]:
+        for step in run_here(job, file_system):
+            if isinstance(step, CleanedSegment):
+                counts.append(step.source_count)
+            yield step
+
+    compact(log, disk, cleanable, NOW_MS, watched)
+    assert counts == [TAKEN_AT_ONCE_MAX, TAKEN_AT_ONCE_MAX, 1]
+    assert [value for _, _, value in contents(log)] == [b"%d" % number for number in range(count - 3, count)]
+    # The next pass goes on with what this one made of them.
+    append(log, [(b"k0", b"new")])
+    log.roll(NOW_MS)
+    clean(log, disk, cleanable.end_offset)
+    assert len(log.segments) == 2

@@ -1,11 +1,12 @@
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ottla.protocol.uuids import uuid_from_text
 from ottla.storage.cleaning.worker_failure import WorkerFailed
-from ottla.storage.file_system import OsFileSystem
+from ottla.storage.file_system import OsFile, OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_cleaning import WORKER_FAILURES_MAX, Candidate, LeftOut, Outcome
 from ottla.storage.log_config import LogConfig
@@ -178,3 +179,38 @@ def test_a_log_that_is_deleted_meanwhile_is_nobodys_failure(logs: Logs) -> None:
     assert logs.cleaning.clean(chosen, NOW_MS) is Outcome.SKIPPED
     assert logs.manager.online_directories == [logs.directory]
     assert logs.cleaning.uncleanable_in(logs.directory.path).partitions == 0
+
+
+class InterruptedDisk(OsFileSystem):
+    """Something happens just before a file of batches is opened, once."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.interruption: Callable[[], object] | None = None
+
+    def open(self, path: Path, *, create: bool = False) -> OsFile:
+        interruption, self.interruption = self.interruption, None
+        if interruption is not None:
+            interruption()
+        return super().open(path, create=create)
+
+
+@pytest.mark.parametrize("delay_ms", [0, 60_000])
+def test_retention_under_a_look_at_a_log_is_no_failure_of_the_disk(tmp_path: Path, make_batch, delay_ms: int) -> None:
+    both = LogConfig(cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=1, file_delete_delay_ms=delay_ms)
+    disk = InterruptedDisk(tmp_path / "data")
+    before = Logs(tmp_path / "data", make_batch)
+    before.create("t", 4, both)
+    before.manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
+
+    # After a start nothing is known about the segments, so that their files have to be opened.
+    manager = LogManager([LogDirectory(disk)])
+    manager.load(lambda topic: both, recovery_threads=1, now_ms=NOW_MS)
+    log = manager.get("t", 0)
+    assert log is not None
+    log.update_high_watermark(log.log_end_offset)
+    disk.interruption = lambda: manager.retention_pass(NOW_MS)
+    found = manager.cleaning.candidates(manager.directories[0], NOW_MS)
+    assert [candidate.cleanable.dirty_bytes for candidate in found] == [log.segments[0].size_bytes]
+    assert len(log.segments) == 2
+    assert manager.online_directories == manager.directories

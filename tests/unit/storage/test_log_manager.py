@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cleaners import clean_next
 from ottla.protocol.uuids import uuid_from_text
 from ottla.storage.errors import DirectoryInUse, DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.file_system import OsFileSystem
@@ -293,8 +294,8 @@ def test_the_compaction_pass_takes_the_dirtiest_log_and_remembers(broker: Broker
         log = broker.create("t", number)
         fill(log, make_batch, 5)
         log.roll(NOW_MS)
-    assert {broker.manager.compaction_pass(NOW_MS), broker.manager.compaction_pass(NOW_MS)} == {("t", 0), ("t", 1)}
-    assert broker.manager.compaction_pass(NOW_MS) is None
+    assert {clean_next(broker.manager, NOW_MS), clean_next(broker.manager, NOW_MS)} == {("t", 0), ("t", 1)}
+    assert clean_next(broker.manager, NOW_MS) is None
     assert (broker.root / "a" / "cleaner-offset-checkpoint").read_text() == "0\n1\nt 0 10\n"
 
 
@@ -324,8 +325,8 @@ def test_a_log_with_a_damaged_batch_is_not_compacted_again_and_again(broker: Bro
     path = log.segments[0].path
     damaged = path.read_bytes()[:-30] + b"\xff" * 30
     path.write_bytes(damaged)
-    assert broker.manager.compaction_pass(NOW_MS) is None
-    assert broker.manager.compaction_pass(NOW_MS) is None
+    assert clean_next(broker.manager, NOW_MS) is None
+    assert clean_next(broker.manager, NOW_MS) is None
     assert path.read_bytes() == damaged
     assert broker.manager.get("t", 0) is log
 
@@ -344,7 +345,7 @@ def test_deleting_a_topic_at_any_moment_of_its_compaction_leaves_its_directory_o
         for segment in log.segments[:-1]:
             segment.unload()
         disk.interrupt_at(moment, lambda manager=manager: manager.delete("doomed", 0, NOW_MS))
-        manager.compaction_pass(NOW_MS)
+        clean_next(manager, NOW_MS)
         was_deleted = manager.get("doomed", 0) is None
         assert manager.get("innocent", 0) is innocent, f"deleted at operation {moment}"
         manager.online_directories[0].take_offline()
@@ -360,7 +361,7 @@ def test_passes_skip_a_log_that_is_deleted_under_them(broker: Broker, make_batch
     broker.manager.flush_pass(NOW_MS)
     broker.manager.retention_pass(NOW_MS)
     broker.manager.checkpoint_pass()
-    assert broker.manager.compaction_pass(NOW_MS) is None
+    assert clean_next(broker.manager, NOW_MS) is None
     assert broker.failed == []
 
 
@@ -411,9 +412,9 @@ def test_a_topic_made_anew_is_compacted_though_its_damaged_predecessor_was_not(b
         if is_damaged:
             path = log.segments[0].path
             path.write_bytes(path.read_bytes()[:-30] + b"\xff" * 30)
-            assert broker.manager.compaction_pass(NOW_MS) is None
+            assert clean_next(broker.manager, NOW_MS) is None
             broker.manager.delete("t", 0, NOW_MS)
-    assert broker.manager.compaction_pass(NOW_MS) == ("t", 0)
+    assert clean_next(broker.manager, NOW_MS) == ("t", 0)
 
 
 def test_the_checkpoint_passes_write_files_of_their_own(broker: Broker, make_batch) -> None:
@@ -517,10 +518,10 @@ def test_logs_in_a_directory_with_space_are_compacted_while_another_is_full(brok
         fill(log, make_batch, 5)
         log.roll(NOW_MS)
     broker.disks["a"].is_full = True
-    found = [broker.manager.compaction_pass(NOW_MS) for _ in range(3)]
+    found = [clean_next(broker.manager, NOW_MS) for _ in range(3)]
     in_b = {("t", number) for number in range(4) if broker.manager.directory_of("t", number).path.name == "b"}
     assert len(in_b) == 2
     assert {*found[:2]} == in_b
     assert found[2] is None
     broker.disks["a"].is_full = False
-    assert broker.manager.compaction_pass(NOW_MS) is not None
+    assert clean_next(broker.manager, NOW_MS) is not None

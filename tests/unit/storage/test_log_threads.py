@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.cleaners import due
 from harness.stubborn_file_system import StubbornFileSystem
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import crc_is_valid, iterate_headers
-from ottla.storage.compaction import assess, compact
+from ottla.storage.compaction import compact
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead
@@ -122,7 +123,7 @@ def test_reads_are_sound_while_the_log_is_compacted(open_log, make_batch, disk) 
     def change(number: int) -> None:
         append(log, make_batch, number)
         if number % 40 == 39:
-            cleanable = assess(log, 0, NOW_MS)
+            cleanable = due(log, 0, NOW_MS)
             if cleanable is not None:
                 compact(log, disk, cleanable, NOW_MS)
             log.remove_deleted_files(NOW_MS)

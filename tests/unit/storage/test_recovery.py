@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from ottla.protocol.record_batch import iterate_headers
-from ottla.storage.errors import UnsupportedSegment
+from ottla.storage.errors import StorageError, UnsupportedSegment
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
+from ottla.storage.recovery import finish_swaps
 
 NOW_MS = 1_700_000_000_000
 SETTINGS = {"segment_bytes": 500, "index_interval_bytes": 100}
@@ -236,6 +237,49 @@ def test_a_finished_compaction_takes_the_place_of_its_sources(open_log, make_bat
     log = open_log(was_clean=True, **SETTINGS)
     assert [segment.base_offset for segment in log.segments] == [bases[0], *bases[2:]]
     assert offsets_in(log) == [0, *range(bases[2] - 2, 24, 2)]
+
+
+class EndingDisk(OsFileSystem):
+    """The real disk, whose names come in a given order, until the process ends after so many changes of them."""
+
+    def __init__(self, root: Path, changes: int, *, is_reversed: bool) -> None:
+        super().__init__(root)
+        self._changes_left = changes
+        self._is_reversed = is_reversed
+
+    def list_directory(self, path: Path) -> list[str]:
+        return sorted(super().list_directory(path), reverse=self._is_reversed)
+
+    def rename(self, source: Path, target: Path) -> None:
+        self._count(source)
+        super().rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        self._count(path)
+        super().remove(path)
+
+    def _count(self, path: Path) -> None:
+        self._changes_left -= 1
+        if self._changes_left < 0:
+            raise StorageError(self.root, "change", path, "the process ends here")
+
+
+@pytest.mark.parametrize("is_reversed", [True, False])
+@pytest.mark.parametrize("changes", range(12))
+def test_a_compaction_is_finished_with_all_its_files_however_often_that_is_interrupted(
+    tmp_path: Path, make_batch, changes: int, is_reversed: bool
+) -> None:
+    for base in (0, 1):
+        for part in ("log", "index", "timeindex", "txnindex"):
+            (tmp_path / f"{base:020d}.{part}").write_bytes(b"old")
+    new = {f"{0:020d}.{part}": part.encode() for part in ("index", "timeindex", "txnindex")}
+    new[f"{0:020d}.log"] = make_batch(2)
+    for name, data in new.items():
+        (tmp_path / f"{name}.swap").write_bytes(data)
+    with pytest.raises(StorageError, match="ends here"):
+        finish_swaps(EndingDisk(tmp_path, changes, is_reversed=is_reversed), tmp_path)
+    finish_swaps(OsFileSystem(tmp_path), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == new
 
 
 @pytest.mark.parametrize("magic", [0, 1])

@@ -5,6 +5,8 @@ import pytest
 
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.segment import Segment
+from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX, SegmentList
 
 NOW_MS = 1_700_000_000_000
 HOUR_MS = 3600 * 1000
@@ -304,3 +306,19 @@ def test_a_time_that_no_calendar_has_is_told_as_a_number(open_log, make_batch, c
     with caplog.at_level(logging.WARNING):
         log.delete_old_segments(NOW_MS)
     assert str(2**62 + 1) in caplog.text
+
+
+def test_many_segments_go_a_few_at_a_time_so_that_no_append_waits_long(open_log, make_batch, monkeypatch) -> None:
+    log = open_log(retention_ms=1000)
+    fill(log, make_batch, [NOW_MS] * (2 * TAKEN_AT_ONCE_MAX + 1))
+    counts: list[int] = []
+    drop = SegmentList.drop
+
+    def counted(segments: SegmentList, doomed: list[Segment], *arguments: int) -> None:
+        counts.append(len(doomed))
+        drop(segments, doomed, *arguments)
+
+    monkeypatch.setattr(SegmentList, "drop", counted)
+    assert log.delete_old_segments(NOW_MS + 5000) == 2 * TAKEN_AT_ONCE_MAX + 1
+    assert max(counts) == TAKEN_AT_ONCE_MAX
+    assert len(log.segments) == 1

@@ -34,6 +34,7 @@ from ottla.storage.segment_files import (
     TIME_INDEX_SUFFIX,
     segment_path,
 )
+from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
 from ottla.storage.segment_scan import scan_batches
 
 _MIN_BUFFER_BYTES = 4096
@@ -129,7 +130,10 @@ class CleaningPass:
     # Writing.
 
     def _groups(self, clean_to: int) -> Iterator[list[SourceSegment]]:
-        """Neighbours that fit into one segment together, by bytes, by their indexes and by offsets."""
+        """Neighbours that fit into one segment together, by bytes, by their indexes and by offsets.
+
+        They are few enough to be taken away in one step; of many tiny segments a later pass makes fewer still.
+        """
         job = self._job
         group: list[SourceSegment] = []
         size = indexes = 0
@@ -138,7 +142,8 @@ class CleaningPass:
                 break
             own_indexes = self._indexes_bytes(source)
             if group and (
-                size + source.size_bytes > job.segment_bytes
+                len(group) == TAKEN_AT_ONCE_MAX
+                or size + source.size_bytes > job.segment_bytes
                 or indexes + own_indexes > job.segment_index_bytes
                 or end - 1 - group[0].base_offset > MAX_RELATIVE_OFFSET
             ):

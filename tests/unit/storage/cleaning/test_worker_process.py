@@ -15,7 +15,7 @@ from ottla.protocol.records import CorruptRecords
 from ottla.storage.cleaning.job import CleanedSegment, PassEnd
 from ottla.storage.cleaning.worker_failure import WorkerFailed
 from ottla.storage.cleaning.worker_process import WorkerProcess
-from ottla.storage.compaction import assess, compact
+from ottla.storage.compaction import compact, survey
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import Log
 from ottla.storage.producer_state import AppendOrigin
@@ -41,9 +41,7 @@ def fill(log: Log, make_batch, segments: int = 2) -> None:
 
 
 def due(log: Log):
-    cleanable = assess(log, 0, NOW_MS)
-    assert cleanable is not None
-    return cleanable
+    return survey(log, 0, NOW_MS)
 
 
 def leftovers(log: Log) -> list[Path]:
