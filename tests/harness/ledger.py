@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from harness.waiting import eventually
 
-AWAY = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT}
+AWAY = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}
 # The broker is away on purpose, now and then.
 ENDURING = {"reconnect.backoff.max.ms": 200, "log_level": 0}
 ASKING_TIMEOUT_S = 2.0
@@ -34,7 +34,8 @@ class Ledger:
 
     def __init__(self, bootstrap: str, topics: Iterable[str], partitions: int) -> None:
         self._places: list[Place] = [(topic, partition) for topic in topics for partition in range(partitions)]
-        self._admin = AdminClient({"bootstrap.servers": bootstrap, **ENDURING})
+        self._bootstrap = bootstrap
+        self._admin = self._new_admin()
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -101,9 +102,13 @@ class Ledger:
             )
             try:
                 return {(one.topic, one.partition): answer.result().offset for one, answer in asked.items()}
-            except KafkaException as failure:
-                self._complain(failure.args[0])
+            except KafkaException:
+                # The server was away; librdkafka's admin client would go on to name leaders as they were before.
+                self._admin = self._new_admin()
         return None
+
+    def _new_admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self._bootstrap, **ENDURING})
 
     def _complain(self, error: KafkaError) -> None:
         if not error.retriable() and error.code() not in AWAY:
