@@ -27,13 +27,16 @@ class MemoryLog(OffsetsLog):
         self.batches: dict[int, list[bytearray]] = {}
         self.next_offset: dict[int, int] = {}
         self.error: ErrorCode | None = None
+        # What it says to each append to come, before it says `error` to all others.
+        self.next_errors: list[ErrorCode | None] = []
         self.holds_commits = False
         self.has_appended = asyncio.Event()
         self._waiting: list[asyncio.Future[None]] = []
 
     def append(self, partition: int, batch: bytes | bytearray) -> int:
-        if self.error is not None:
-            raise ApiError(self.error)
+        error = self.next_errors.pop(0) if self.next_errors else self.error
+        if error is not None:
+            raise ApiError(error)
         base = self.next_offset.get(partition, 0)
         placed = bytearray(batch)
         PLACEMENT.pack_into(placed, 0, base, parse_header(placed).batch_length, 0)

@@ -432,17 +432,36 @@ def test_expired_offsets_are_cleaned_periodically() -> None:
     run(scenario)
 
 
+def commit_many(node: Node, count: int) -> None:
+    partitions = [OffsetCommitRequestPartition(partition_index=p, committed_offset=1) for p in range(count)]
+    topic = OffsetCommitRequestTopic(name="t", partitions=partitions)
+    node.groups.commit_offsets(OffsetCommitRequest(group_id="g", topics=[topic]), 9)
+
+
 def test_many_deleted_offsets_are_written_in_batches() -> None:
     async def scenario() -> None:
         node = await Node().serve()
-        partitions = [OffsetCommitRequestPartition(partition_index=p, committed_offset=1) for p in range(1_200)]
-        topic = OffsetCommitRequestTopic(name="t", partitions=partitions)
-        node.groups.commit_offsets(OffsetCommitRequest(group_id="g", topics=[topic]), 9)
+        commit_many(node, 1_200)
         node.groups.topics_deleted({"t"})
-        for _ in range(5):
-            await asyncio.sleep(0)
+        await node.background_ended()
         assert list(node.groups.all_offsets("g")) == []
         assert len(node.log.batches[0]) == 1 + 3
+        await node.stop()
+
+    run(scenario)
+
+
+def test_a_batch_of_deleted_offsets_that_is_refused_does_not_keep_the_others_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scenario() -> None:
+        node = await Node().serve()
+        commit_many(node, 1_200)
+        node.log.next_errors = [ErrorCode.MESSAGE_TOO_LARGE]
+        node.groups.topics_deleted({"t"})
+        await node.background_ended()
+        assert [row.partition_index for _, row in node.groups.all_offsets("g")] == list(range(500))
+        assert "refused 500 tombstones" in caplog.text
         await node.stop()
 
     run(scenario)
