@@ -26,7 +26,7 @@ broker.
 Both servers are up and one is loaded at a time, in alternating rounds after a warm-up that is not counted; for starts,
 restarts and memory one server is up at a time. Shown are medians, with the lowest and the highest round behind them.
 The last columns say how many times better Ottla is (more records, or less time, CPU, memory; below 1: worse), and what
-is wanted.
+is wanted: so many times better, or at most so much.
 """
 
 STALLS = f"""\
@@ -71,6 +71,16 @@ class Comparison:
         ratio = self.ottla.median / self.kafka.median
         return ratio if METRICS[self.metric].more_is_better else 1 / ratio
 
+    @property
+    def wanted(self) -> str:
+        """In words; a bound of Ottla's own says whether it is kept."""
+        wanted, bound = self.row.wanted.get(self.metric), self.row.at_most.get(self.metric)
+        words = [] if wanted is None else [f"{wanted:g}"]
+        if bound is not None:
+            is_missed = self.ottla is not None and self.ottla.median > bound
+            words.append(f"at most {bound:g}" + (" (missed)" if is_missed else ""))
+        return ", ".join(words)
+
 
 def comparisons(rows: Sequence[Row], results: Results) -> Iterator[Comparison]:
     for row in rows:
@@ -87,14 +97,13 @@ def table(found: Sequence[Comparison]) -> Iterator[str]:
     for one in found:
         metric = METRICS[one.metric]
         ratio = "" if one.times_better is None else f"{one.times_better:.2f}"
-        wanted = one.row.wanted.get(one.metric)
         cells = (
             one.row.title,
             f"{metric.title}, {metric.unit}",
             "" if one.kafka is None else str(one.kafka),
             "" if one.ottla is None else str(one.ottla),
             ratio,
-            "" if wanted is None else f"{wanted:g}",
+            one.wanted,
         )
         yield "| " + " | ".join(cells) + " |"
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from bench.servers import Bed, Beds
 
@@ -54,6 +55,9 @@ METRICS = {
 
 class Row(ABC):
     """`wanted`: how many times better than Kafka each metric is meant to be."""
+
+    # What a metric of Ottla may be at most, whatever Kafka's is.
+    at_most: Mapping[str, float] = MappingProxyType({})
 
     # Measurements that are not counted, before the first that is.
     warm_ups = 1

@@ -1,19 +1,17 @@
-"""Transactions spoken request by request, in any version and any state, well-behaved or not."""
+"""Transactions spoken request by request, for one partition each, in any version and any state, well-behaved or not."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.transactional_requests import TOPIC_IDS_SINCE, Requests, batch_of_producer, marker
 from harness.waiting import eventually_async
 from harness.wire import WireClient
-from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages import add_partitions_to_txn_request as adding
 from ottla.protocol.messages import offset_commit_request as committing
-from ottla.protocol.messages import produce_request as producing
 from ottla.protocol.messages import txn_offset_commit_request as offsets
-from ottla.protocol.messages import write_txn_markers_request as markers
 from ottla.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from ottla.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
 from ottla.protocol.messages.end_txn_request import EndTxnRequest
@@ -38,20 +36,12 @@ class Identity:
     producer_id: int
     epoch: int
 
+    @property
+    def producer(self) -> tuple[int, int]:
+        return self.producer_id, self.epoch
+
     def with_epoch(self, epoch: int) -> Identity:
         return replace(self, epoch=epoch)
-
-
-def batch(identity: Identity, sequence: int, *values: bytes, is_transactional: bool = True) -> bytes:
-    builder = BatchBuilder(
-        producer_id=identity.producer_id,
-        producer_epoch=identity.epoch,
-        base_sequence=sequence,
-        is_transactional=is_transactional,
-    )
-    for value in values:
-        builder.append(None, value, timestamp_ms=1_700_000_000_000)
-    return bytes(builder.build())
 
 
 class TransactionWire:
@@ -59,7 +49,7 @@ class TransactionWire:
 
     def __init__(self, client: WireClient) -> None:
         self.client = client
-        self._topic_ids: dict[str, bytes] = {}
+        self._partitions = Requests(client)
 
     async def init(
         self,
@@ -190,23 +180,16 @@ class TransactionWire:
         partition: int,
         sequence: int,
         *values: bytes,
-        acks: int = -1,
         names_id: bool = True,
         is_transactional: bool = True,
     ) -> str:
-        records = batch(identity, sequence, *(values or (b"x",)), is_transactional=is_transactional)
-        data = producing.PartitionProduceData(index=partition, records=records)
-        named = producing.TopicProduceData(name=topic, partition_data=[data])
-        if version >= 13:
-            named = producing.TopicProduceData(topic_id=await self.topic_id(topic), partition_data=[data])
-        request = producing.ProduceRequest(
-            transactional_id=identity.transactional_id if names_id else None,
-            acks=acks,
-            timeout_ms=10_000,
-            topic_data=[named],
-        )
-        answer = await self.client.call(request, version)
-        return name_of(answer.responses[0].partition_responses[0].error_code)
+        records = batch_of_producer(identity.producer, sequence, values or (b"x",), is_transactional=is_transactional)
+        if version >= TOPIC_IDS_SINCE:
+            await self._learn_topic_id(topic)
+        transactional_id = identity.transactional_id if names_id else None
+        batches = {(topic, partition): records}
+        ((error, _),) = await self._partitions.produce(transactional_id, batches, version)
+        return error.name
 
     async def write(
         self, identity: Identity, topic: str, partition: int, sequence: int, *values: bytes, version: int = 12
@@ -228,17 +211,15 @@ class TransactionWire:
         coordinator_epoch: int = 0,
         transaction_version: int = 0,
     ) -> list[str]:
-        marker = markers.WritableTxnMarker(
-            producer_id=identity.producer_id,
-            producer_epoch=identity.epoch,
-            transaction_result=commit,
-            topics=[markers.WritableTxnMarkerTopic(name=topic, partition_indexes=partitions)],
+        one = marker(
+            identity.producer,
+            {topic: partitions},
+            is_commit=commit,
             coordinator_epoch=coordinator_epoch,
+            transaction_version=transaction_version,
         )
-        if version >= 2:
-            marker.transaction_version = transaction_version
-        answer = await self.client.call(markers.WriteTxnMarkersRequest(markers=[marker]), version)
-        return [name_of(part.error_code) for part in answer.markers[0].topics[0].partitions]
+        (rows,) = await self._partitions.mark(one, version=version)
+        return [error.name for _, _, error in rows]
 
     async def describe(self, transactional_id: str) -> Any:
         answer = await self.client.call(DescribeTransactionsRequest(transactional_ids=[transactional_id]))
@@ -252,12 +233,11 @@ class TransactionWire:
     async def wait_for(self, transactional_id: str, state: str) -> None:
         await eventually_async(lambda: self.state(transactional_id), lambda found: found == state)
 
-    async def topic_id(self, topic: str) -> bytes:
-        if topic not in self._topic_ids:
+    async def _learn_topic_id(self, topic: str) -> None:
+        known = self._partitions.topic_ids
+        if topic not in known:
             request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
-            answer = await self.client.call(request, 12)
-            self._topic_ids[topic] = answer.topics[0].topic_id
-        return self._topic_ids[topic]
+            known[topic] = (await self.client.call(request, 12)).topics[0].topic_id
 
 
 def end_request(identity: Identity, *, commit: bool) -> EndTxnRequest:

@@ -1,4 +1,7 @@
-"""The few requests that a transaction needs, sent as bare frames: for tests of what a partition makes of them."""
+"""A transaction's requests to its partitions, sent as bare frames: records and markers, for several of them at once.
+
+What a coordinator is asked is in `transaction_wire`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,7 @@ from typing import Any
 from harness.wire import WireClient
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from ottla.protocol.messages.end_txn_request import EndTxnRequest
-from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
-from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.protocol.messages.write_txn_markers_request import (
     WritableTxnMarker,
@@ -23,9 +22,6 @@ from ottla.protocol.messages.write_txn_markers_request import (
 
 NOW_MS = 1_700_000_000_000
 TOPIC_IDS_SINCE = 13
-# From this version on EndTxn tells the epoch of the next transaction.
-NEXT_EPOCH_SINCE = 5
-_TRANSACTION_KEY = 1
 
 
 @dataclass
@@ -41,14 +37,6 @@ class Requests:
         (created,) = (await self.client.call(CreateTopicsRequest(topics=[row], timeout_ms=10_000))).topics
         assert created.error_code == 0
         self.topic_ids[topic] = created.topic_id
-
-    async def init(self, transactional_id: str) -> tuple[int, int]:
-        """A producer's id and epoch."""
-        await self.client.call(FindCoordinatorRequest(key_type=_TRANSACTION_KEY, coordinator_keys=[transactional_id]))
-        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
-        answer = await self.client.call(request, 5)
-        assert answer.error_code == 0
-        return answer.producer_id, answer.producer_epoch
 
     def produce_request(
         self, transactional_id: str | None, batches: dict[tuple[str, int], bytes], version: int = 13, acks: int = -1
@@ -76,30 +64,6 @@ class Requests:
             for topic in answer.responses
             for row in topic.partition_responses
         ]
-
-    async def add(self, transactional_id: str, producer: tuple[int, int], topic: str, indexes: Sequence[int]) -> None:
-        request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=transactional_id,
-            v3_and_below_producer_id=producer[0],
-            v3_and_below_producer_epoch=producer[1],
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=indexes)],
-        )
-        (answered,) = (await self.client.call(request, 3)).results_by_topic_v3_and_below
-        assert all(row.partition_error_code == 0 for row in answered.results_by_partition)
-
-    async def end(
-        self, transactional_id: str, producer: tuple[int, int], *, is_commit: bool, version: int = 5
-    ) -> tuple[int, int]:
-        """The producer of the next transaction."""
-        request = EndTxnRequest(
-            transactional_id=transactional_id,
-            producer_id=producer[0],
-            producer_epoch=producer[1],
-            committed=is_commit,
-        )
-        answer = await self.client.call(request, version)
-        assert answer.error_code == 0
-        return (answer.producer_id, answer.producer_epoch) if version >= NEXT_EPOCH_SINCE else producer
 
     async def mark(self, *markers: WritableTxnMarker, version: int = 2) -> list[list[tuple[str, int, ErrorCode]]]:
         """Per marker: topic, partition and error."""
@@ -136,10 +100,22 @@ def marker(
 def transactional_batch(
     producer: tuple[int, int], sequence: int, value: bytes = b"v", count: int = 1, timestamp_ms: int = NOW_MS
 ) -> bytes:
-    """A batch of a transaction."""
+    """A batch of a transaction that says the same several times."""
+    return batch_of_producer(producer, sequence, [value] * count, timestamp_ms=timestamp_ms)
+
+
+def batch_of_producer(
+    producer: tuple[int, int],
+    sequence: int,
+    values: Sequence[bytes],
+    *,
+    is_transactional: bool = True,
+    timestamp_ms: int = NOW_MS,
+) -> bytes:
+    """A batch with a producer's id and epoch."""
     builder = BatchBuilder(
-        producer_id=producer[0], producer_epoch=producer[1], base_sequence=sequence, is_transactional=True
+        producer_id=producer[0], producer_epoch=producer[1], base_sequence=sequence, is_transactional=is_transactional
     )
-    for _ in range(count):
+    for value in values:
         builder.append(b"k", value, timestamp_ms=timestamp_ms)
     return bytes(builder.build())

@@ -14,7 +14,7 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
 from harness.command_line import CommandLine
 from harness.servers import Server
-from harness.waiting import eventually
+from harness.waiting import eventually, eventually_async
 from harness.wire import WireClient
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
@@ -108,20 +108,11 @@ def play(port: int, name: str, scenario: Callable[[Topic], Coroutine[Any, Any, N
             found: int = (await topic.produce(batch(now_ms(), value=b"first"))).error_code
             return found
 
-        assert await until(first, lambda code: code != ErrorCode.UNKNOWN_TOPIC_ID) == ErrorCode.NONE
+        assert await eventually_async(first, lambda code: code != ErrorCode.UNKNOWN_TOPIC_ID) == ErrorCode.NONE
         await scenario(topic)
         await client.close()
 
     asyncio.run(run())
-
-
-async def until(look: Callable[[], Coroutine[Any, Any, Any]], accept: Callable[[Any], object] = bool) -> Any:
-    """What a look showed once it was accepted."""
-    for _ in range(600):
-        if accept(seen := await look()):
-            return seen
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"not within 30 s; last seen: {seen!r}")
 
 
 def refused(row: Any) -> tuple[int, list[int]]:
@@ -177,7 +168,7 @@ def test_nobody_but_the_broker_says_that_it_set_the_time(server: Server, fresh_n
             found: int = (await topic.produce(claim)).base_offset
             return found
 
-        stored = await topic.fetch(await until(offset, lambda found: found >= 0))
+        stored = await topic.fetch(await eventually_async(offset, lambda found: found >= 0))
         assert parse_header(stored).timestamp_type is TimestampType.CREATE_TIME
 
     play(server.port, fresh_name(), scenario, message_timestamp_type="LogAppendTime")
@@ -233,7 +224,7 @@ def test_a_new_retention_time_acts_at_once(brisk_server: Server, fresh_name: Cal
     async def scenario(topic: Topic) -> None:
         assert await topic.offset(-2) == 0
         await topic.set(retention_ms="1")
-        assert await until(lambda: topic.offset(-2)) == await topic.offset(-1) == 1
+        assert await eventually_async(lambda: topic.offset(-2)) == await topic.offset(-1) == 1
 
     play(brisk_server.port, fresh_name(), scenario)
 
@@ -244,7 +235,7 @@ def test_a_new_retention_size_acts_at_once(brisk_server: Server, fresh_name: Cal
         assert await topic.offset(-2) == 0
         await topic.set(retention_bytes="2500000")
         # The first one is small, of the others 2.5 MB stay at least: three.
-        assert await until(lambda: topic.offset(-2)) == 2
+        assert await eventually_async(lambda: topic.offset(-2)) == 2
 
     play(brisk_server.port, fresh_name(), scenario, segment_bytes="1048576")
 
@@ -261,7 +252,7 @@ def test_a_new_segment_size_acts_from_the_next_batch_on(brisk_server: Server, fr
             await fill(topic, 1)
             return len(segments(brisk_server, name)) > 1
 
-        await until(rolled)
+        await eventually_async(rolled)
 
     play(brisk_server.port, name, scenario)
 
@@ -278,7 +269,7 @@ def test_a_new_segment_age_acts_from_the_next_batch_on(brisk_server: Server, fre
             await topic.produce(batch(now_ms() + 5000))
             return len(segments(brisk_server, name)) > 1
 
-        await until(rolled)
+        await eventually_async(rolled)
 
     play(brisk_server.port, name, scenario)
 
@@ -289,7 +280,7 @@ def test_deleted_files_wait_as_long_as_the_topic_says(brisk_server: Server, fres
     async def drop(topic: Topic) -> None:
         await fill(topic, 2)
         await topic.set(retention_ms="1")
-        await until(lambda: topic.offset(-2), lambda offset: offset == 3)
+        await eventually_async(lambda: topic.offset(-2), lambda offset: offset == 3)
 
     play(brisk_server.port, slow, drop, segment_bytes="1048576", file_delete_delay_ms="60000")
     play(brisk_server.port, quick, drop, segment_bytes="1048576")
@@ -332,14 +323,14 @@ def test_new_limits_of_records_act_at_once(
         assert await code() == ErrorCode.NONE
         if not for_all:
             await topic.set(**{topic_name: value})
-            await until(code, lambda found: found != ErrorCode.NONE)
+            await eventually_async(code, lambda found: found != ErrorCode.NONE)
             return
         await alter(topic.client, _BROKER, "", {broker_name: value})
         try:
-            await until(code, lambda found: found != ErrorCode.NONE)
+            await eventually_async(code, lambda found: found != ErrorCode.NONE)
         finally:
             await alter(topic.client, _BROKER, "", {broker_name: usual})
-        await until(code, lambda found: found == ErrorCode.NONE)
+        await eventually_async(code, lambda found: found == ErrorCode.NONE)
 
     play(brisk_server.port, fresh_name(), scenario)
 
@@ -358,13 +349,13 @@ def test_the_time_that_records_get_and_their_compression_change_at_once(
         changed = (TimestampType.LOG_APPEND_TIME, Codec.GZIP)
         if not for_all:
             await topic.set(message_timestamp_type="LogAppendTime", compression_type="gzip")
-            await until(stored, lambda found: found == changed)
+            await eventually_async(stored, lambda found: found == changed)
             return
         wanted = {"log_message_timestamp_type": "LogAppendTime", "compression_type": "gzip"}
         usual = {"log_message_timestamp_type": "CreateTime", "compression_type": "producer"}
         await alter(topic.client, _BROKER, "", wanted)
         try:
-            await until(stored, lambda found: found == changed)
+            await eventually_async(stored, lambda found: found == changed)
         finally:
             await alter(topic.client, _BROKER, "", usual)
 
@@ -377,7 +368,7 @@ def test_a_new_default_retention_acts_on_topics_without_their_own(
     async def scenario(topic: Topic) -> None:
         await alter(topic.client, _BROKER, "", {"log_retention_ms": "1"})
         try:
-            await until(lambda: topic.offset(-2), lambda offset: offset == 1)
+            await eventually_async(lambda: topic.offset(-2), lambda offset: offset == 1)
         finally:
             await alter(topic.client, _BROKER, "", {"log_retention_ms": "-1"})
 

@@ -1,23 +1,18 @@
 """A log against a list: whatever is done to it, it holds what a list of batches would hold."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from harness.simulated_disk import SimulatedDisk
+from harness.log_machine import FRACTIONS, NOW_MS, LogMachine
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.record_batch import crc_is_valid, iterate_headers
-from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 
-NOW_MS = 1_700_000_000_000
 PRODUCER_ID = 42
-# Even ones: generated floats are often 0, 1 or close to them.
-FRACTIONS = st.sampled_from([number / 8 for number in range(9)])
 
 
 @dataclass(frozen=True)
@@ -32,15 +27,12 @@ class Batch:
         return self.first_offset + len(self.timestamps)
 
 
-class LogModel(RuleBasedStateMachine):
+class LogModel(LogMachine):
     """The model keeps every batch; the start and the end of the log say which of them count."""
 
     def __init__(self) -> None:
         super().__init__()
-        # In memory: thousands of steps do not wait for a real disk.
-        self.disk = SimulatedDisk(Path("/disk"))
         self.batches: list[Batch] = []
-        self.start = 0
         self.end = 0
         self.sequence = 0
         self.epoch = 0
@@ -60,16 +52,9 @@ class LogModel(RuleBasedStateMachine):
         )
         self.log = self.load(was_clean=True, recovery_point=0)
 
-    def load(self, *, was_clean: bool, recovery_point: int) -> Log:
-        return Log(
-            self.disk,
-            self.disk.root / "t-0",
-            self.config,
-            was_clean=was_clean,
-            recovery_point=recovery_point,
-            log_start_offset=self.start,
-            now_ms=NOW_MS,
-        )
+    @property
+    def committed_end(self) -> int:
+        return self.end
 
     @rule(
         deltas=st.lists(st.integers(-50, 50), min_size=1, max_size=4),
@@ -110,15 +95,6 @@ class LogModel(RuleBasedStateMachine):
         self.sequence = 0
         self.log.assign_leader_epoch(self.epoch)
 
-    @rule()
-    def roll(self) -> None:
-        self.log.roll(NOW_MS)
-
-    @rule()
-    def flush(self) -> None:
-        self.log.flush(NOW_MS)
-        assert self.log.recovery_point == self.end
-
     @rule(fraction=FRACTIONS)
     def truncate(self, fraction: float) -> None:
         offset = self.start + int((self.end - self.start) * fraction)
@@ -135,22 +111,12 @@ class LogModel(RuleBasedStateMachine):
         self.end = offset
         self.begin_a_new_epoch()
 
-    @rule(fraction=FRACTIONS)
-    def delete_records(self, fraction: float) -> None:
-        offset = self.start + int((self.end - self.start) * fraction)
-        self.log.increment_log_start_offset(offset)
-        self.start = max(self.start, offset)
-
     @rule()
     def retain(self) -> None:
-        self.log.delete_old_segments(NOW_MS)
-        self.log.remove_deleted_files(NOW_MS)
-        assert self.log.log_start_offset >= self.start
-        self.start = self.log.log_start_offset
+        super().retain()
         if self.config.retention_bytes >= 0:
-            assert self.log.size_bytes - self.log.segments[0].size_bytes < self.config.retention_bytes or (
-                len(self.log.segments) == 1
-            )
+            oldest, *younger = self.log.segments
+            assert not younger or self.log.size_bytes - oldest.size_bytes < self.config.retention_bytes
 
     @rule(fraction=FRACTIONS, max_bytes=st.integers(0, 600))
     def restart(self, fraction: float, max_bytes: int) -> None:

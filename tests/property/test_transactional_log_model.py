@@ -4,25 +4,21 @@ The model keeps the list of batches that were appended and decides everything by
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from harness.simulated_disk import SimulatedDisk
+from harness.log_machine import FRACTIONS, NOW_MS, LogMachine
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch, parse_end_txn_marker
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import iterate_headers
-from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.producer_state import AppendOrigin
 from ottla.storage.transaction_verification import VerificationGuard
 
-NOW_MS = 1_700_000_000_000
 PRODUCERS = st.sampled_from([1, 2, 3])
-FRACTIONS = st.sampled_from([number / 8 for number in range(9)])
 EVENTS = ["1", "2", "3", "commit 1", "abort 1", "abort 2", "abort 3", "roll"]
 
 
@@ -114,12 +110,10 @@ class Account:
         return min(undecided, default=None)
 
 
-class TransactionalLogModel(RuleBasedStateMachine):
+class TransactionalLogModel(LogMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.disk = SimulatedDisk(Path("/disk"))
         self.batches: list[Batch] = []
-        self.start = 0
         self.high_watermark = 0
         # What came before is not reflected in what the log knows of producers: it was deleted before a restart.
         self.known_from = 0
@@ -140,20 +134,13 @@ class TransactionalLogModel(RuleBasedStateMachine):
         )
         self.log = self.load(was_clean=True, recovery_point=0)
 
-    def load(self, *, was_clean: bool, recovery_point: int) -> Log:
-        return Log(
-            self.disk,
-            self.disk.root / "t-0",
-            self.config,
-            was_clean=was_clean,
-            recovery_point=recovery_point,
-            log_start_offset=self.start,
-            now_ms=NOW_MS,
-        )
-
     @property
     def end(self) -> int:
         return self.batches[-1].next_offset if self.batches else 0
+
+    @property
+    def committed_end(self) -> int:
+        return self.high_watermark
 
     def account(self, known_from: int | None = None) -> Account:
         first = self.known_from if known_from is None else known_from
@@ -372,14 +359,6 @@ class TransactionalLogModel(RuleBasedStateMachine):
             self.high_watermark = ends[min(int(len(ends) * fraction), len(ends) - 1)]
             self.log.update_high_watermark(self.high_watermark)
 
-    @rule()
-    def roll(self) -> None:
-        self.log.roll(NOW_MS)
-
-    @rule()
-    def flush(self) -> None:
-        self.log.flush(NOW_MS)
-
     @rule(fraction=FRACTIONS)
     def truncate(self, fraction: float) -> None:
         places = [batch.first_offset for batch in self.batches if batch.first_offset >= self.start]
@@ -392,18 +371,6 @@ class TransactionalLogModel(RuleBasedStateMachine):
         self.log.update_high_watermark(offset)
         self.high_watermark = offset
         self.settle()
-
-    @rule(fraction=FRACTIONS)
-    def delete_records(self, fraction: float) -> None:
-        offset = self.start + int((self.high_watermark - self.start) * fraction)
-        self.log.increment_log_start_offset(offset)
-        self.start = max(self.start, offset)
-
-    @rule()
-    def retain(self) -> None:
-        self.log.delete_old_segments(NOW_MS)
-        self.log.remove_deleted_files(NOW_MS)
-        self.start = self.log.log_start_offset
 
     @rule(is_killed=st.booleans())
     def restart(self, is_killed: bool) -> None:

@@ -5,7 +5,6 @@ import java.util.Random;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -29,7 +28,7 @@ public final class Teller {
         Random chance = new Random(run.hashCode());
         KafkaProducer<byte[], byte[]> producer =
             new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
-        initialise(producer);
+        PatientProducer.initialise(producer);
         for (int number = 0; System.in.available() == 0; number++) {
             String transfer = name + "/" + run + "/" + number;
             boolean isTakenBack = number % 7 == 3;
@@ -40,12 +39,12 @@ public final class Teller {
                     producer.flush();
                     producer.abortTransaction();
                 } else {
-                    commit(producer);
+                    PatientProducer.commit(producer);
                 }
                 System.out.println((isTakenBack ? "aborted " : "committed ") + transfer);
             } catch (KafkaException failure) {
                 // Fenced or lost for good: the one who started this program starts another.
-                if (!isAborted(producer)) {
+                if (!PatientProducer.isAborted(producer)) {
                     System.out.println("failed " + failure);
                     Runtime.getRuntime().halt(3);
                 }
@@ -54,17 +53,6 @@ public final class Teller {
         }
         producer.close(Duration.ZERO);
         Runtime.getRuntime().halt(0);
-    }
-
-    private static void initialise(KafkaProducer<byte[], byte[]> producer) {
-        while (true) {
-            try {
-                producer.initTransactions();
-                return;
-            } catch (TimeoutException away) {
-                System.out.println("waiting for the server");
-            }
-        }
     }
 
     private static void send(
@@ -78,30 +66,6 @@ public final class Teller {
             byte[] value = (transfer + " " + width + " " + amount).getBytes(StandardCharsets.UTF_8);
             byte[] account = ("account-" + place).getBytes(StandardCharsets.UTF_8);
             producer.send(new ProducerRecord<>(TOPICS[place % TOPICS.length], place / TOPICS.length, account, value));
-        }
-    }
-
-    private static void commit(KafkaProducer<byte[], byte[]> producer) {
-        while (true) {
-            try {
-                producer.commitTransaction();
-                return;
-            } catch (TimeoutException away) {
-                System.out.println("waiting for the server");
-            }
-        }
-    }
-
-    private static boolean isAborted(KafkaProducer<byte[], byte[]> producer) {
-        while (true) {
-            try {
-                producer.abortTransaction();
-                return true;
-            } catch (TimeoutException away) {
-                System.out.println("waiting for the server");
-            } catch (KafkaException | IllegalStateException fatal) {
-                return false;
-            }
         }
     }
 }

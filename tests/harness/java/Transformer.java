@@ -13,7 +13,6 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
-import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -66,7 +65,7 @@ public final class Transformer {
     }
 
     private int run() throws Exception {
-        initialise();
+        PatientProducer.initialise(producer);
         while (isStepwise || System.in.available() == 0) {
             ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(200));
             if (records.isEmpty()) {
@@ -80,7 +79,7 @@ public final class Transformer {
                 return 3;
             } catch (KafkaException failure) {
                 System.out.println("refused " + failure.getClass().getSimpleName());
-                if (!takenBack()) {
+                if (!PatientProducer.isAborted(producer)) {
                     return 4;
                 }
                 System.out.println("aborted");
@@ -93,18 +92,6 @@ public final class Transformer {
         consumer.close();
         producer.close();
         return 0;
-    }
-
-    private void initialise() {
-        while (true) {
-            try {
-                producer.initTransactions();
-                System.out.println("initialised");
-                return;
-            } catch (TimeoutException away) {
-                System.out.println("waiting for the server");
-            }
-        }
     }
 
     private void transform(ConsumerRecords<byte[], byte[]> records) throws Exception {
@@ -122,46 +109,21 @@ public final class Transformer {
             }
         }
         producer.sendOffsetsToTransaction(read, consumer.groupMetadata());
-        while (true) {
-            try {
-                producer.commitTransaction();
-                return;
-            } catch (TimeoutException away) {
-                System.out.println("waiting for the server");
-            }
-        }
-    }
-
-    private boolean takenBack() {
-        while (true) {
-            try {
-                producer.abortTransaction();
-                return true;
-            } catch (TimeoutException away) {
-                System.out.println("waiting for the server");
-            } catch (KafkaException | IllegalStateException fatal) {
-                return false;
-            }
-        }
+        PatientProducer.commit(producer);
     }
 
     /** An abort alone would lose the records for this process: it has read past them. */
     private void rewind() {
-        while (true) {
-            try {
-                Map<TopicPartition, OffsetAndMetadata> committed = consumer.committed(consumer.assignment());
-                for (TopicPartition partition : consumer.assignment()) {
-                    OffsetAndMetadata offset = committed.get(partition);
-                    if (offset == null) {
-                        consumer.seekToBeginning(List.of(partition));
-                    } else {
-                        consumer.seek(partition, offset);
-                    }
+        PatientProducer.patiently(() -> {
+            Map<TopicPartition, OffsetAndMetadata> committed = consumer.committed(consumer.assignment());
+            for (TopicPartition partition : consumer.assignment()) {
+                OffsetAndMetadata offset = committed.get(partition);
+                if (offset == null) {
+                    consumer.seekToBeginning(List.of(partition));
+                } else {
+                    consumer.seek(partition, offset);
                 }
-                return;
-            } catch (TimeoutException away) {
-                System.out.println("waiting for the server");
             }
-        }
+        });
     }
 }

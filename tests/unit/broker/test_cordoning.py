@@ -1,10 +1,10 @@
 """Log directories that get no new partitions."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 from harness.running_node import RunningNode, run_node
+from harness.waiting import eventually_async
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
@@ -33,16 +33,17 @@ async def cordon(running: RunningNode, client: Any, value: str) -> None:
     resource = AlterConfigsResource(resource_type=4, resource_name="1", configs=[entry])
     (answer,) = (await client.call(IncrementalAlterConfigsRequest(resources=[resource]))).responses
     assert answer.error_code == ErrorCode.NONE, answer.error_message
-    node = running.node
-    cordoned = len(await described(client, is_cordoned=True))
-    async with asyncio.timeout(20):
-        while len(known(node)) != cordoned:  # noqa: ASYNC110 - the registration follows in the background
-            await asyncio.sleep(0.01)
+    await registered(running, len(await described(client, is_cordoned=True)))
 
 
-def known(node: Any) -> tuple[bytes, ...]:
-    broker = node._quorum.image.brokers.get(1)
-    return broker.cordoned_log_dirs or ()
+async def registered(running: RunningNode, count: int) -> None:
+    """The registration follows in the background."""
+    node: Any = running.node
+
+    async def known() -> tuple[bytes, ...]:
+        return node._quorum.image.brokers.get(1).cordoned_log_dirs or ()
+
+    await eventually_async(known, lambda found: len(found) == count)
 
 
 async def described(client: Any, *, is_cordoned: bool) -> dict[str, int]:
@@ -97,9 +98,7 @@ def test_a_directory_that_the_file_cordons_is_so_from_the_start(tmp_path: Path) 
         assert list(await described(client, is_cordoned=True)) == [str(tmp_path / "b")]
         assert await create(client, "t", 2) is ErrorCode.NONE
         assert await described(client, is_cordoned=False) == {str(tmp_path / "a"): 2}
-        async with asyncio.timeout(20):
-            while not known(running.node):  # noqa: ASYNC110 - the registration follows in the background
-                await asyncio.sleep(0.01)
+        await registered(running, 1)
 
     settings = {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}", "cordoned.log.dirs": str(tmp_path / "b")}
     run_node(tmp_path, scenario, settings)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.waiting import eventually_async
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -63,13 +64,14 @@ def maintain(path: Path, settings: dict[str, str], is_done: Callable[[Counter[st
     async def tell_log_starts() -> None:
         pass
 
+    async def passes() -> Counter[str]:
+        return logs.passes
+
     async def run() -> None:
         config = BrokerConfig(single_node_defaults(path, "127.0.0.1:0") | QUIET | settings)
         maintenance = Maintenance(logs, config, Tasks(), tell_log_starts)
         maintenance.start()
-        async with asyncio.timeout(30):
-            while not is_done(logs.passes):  # noqa: ASYNC110 - a pass has no event to wait for
-                await asyncio.sleep(0.01)
+        await eventually_async(passes, is_done)
         await maintenance.cancel()
         await asyncio.to_thread(maintenance.join)
 

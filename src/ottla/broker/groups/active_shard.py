@@ -153,19 +153,29 @@ class ActiveShard:
         return response
 
     async def clean(self, portions: Iterable[Sequence[GroupCoordinatorRecord]]) -> None:
-        """Write tombstones that nobody waits for; if the log refuses, the next cleaning tries again."""
+        """Write tombstones that nobody waits for.
+
+        A portion that the log refuses does not keep the others from being written. Its offsets stay until a cleaning of
+        those that have expired finds them.
+        """
+        refused = 0
         for records in portions:
             if self._is_closed:
                 return
             try:
                 offset = self.append(records)
             except ApiError as error:
-                logger.warning("__consumer_offsets-%d could not be cleaned: %s", self._partition, error)
-                return
-            if offset is not None:
-                self._watch(offset)
+                refused += len(records)
+                reason = str(error)
+            else:
+                if offset is not None:
+                    self._watch(offset)
             # There may be a million of them: the loop serves requests in between.
             await asyncio.sleep(0)
+        if refused:
+            logger.warning(
+                "__consumer_offsets-%d refused %d tombstones of offsets or groups: %s", self._partition, refused, reason
+            )
 
     def close(self) -> None:
         """Leadership is gone: parked requests are sent to the new coordinator."""

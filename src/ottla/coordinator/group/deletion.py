@@ -16,16 +16,17 @@ What is pending in a transaction keeps its offset and its group from expiring. A
 it: the tombstone goes for the pending offset too, so that nothing comes back with a marker.
 
 Expiry and the end of a topic may concern a million offsets, so both come in portions. Each is decided when it is asked
-for, from the offsets as they are then, and has to be appended before the next one is; requests may come in between. An
-offset that was committed again meanwhile is another one, and stays.
+for, from the offsets as they are then, and has to be appended before the next one is, unless the log refuses it: then
+its offsets and their group stay. Requests may come in between. An offset that was committed again meanwhile, or that a
+transaction is about to replace, is another one, and stays.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.offsets import OffsetStore
+from ottla.coordinator.group.pending_offsets import TopicPartition
 from ottla.coordinator.group.records import (
     NO_TIMESTAMP,
     CommittedOffset,
@@ -45,6 +46,9 @@ from ottla.protocol.messages.offset_delete_response import (
 )
 
 PORTION_RECORDS = 500
+
+# Group, topic, partition, and every offset that stood there or was to.
+_Found = tuple[str, str, int, Sequence[CommittedOffset]]
 
 
 class Deletions:
@@ -111,58 +115,56 @@ class Deletions:
         """Tombstones for every offset that is too old, and for every group that is left with nothing."""
         for group_id in tuple(self._groups):
             found = list(self._offsets.latest(group_id))
-            expired: dict[tuple[str, int], CommittedOffset] = {}
-            for start in range(0, len(found), PORTION_RECORDS):
+            for start in _starts(found):
                 group = self._groups.get(group_id)
                 if group is None:
                     break
-                portion = {
-                    (topic, partition): offset
+                yield [
+                    OffsetRecord(group_id, topic, partition, None)
                     for (topic, partition), offset in found[start : start + PORTION_RECORDS]
                     if self._offsets.latest_of(group_id, topic, partition) is offset
                     and not self._offsets.is_pending(group_id, topic, partition)
                     and self._is_expired(group, topic, offset, now_ms)
-                }
-                expired |= portion
-                yield [OffsetRecord(group_id, topic, partition, None) for topic, partition in portion]
+                ]
             group = self._groups.get(group_id)
             if group is None or group.state is not GroupState.EMPTY or self._offsets.pending(group_id):
                 continue
-            if all(expired.get(key) is offset for key, offset in self._offsets.latest(group_id)):
+            if next(self._offsets.latest(group_id), None) is None:
                 yield [GroupRecord(group_id, None)]
 
     def delete_topics(self, topics: Collection[str]) -> Iterator[list[GroupCoordinatorRecord]]:
         """Tombstones for the offsets that there are now of topics that no longer exist."""
-        found = [
-            (group_id, topic, partition, offset)
-            for group_id in sorted(self._offsets.group_ids())
-            for (topic, partition), offset in self._offsets.latest(group_id)
-            if topic in topics
-        ]
-        pending: list[GroupCoordinatorRecord] = [
-            OffsetRecord(group_id, topic, partition, None)
-            for group_id in sorted(self._offsets.group_ids())
-            for topic, partition in sorted(self._offsets.pending(group_id))
-            if topic in topics
-        ]
-        found_portions: Iterator[list[GroupCoordinatorRecord]] = (
-            [
-                OffsetRecord(group_id, topic, partition, None)
-                for group_id, topic, partition, offset in found[start : start + PORTION_RECORDS]
-                if self._offsets.latest_of(group_id, topic, partition) is offset
-            ]
-            for start in range(0, len(found), PORTION_RECORDS)
-        )
-        return chain([pending], found_portions)
+        found: list[_Found] = []
+        for group_id in sorted(self._offsets.group_ids()):
+            pending = {key for key in self._offsets.pending(group_id) if key[0] in topics}
+            found.extend(
+                (group_id, *key, (offset,))
+                for key, offset in self._offsets.latest(group_id)
+                if key[0] in topics and key not in pending
+            )
+            found.extend((group_id, *key, self._offsets.possible(group_id, *key)) for key in sorted(pending))
+        return (self._still_as_found(found[start : start + PORTION_RECORDS]) for start in _starts(found))
+
+    def _still_as_found(self, found: Iterable[_Found]) -> list[GroupCoordinatorRecord]:
+        """Tombstones for the offsets to which nothing was added since they were found, committed or pending."""
+        records: list[GroupCoordinatorRecord] = []
+        for group_id, topic, partition, offsets in found:
+            possible = self._offsets.possible(group_id, topic, partition)
+            is_there = possible or self._offsets.is_pending(group_id, topic, partition)
+            if is_there and all(any(one is known for known in offsets) for one in possible):
+                records.append(OffsetRecord(group_id, topic, partition, None))
+        return records
 
     def _group_tombstones(self, group_id: str) -> Iterator[GroupCoordinatorRecord]:
-        for topic, partition in sorted(self._offset_partitions(group_id)):
+        for topic, partition in self._offset_partitions(group_id):
             yield OffsetRecord(group_id, topic, partition, None)
         yield GroupRecord(group_id, None)
 
-    def _offset_partitions(self, group_id: str) -> set[tuple[str, int]]:
-        """The partitions in which the group has an offset, or may get one from a transaction."""
-        return {key for key, _ in self._offsets.latest(group_id)} | self._offsets.pending(group_id)
+    def _offset_partitions(self, group_id: str) -> Collection[TopicPartition]:
+        """The partitions in which the group has an offset, or may get one from a transaction; always in one order."""
+        found = dict.fromkeys(key for key, _ in self._offsets.latest(group_id))
+        found.update(dict.fromkeys(sorted(self._offsets.pending(group_id))))
+        return found.keys()
 
     def _existing_group(self, group_id: str) -> ClassicGroup:
         group = self._groups.get(group_id)
@@ -185,3 +187,8 @@ class Deletions:
         if offset.expire_timestamp_ms != NO_TIMESTAMP:
             return now_ms >= offset.expire_timestamp_ms
         return now_ms - base_ms >= self._config.offsets_retention_ms
+
+
+def _starts(found: Sequence[object]) -> range:
+    """Where each portion begins."""
+    return range(0, len(found), PORTION_RECORDS)

@@ -25,8 +25,8 @@ class OffsetStore:
         # Key -> how many records for it are in flight, and what the last of them says.
         self._in_flight: dict[OffsetKey, tuple[int, CommittedOffset | None]] = {}
         self._pending = PendingOffsets()
-        # Key -> how many records of transactions are in flight for it.
-        self._pending_in_flight: dict[OffsetKey, int] = {}
+        # Key -> what the records of transactions say that are in flight for it.
+        self._pending_in_flight: dict[OffsetKey, list[CommittedOffset]] = {}
 
     def committed(self, group_id: str) -> dict[str, dict[int, CommittedOffset]]:
         """The group's committed offsets by topic and partition; to be read, not changed."""
@@ -48,6 +48,13 @@ class OffsetStore:
         if in_flight is not None:
             return in_flight[1]
         return self.committed(group_id).get(topic, {}).get(partition)
+
+    def possible(self, group_id: str, topic: str, partition: int) -> list[CommittedOffset]:
+        """The latest offset, and every one that a transaction may put in its place."""
+        key = (group_id, topic, partition)
+        latest = self.latest_of(group_id, topic, partition)
+        found = [] if latest is None else [latest]
+        return [*found, *self._pending.values(key), *self._pending_in_flight.get(key, ())]
 
     def pending(self, group_id: str) -> set[TopicPartition]:
         """The partitions in which a transaction may still change the group's offset."""
@@ -74,7 +81,8 @@ class OffsetStore:
             count, _ = self._in_flight.get(key, (0, None))
             self._in_flight[key] = (count + 1, record.value)
         else:
-            self._pending_in_flight[key] = self._pending_in_flight.get(key, 0) + 1
+            assert record.value is not None, "a transaction deletes nothing"
+            self._pending_in_flight.setdefault(key, []).append(record.value)
 
     def commit(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """The record, appended before, is committed."""
@@ -92,8 +100,10 @@ class OffsetStore:
     def withdraw(self, record: OffsetRecord) -> None:
         """The record of a transaction, taken for appended before, is not in flight any more."""
         key = (record.group_id, record.topic, record.partition)
-        self._pending_in_flight[key] -= 1
-        if not self._pending_in_flight[key]:
+        in_flight = [value for value in self._pending_in_flight[key] if value is not record.value]
+        if in_flight:
+            self._pending_in_flight[key] = in_flight
+        else:
             del self._pending_in_flight[key]
 
     def replay(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:

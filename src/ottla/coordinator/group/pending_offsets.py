@@ -43,6 +43,13 @@ class PendingOffsets:
         """Whether a transaction may still change the offset."""
         return (topic, partition) in self._producers.get(group_id, ())
 
+    def values(self, key: OffsetKey) -> Iterator[CommittedOffset]:
+        """Every offset that the end of a transaction may put into effect."""
+        for producer_id in self._producers_of(key):
+            _, offset = self._by_producer[producer_id][key]
+            if offset is not None:
+                yield offset
+
     def add(self, producer_id: int, key: OffsetKey, offset: CommittedOffset) -> None:
         """A transaction that has not ended commits an offset."""
         self._turn += 1

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 from immutables import Map
 
+from harness.watched_tasks import WatchedTasks
 from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.log import AppendLost
 from ottla.broker.groups import GroupConfig, GroupCoordinator
 from ottla.broker.groups.offsets_log import OffsetsLog
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
-from ottla.broker.tasks import Tasks
 from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import PLACEMENT, parse_header
@@ -27,19 +27,21 @@ class MemoryLog(OffsetsLog):
         self.batches: dict[int, list[bytearray]] = {}
         self.next_offset: dict[int, int] = {}
         self.error: ErrorCode | None = None
+        # What it says to each append to come, before it says `error` to all others.
+        self.next_errors: list[ErrorCode | None] = []
         self.holds_commits = False
-        self.has_appended = asyncio.Event()
         self._waiting: list[asyncio.Future[None]] = []
+        self._is_waited_for = asyncio.Event()
 
     def append(self, partition: int, batch: bytes | bytearray) -> int:
-        if self.error is not None:
-            raise ApiError(self.error)
+        error = self.next_errors.pop(0) if self.next_errors else self.error
+        if error is not None:
+            raise ApiError(error)
         base = self.next_offset.get(partition, 0)
         placed = bytearray(batch)
         PLACEMENT.pack_into(placed, 0, base, parse_header(placed).batch_length, 0)
         self.batches.setdefault(partition, []).append(placed)
         self.next_offset[partition] = parse_header(placed).next_offset
-        self.has_appended.set()
         return self.next_offset[partition] - 1
 
     def append_of_producer(
@@ -60,7 +62,14 @@ class MemoryLog(OffsetsLog):
         if self.holds_commits:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
+            self._is_waited_for.set()
             await waiting
+
+    async def waited_for(self, times: int = 1) -> None:
+        """Until what is held is waited for, by so many."""
+        while len(self._waiting) < times:
+            self._is_waited_for.clear()
+            await self._is_waited_for.wait()
 
     async def settled(self, partition: int) -> None:
         pass
@@ -117,7 +126,7 @@ class Node:
         self.image = image or image_with()
         self.created: list[InternalTopicSpec] = []
         self.creation_error: ErrorCode | None = None
-        self.tasks = Tasks()
+        self.tasks = WatchedTasks()
         self.topic = InternalTopic(offsets_topic_spec(self.config), lambda: self.image, self._create)
         self.groups = GroupCoordinator(self.config, self.log, self.topic, self.tasks)
 
@@ -129,7 +138,7 @@ class Node:
 
     async def background_ended(self) -> None:
         """Wait for what runs without a request: commits that nobody waits for."""
-        await asyncio.gather(*self.tasks._running)
+        await self.tasks.all_ended()
 
     async def stop(self) -> None:
         self.groups.close()

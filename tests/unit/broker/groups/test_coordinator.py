@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from harness.waiting import eventually_async
 from ottla.broker.groups.record_batches import encode_transactional_batch
 from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
@@ -273,7 +274,7 @@ class TestCommitsThatWait:
             node.log.holds_commits = True
             pending: Any = node.groups.commit_offsets(commit_request(5), 9)
             waiting = asyncio.ensure_future(pending)
-            await asyncio.sleep(0)
+            await node.log.waited_for()
             assert not waiting.done()
             assert committed(node) == -1
             node.log.release()
@@ -289,10 +290,9 @@ class TestCommitsThatWait:
             node.log.holds_commits = True
             pending: Any = node.groups.commit_offsets(commit_request(5), 9)
             waiting = asyncio.ensure_future(pending)
-            await asyncio.sleep(0)
+            await node.log.waited_for()
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
-            await asyncio.sleep(0)
             node.log.release()
             await node.background_ended()
             assert committed(node) == 5
@@ -308,7 +308,6 @@ class TestCommitsThatWait:
             with pytest.raises(ApiError) as raised:
                 await pending
             assert raised.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
-            await asyncio.sleep(0)
             node.log.release()
             await node.background_ended()
             assert committed(node) == 5
@@ -322,7 +321,7 @@ class TestCommitsThatWait:
             node.log.holds_commits = True
             pending: Any = node.groups.commit_offsets(commit_request(5), 9)
             waiting = asyncio.ensure_future(pending)
-            await asyncio.sleep(0)
+            await node.log.waited_for()
             node.log.release(ErrorCode.REQUEST_TIMED_OUT)
             with pytest.raises(ApiError) as raised:
                 await waiting
@@ -339,7 +338,7 @@ class TestCommitsThatWait:
             node.log.holds_commits = True
             pending: Any = node.groups.commit_offsets(commit_request(5), 9)
             waiting = asyncio.ensure_future(pending)
-            await asyncio.sleep(0)
+            await node.log.waited_for()
             node.log.release(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             with pytest.raises(ApiError) as raised:
                 await waiting
@@ -355,7 +354,7 @@ class TestCommitsThatWait:
             node.log.holds_commits = True
             pending: Any = node.groups.commit_offsets(commit_request(6), 9)
             waiting = asyncio.ensure_future(pending)
-            await asyncio.sleep(0)
+            await node.log.waited_for()
             node.log.lose_last(0)
             with pytest.raises(ApiError) as raised:
                 await waiting
@@ -375,7 +374,7 @@ class TestCommitsThatWait:
             member_id = await join(node)
             node.log.holds_commits = True
             answer = node.groups.sync(sync_request(member_id))
-            await asyncio.sleep(0)
+            await node.log.waited_for()
             assert not answer.done()
             node.log.release()
             assert (await answer).assignment == b"all"
@@ -421,28 +420,44 @@ def test_expired_offsets_are_cleaned_periodically() -> None:
     async def scenario() -> None:
         node = await Node(offsets_retention_minutes=0, offsets_retention_check_interval_ms=1).serve()
         node.groups.commit_offsets(commit_request(5), 9)
-        node.log.has_appended.clear()
         node.groups.start()
-        await node.log.has_appended.wait()
-        await asyncio.sleep(0)
-        assert (await node.groups.list_groups([], [], TimeSlice())) == []
+        await eventually_async(lambda: node.groups.list_groups([], [], TimeSlice()), lambda found: found == [])
         assert committed(node) == -1
         await node.stop()
 
     run(scenario)
 
 
+def commit_many(node: Node, count: int) -> None:
+    partitions = [OffsetCommitRequestPartition(partition_index=p, committed_offset=1) for p in range(count)]
+    topic = OffsetCommitRequestTopic(name="t", partitions=partitions)
+    node.groups.commit_offsets(OffsetCommitRequest(group_id="g", topics=[topic]), 9)
+
+
 def test_many_deleted_offsets_are_written_in_batches() -> None:
     async def scenario() -> None:
         node = await Node().serve()
-        partitions = [OffsetCommitRequestPartition(partition_index=p, committed_offset=1) for p in range(1_200)]
-        topic = OffsetCommitRequestTopic(name="t", partitions=partitions)
-        node.groups.commit_offsets(OffsetCommitRequest(group_id="g", topics=[topic]), 9)
+        commit_many(node, 1_200)
         node.groups.topics_deleted({"t"})
-        for _ in range(5):
-            await asyncio.sleep(0)
+        await node.background_ended()
         assert list(node.groups.all_offsets("g")) == []
         assert len(node.log.batches[0]) == 1 + 3
+        await node.stop()
+
+    run(scenario)
+
+
+def test_a_batch_of_deleted_offsets_that_is_refused_does_not_keep_the_others_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scenario() -> None:
+        node = await Node().serve()
+        commit_many(node, 1_200)
+        node.log.next_errors = [ErrorCode.MESSAGE_TOO_LARGE]
+        node.groups.topics_deleted({"t"})
+        await node.background_ended()
+        assert [row.partition_index for _, row in node.groups.all_offsets("g")] == list(range(500))
+        assert "refused 500 tombstones" in caplog.text
         await node.stop()
 
     run(scenario)
@@ -532,7 +547,7 @@ def test_what_a_transaction_commits_is_unstable_until_its_marker_is_committed() 
         assert is_unstable(node)
         commit = asyncio.ensure_future(answer)
         marker = asyncio.ensure_future(node.groups.end_transaction(0, 1, 0, 0, True, 0))
-        await asyncio.sleep(0)
+        await node.log.waited_for(2)
         assert is_unstable(node)
         node.log.release()
         await commit
@@ -556,7 +571,7 @@ def test_a_marker_that_was_not_committed_is_sent_again_by_its_coordinator(error:
         node = await Node().serve()
         node.log.holds_commits = True
         marker = asyncio.ensure_future(node.groups.end_transaction(0, 1, 0, 0, True, 0))
-        await asyncio.sleep(0)
+        await node.log.waited_for()
         node.log.release(error)
         assert await marker is heard
         await node.stop()

@@ -280,14 +280,12 @@ def test_commits_that_wait_for_the_log_are_answered_row_by_row_too() -> None:
     async def story(client: Client) -> None:
         client.node.log.holds_commits = True
         waiting = asyncio.ensure_future(client.call(k08_offset_commit, commit(9), 9))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await client.node.log.waited_for()
         client.node.log.release(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         assert (await waiting).topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
         client.node.log.holds_commits = True
         waiting = asyncio.ensure_future(client.call(k08_offset_commit, commit(9), 9))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await client.node.log.waited_for()
         client.node.log.release()
         assert (await waiting).topics[0].partitions[0].error_code == ErrorCode.NONE
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
+from harness.transaction_wire import TransactionWire
 from harness.transactional_requests import Requests, marker, transactional_batch
 from ottla.broker import purgatory
 from ottla.broker.handlers import k00_produce
@@ -78,9 +79,11 @@ def test_a_coordinator_is_asked_once_about_all_partitions_that_a_request_begins(
     tmp_path: Path, asked: Asked, directories: int
 ) -> None:
     async def scenario(running: RunningNode) -> None:
-        requests = Requests(await running.connect())
+        client = await running.connect()
+        requests, coordinator = Requests(client), TransactionWire(client)
         await requests.create("orders", 4)
-        producer = await requests.init("tx")
+        identity = await coordinator.start("tx")
+        producer = identity.producer
         first = {("orders", index): transactional_batch(producer, 0) for index in (0, 2)}
         assert await requests.produce("tx", first) == [(ErrorCode.NONE, 0)] * 2
         assert asked == [("tx", {("orders", 0), ("orders", 2)}, TransactionSupport.ADD_PARTITION)]
@@ -93,8 +96,9 @@ def test_a_coordinator_is_asked_once_about_all_partitions_that_a_request_begins(
         }
         assert await requests.produce("tx", mixed) == [(ErrorCode.NONE, 2), (ErrorCode.NONE, 0), (ErrorCode.NONE, 0)]
         assert asked[1:] == [("tx", {("orders", 1)}, TransactionSupport.ADD_PARTITION)]
-        producer = await requests.end("tx", producer, is_commit=True)
-        await requests.produce("tx", {("orders", 0): transactional_batch(producer, 0)})
+        error, identity = await coordinator.end(identity, 5, commit=True)
+        assert error == "NONE"
+        await requests.produce("tx", {("orders", 0): transactional_batch(identity.producer, 0)})
         assert len(asked) == 3, "another transaction"
 
     run_node(tmp_path / "data", scenario, two_directories(tmp_path) if directories > 1 else None)
@@ -112,11 +116,12 @@ def test_older_clients_have_to_add_a_partition_before_they_write_to_it(
     tmp_path: Path, asked: Asked, version: int, support: TransactionSupport, code: ErrorCode
 ) -> None:
     async def scenario(running: RunningNode) -> None:
-        requests = Requests(await running.connect())
+        client = await running.connect()
+        requests, coordinator = Requests(client), TransactionWire(client)
         await requests.create("orders", 2)
-        producer = await requests.init("tx")
-        await requests.add("tx", producer, "orders", [1])
-        batches = {("orders", index): transactional_batch(producer, 0) for index in (0, 1)}
+        identity = await coordinator.start("tx")
+        assert await coordinator.add_partitions(identity, 3, "orders", 1) == "NONE"
+        batches = {("orders", index): transactional_batch(identity.producer, 0) for index in (0, 1)}
         assert await requests.produce("tx", batches, version) == [(code, -1), (ErrorCode.NONE, 0)]
         assert [question[2] for question in asked] == [support]
 
@@ -125,9 +130,10 @@ def test_older_clients_have_to_add_a_partition_before_they_write_to_it(
 
 def test_transactional_records_need_a_transactional_id_and_one_producer(tmp_path: Path, asked: Asked) -> None:
     async def scenario(running: RunningNode) -> None:
-        requests = Requests(await running.connect())
+        client = await running.connect()
+        requests = Requests(client)
         await requests.create("orders", 2)
-        producer = await requests.init("tx")
+        producer = (await TransactionWire(client).start("tx")).producer
         batches = {("orders", 0): transactional_batch(producer, 0), ("orders", 1): batch_of(b"plain")}
         refused = [(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)] * 2
         assert await requests.produce(None, batches) == refused

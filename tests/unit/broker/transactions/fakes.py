@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from itertools import count
 
+from harness.watched_tasks import WatchedTasks
 from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
 from ottla.broker.producer_ids import ProducerIds
-from ottla.broker.tasks import Tasks
 from ottla.broker.transactions.channel import TransactionChannel
 from ottla.broker.transactions.coordinator import TransactionCoordinator
 from ottla.broker.transactions.markers import MarkerWriter
@@ -64,7 +64,7 @@ class TransactionNode:
         self.log = log or MemoryLog()
         self.image: ClusterImage = image_with()
         self.channel = MarkerChannel()
-        self.tasks = Tasks()
+        self.tasks = WatchedTasks()
         self.now_ms = 1_000
         self.version = version
         self._ids = count(first_producer_id)
@@ -89,8 +89,7 @@ class TransactionNode:
 
     async def background_ended(self) -> None:
         """Wait for what runs without a request."""
-        while self.tasks._running:
-            await asyncio.gather(*self.tasks._running)
+        await self.tasks.all_ended()
 
     async def stop(self) -> None:
         self.transactions.close()

@@ -232,11 +232,11 @@ def test_what_is_written_takes_effect_though_its_client_is_gone() -> None:
         producer = await begin(node, T0)
         node.log.holds_commits = True
         request = asyncio.ensure_future(node.transactions.end_transaction("tx", producer, 2, is_commit=True))
-        await asyncio.sleep(0)
+        await node.log.waited_for()
         add = node.transactions.add_partitions("tx", producer, (T1,), 2)
         assert await refusal(add) is ErrorCode.CONCURRENT_TRANSACTIONS
         request.cancel()
-        await asyncio.sleep(0)
+        await asyncio.gather(request, return_exceptions=True)
         node.log.release()
         await node.background_ended()
         assert node.channel.markers == [("t", 0, 1, True)]
@@ -249,8 +249,7 @@ def test_states_that_did_not_get_into_the_log_after_all_are_loaded_again() -> No
         producer = await begin(node, T0)
         node.log.holds_commits = True
         request = asyncio.ensure_future(node.transactions.end_transaction("tx", producer, 2, is_commit=True))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await node.log.waited_for()
         node.log.lose_last(0)
         assert await refusal(request) is ErrorCode.NOT_COORDINATOR
         node.log.holds_commits = False

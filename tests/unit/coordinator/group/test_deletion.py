@@ -284,3 +284,64 @@ class TestPendingOffsets:
         play.end_transaction(1)
         assert remaining(play, "h") == {("u", 0)}
         assert remaining(play) == set()
+
+    def test_the_end_of_a_topic_ends_many_pending_offsets_in_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deletion, "PORTION_RECORDS", 2)
+        play = Playbook()
+        play.commit({("t", 0): 1})
+        play.commit_in_transaction(1, {("t", number): 2 for number in range(5)})
+        portions = play.shard.topics_deleted({"t"})
+        sizes = []
+        for records in portions:
+            play.append(records)
+            sizes.append(len(records))
+        assert sizes == [2, 2, 1]
+        play.end_transaction(1)
+        assert remaining(play) == set()
+
+    @pytest.mark.parametrize("is_commit", [True, False])
+    def test_an_offset_that_was_pending_goes_though_its_transaction_ended_between_two_portions(
+        self, monkeypatch: pytest.MonkeyPatch, *, is_commit: bool
+    ) -> None:
+        monkeypatch.setattr(deletion, "PORTION_RECORDS", 1)
+        play = Playbook()
+        play.commit({("t", 1): 1})
+        play.commit_in_transaction(1, {("t", 0): 2, ("t", 1): 2, ("t", 2): 2})
+        portions = play.shard.topics_deleted({"t"})
+        play.append(next(portions))
+        play.end_transaction(1, is_commit=is_commit)
+        for records in portions:
+            play.append(records)
+        assert remaining(play) == set()
+
+    def test_an_offset_that_became_pending_between_two_portions_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It belongs to a new topic of the same name."""
+        monkeypatch.setattr(deletion, "PORTION_RECORDS", 1)
+        play = Playbook()
+        play.commit_in_transaction(1, {("t", 0): 2, ("t", 1): 2})
+        portions = play.shard.topics_deleted({"t"})
+        play.append(next(portions))
+        play.commit_in_transaction(2, {("t", 1): 9})
+        for records in portions:
+            play.append(records)
+        play.end_transaction(1, is_commit=False)
+        play.end_transaction(2)
+        assert remaining(play) == {("t", 1)}
+
+
+class TestRefusedPortions:
+    """A portion that the log refuses is not appended; the next ones are asked for all the same."""
+
+    def test_a_group_does_not_expire_before_its_offsets(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deletion, "PORTION_RECORDS", 1)
+        play = Playbook(offsets_retention_minutes=1)
+        play.commit({("t", 0): 1, ("t", 1): 1})
+        play.advance(RETENTION_MS)
+        portions = play.shard.expire_offsets(play.now_ms)
+        next(portions)
+        for records in portions:
+            play.append(records)
+        assert remaining(play) == {("t", 0)}
+        assert "g" in play.shard.groups
+        expire(play)
+        assert "g" not in play.shard.groups
