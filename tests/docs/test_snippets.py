@@ -46,7 +46,8 @@ PRINTED = {
     "docs/how-to/use-the-python-client.md": "orders 0\n31 orders\nTrue\nTrue\norders\n",
     "docs/how-to/use-transactions.md": (
         "the till is closed\n10 payments\n10 receipts\n"
-        "commit_transaction is not possible now: no transaction is open: call begin_transaction first\nclosed\n"
+        "commit_transaction is not possible now: no transaction is open: call begin_transaction first\n"
+        "10 reminders\nclosed\n"
     ),
     "docs/how-to/process-exactly-once-with-confluent-kafka.md": "10 receipts\n",
     "docs/how-to/change-topics-safely.md": "",

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from ottla.client.connection import Security
     from ottla.client.consumer import Consumer, ConsumerSettings, OffsetReset, RebalanceListener
     from ottla.client.delivery import RecordMetadata
-    from ottla.client.errors import AbortableError, ClientError, FatalProducerError, KafkaError, WrongOrder
+    from ottla.client.errors import (
+        AbortableError,
+        ClientError,
+        CommitInDoubt,
+        FatalProducerError,
+        KafkaError,
+        RequestTimedOut,
+        WrongOrder,
+    )
     from ottla.client.fetch_request import FetchedBatches, FetchLimits
     from ottla.client.group_member import GroupSettings
     from ottla.client.group_offsets import CommittedOffset, GroupMetadata
@@ -31,6 +39,7 @@ __all__ = [
     "ClientError",
     "ClientSettings",
     "Codec",
+    "CommitInDoubt",
     "CommittedOffset",
     "ConfigChange",
     "ConfigOperation",
@@ -53,6 +62,7 @@ __all__ = [
     "RebalanceListener",
     "Record",
     "RecordMetadata",
+    "RequestTimedOut",
     "ResourceType",
     "Security",
     "TopicPartition",
@@ -66,6 +76,7 @@ _HOMES = {
     "ClientError": "ottla.client.errors",
     "ClientSettings": "ottla.client.cluster",
     "Codec": "ottla.protocol.compression",
+    "CommitInDoubt": "ottla.client.errors",
     "CommittedOffset": "ottla.client.group_offsets",
     "ConfigChange": "ottla.client.admin.configs",
     "ConfigOperation": "ottla.client.admin.configs",
@@ -88,6 +99,7 @@ _HOMES = {
     "RebalanceListener": "ottla.client.consumer",
     "Record": "ottla.client.records",
     "RecordMetadata": "ottla.client.delivery",
+    "RequestTimedOut": "ottla.client.errors",
     "ResourceType": "ottla.client.admin.configs",
     "Security": "ottla.client.connection",
     "TopicPartition": "ottla.client.metadata",

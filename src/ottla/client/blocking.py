@@ -5,6 +5,7 @@ it, so everything can still be closed in order.
 """
 
 import asyncio
+import atexit
 import functools
 import threading
 from collections.abc import Callable, Coroutine
@@ -20,9 +21,11 @@ class LoopThread:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        # A program that ends without closing its client must not hang on it.
+        # A program that ends without closing its client must not hang on it: nobody joins the thread before `atexit`
+        # does, which cancels what runs.
         self._thread = threading.Thread(target=self._serve, name="ottla-client", daemon=True)
         self._thread.start()
+        atexit.register(self.stop)
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """The result of a coroutine that runs on the loop."""
@@ -41,6 +44,7 @@ class LoopThread:
         if self._thread.is_alive():
             self.loop.call_soon_threadsafe(self.loop.stop)
             self._thread.join()
+        atexit.unregister(self.stop)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)

@@ -10,10 +10,10 @@ import asyncio
 import contextlib
 import itertools
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ottla.client.addresses import Address
 from ottla.client.connection import Connection, Security, close_all, open_connection
@@ -77,6 +77,7 @@ class Cluster:
         self._coordinators: dict[tuple[CoordinatorKind, str], int] = {}
         self._topic_times_s: dict[str, float] = {}
         self._refreshing = asyncio.Lock()
+        self._background: set[asyncio.Task[Any]] = set()
         self._is_closed = False
 
     async def start(self) -> None:
@@ -85,17 +86,35 @@ class Cluster:
             await self.refresh(())
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and end what runs over them."""
         self._is_closed = True
-        for opening in self._opening.values():
-            opening.cancel()
-        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+        tasks = tuple(self._background)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         connections = list(self._connections.values())
         self._connections.clear()
         await close_all(connections)
 
     def now_s(self) -> float:
         return asyncio.get_running_loop().time()
+
+    def in_background(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Work that its owner may forget: it ends with the cluster at the latest, and nobody has to ask how it ended.
+
+        A loop holds its tasks weakly: one that waits for something that only its owner knows would be destroyed with
+        it, which asyncio reports as an error.
+        """
+        task = asyncio.create_task(work, name=name)
+        self._background.add(task)
+        task.add_done_callback(self._background_ended)
+        return task
+
+    def _background_ended(self, task: asyncio.Task[Any]) -> None:
+        self._background.discard(task)
+        if not task.cancelled():
+            # Whoever waits for the task gets its error; if nobody does any more, it is no news to report.
+            task.exception()
 
     # Connections.
 
@@ -149,7 +168,7 @@ class Cluster:
             return connection
         opening = self._opening.get(key)
         if opening is None:
-            opening = asyncio.create_task(self._open(key, address), name=f"connect to {address}")
+            opening = self.in_background(self._open(key, address), f"connect to {address}")
             self._opening[key] = opening
         # Several calls may wait for the one attempt: that one of them is cancelled is not the others' business.
         return await asyncio.shield(opening)

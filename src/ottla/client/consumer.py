@@ -26,6 +26,7 @@ from ottla.client.group_offsets import (
     GroupMetadata,
     Membership,
     commit_group_offsets,
+    committed_offsets,
     fetch_group_offsets,
 )
 from ottla.client.group_session import GroupSession
@@ -55,6 +56,16 @@ class ConsumerSettings:
     auto_commit_interval_ms: float = 5_000
     check_crc: bool = True  # check.crcs
     include_control: bool = False  # return the markers of transactions as well
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.isolation, IsolationLevel):
+            raise TypeError(f"isolation={self.isolation!r}: write {_choices(IsolationLevel)}")
+        if not isinstance(self.offset_reset, OffsetReset):
+            raise TypeError(f"offset_reset={self.offset_reset!r}: write {_choices(OffsetReset)}")
+
+
+def _choices(kind: type[Enum]) -> str:
+    return " or ".join(f"{kind.__name__}.{choice.name}" for choice in kind)
 
 
 class PartitionBounds(NamedTuple):
@@ -199,8 +210,10 @@ class Consumer:
         if self._session is not None:
             await self._match_topics()
             await self._session.poll(max(0.0, deadline_s - self._cluster.now_s()))
-        await self._start_new_partitions()
+        has_positions = await self._start_new_partitions()
         left_s = max(0.0, deadline_s - self._cluster.now_s())
+        if not has_positions:
+            left_s = min(left_s, self._cluster.settings.retry.initial_ms / 1000)
         if self._session is not None:
             # Commits and new topics are due now and then, even if no record comes.
             left_s = min(left_s, self._session.member.settings.heartbeat_interval_ms / 1000)
@@ -219,12 +232,7 @@ class Consumer:
         """Commit these offsets for the group, or the positions of everything that is being read."""
         if self.group is None:
             raise ValueError("without a group there is nothing to commit for: make the consumer with GroupSettings")
-        if offsets is None:
-            offsets = self._positions()
-        given = {
-            partition: offset if isinstance(offset, CommittedOffset) else CommittedOffset(offset)
-            for partition, offset in offsets.items()
-        }
+        given = self._positions() if offsets is None else committed_offsets(offsets)
         errors = await commit_group_offsets(self._cluster, self.group.group_id, given, membership=self._membership)
         for partition, error in errors.items():
             if error is not None:
@@ -250,6 +258,8 @@ class Consumer:
 
     def reset_to_committed(self) -> None:
         """Read on where the group has committed last: after an aborted transaction, what it was made of comes again."""
+        if self.group is None:
+            raise ValueError("without a group nothing is committed: seek, or make the consumer with GroupSettings")
         for partition in self._assignment:
             self._fetcher.stop(partition)
             self._committed.pop(partition, None)
@@ -349,15 +359,28 @@ class Consumer:
             self._session.member.topics = tuple(names)
             self._session.member.rejoin()
 
-    async def _start_new_partitions(self) -> None:
-        """Give each new partition its position: the committed one, or what the reset policy says."""
+    async def _start_new_partitions(self) -> bool:
+        """Give each new partition its position: the committed one, or what the reset policy says.
+
+        False if the committed ones are not to be had now: a transaction of the group is still being ended, or its
+        coordinator does not answer. Kafka's consumers wait for both, for as long as they are polled.
+        """
         new = [partition for partition in self._assignment if partition not in self._fetcher.partitions]
         if not new:
-            return
+            return True
         if self.group is not None:
-            committed = await fetch_group_offsets(
-                self._cluster, self.group.group_id, new, require_stable=self._is_committed_only
-            )
+            try:
+                committed = await fetch_group_offsets(
+                    self._cluster,
+                    self.group.group_id,
+                    new,
+                    require_stable=self._is_committed_only,
+                    waits_until_stable=False,
+                )
+            except ClientError as error:
+                if not error.is_retriable:
+                    raise
+                return False
             for partition, offset in committed.items():
                 if offset.error is not None:
                     raise offset.error
@@ -366,6 +389,7 @@ class Consumer:
                     self._fetcher.start(partition, offset.offset)
                     self._committed[partition] = offset.offset
         await self._reset([partition for partition in new if partition not in self._fetcher.partitions])
+        return True
 
     @property
     def _is_committed_only(self) -> bool:

@@ -5,9 +5,9 @@ cluster's own refusal and carries its code; a `BrokerUnreachable` or a `Connecti
 `RequestTimedOut` is a broker that took the request and kept silent; an `UnsupportedByBroker` is a question of
 versions. Results about several things (topics, partitions, groups) hold a `KafkaError` as a value for each that failed.
 
-A transactional producer adds three of its own: after an `AbortableError` the transaction is to be aborted, and may then
-be begun again; after a `FatalProducerError` the producer is of no use any more; a `WrongOrder` is a call that does not
-fit what was called before, and changes nothing.
+A transactional producer adds four of its own: after an `AbortableError` the transaction is to be aborted, and may then
+be begun again; after a `FatalProducerError` the producer is of no use any more; after a `CommitInDoubt` the commit is
+to be called again; a `WrongOrder` is a call that does not fit what was called before, and changes nothing.
 """
 
 from ottla.protocol.errors import ErrorCode
@@ -77,6 +77,10 @@ class RequestTimedOut(ClientError):
     is_retriable = True
 
 
+class CommitInDoubt(RequestTimedOut):
+    """A commit was not answered: it may have been done, or not yet. Only calling it again tells, and completes it."""
+
+
 class UnsupportedByBroker(ClientError):
     """Client and broker have no version of an API in common."""
 
@@ -133,7 +137,7 @@ _SENTENCES = {
     ErrorCode.FENCED_INSTANCE_ID: "another member with the same group.instance.id has taken over",
     ErrorCode.INVALID_PRODUCER_EPOCH: "the producer's epoch is not the current one",
     ErrorCode.INVALID_TXN_STATE: "the transaction is not in a state in which this is possible",
-    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "the transaction's timeout exceeds the broker's transaction.max.timeout.ms",
+    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "the timeout is not between 1 and the broker's transaction.max.timeout.ms",
     ErrorCode.CONCURRENT_TRANSACTIONS: "the transaction before this one has not ended everywhere yet",
     ErrorCode.PRODUCER_FENCED: "another producer with the same transactional id has taken over",
     ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "there is no such transactional id",

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ottla.client.cluster import Cluster
-from ottla.client.errors import KafkaError, error_of, raise_for
+from ottla.client.errors import ClientError, KafkaError, error_of, raise_for
 from ottla.client.fanout import by_topic
 from ottla.client.metadata import TopicPartition
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -65,15 +66,42 @@ class GroupMetadata:
     membership: Membership = NO_MEMBERSHIP
 
 
+def committed_offsets(offsets: Mapping[TopicPartition, int | CommittedOffset]) -> dict[TopicPartition, CommittedOffset]:
+    """Offsets to commit, given as numbers or with more; TypeError or ValueError names what cannot be one."""
+    found: dict[TopicPartition, CommittedOffset] = {}
+    for partition, offset in offsets.items():
+        if not isinstance(partition, tuple):
+            raise TypeError(f"offsets are given by TopicPartition(topic, partition), not by {partition!r}")
+        given = offset if isinstance(offset, CommittedOffset) else CommittedOffset(offset)
+        if type(given.offset) is not int:
+            raise TypeError(f"the offset of {partition} must be an int, not {given.offset!r}")
+        if given.offset < 0:
+            raise ValueError(f"the offset of {partition} is {given.offset}: it is the next one to read, from 0 on")
+        found[TopicPartition(*partition)] = given
+    return found
+
+
+def check_group_metadata(group: object) -> None:
+    """TypeError for what is often given in its place."""
+    if isinstance(group, str):
+        raise TypeError(f"group_metadata is consumer.group_metadata(), or GroupMetadata({group!r}), not a group's name")
+    if not isinstance(group, GroupMetadata):
+        raise TypeError(f"group_metadata is consumer.group_metadata(), not {type(group).__name__}")
+
+
 async def fetch_group_offsets(
     cluster: Cluster,
     group_id: str,
     partitions: Iterable[TopicPartition] | None = None,
     *,
     require_stable: bool = False,
+    waits_until_stable: bool = True,
     timeout_ms: float | None = None,
 ) -> dict[TopicPartition, CommittedOffset]:
-    """What the group has committed; None is everything."""
+    """What the group has committed; None is everything.
+
+    With `require_stable`, what an open transaction holds is waited for, or raises UNSTABLE_OFFSET_COMMIT.
+    """
     grouped = None if partitions is None else by_topic(partitions)
 
     async def ask() -> dict[TopicPartition, CommittedOffset]:
@@ -93,8 +121,16 @@ async def fetch_group_offsets(
                 raise offset.error
         return found
 
+    def may_retry(error: ClientError) -> bool:
+        is_unstable = isinstance(error, KafkaError) and error.code is ErrorCode.UNSTABLE_OFFSET_COMMIT
+        return error.is_retriable and (waits_until_stable or not is_unstable)
+
     return await cluster.retry(
-        ask, what=f"reading the offsets of group {group_id!r}", timeout_ms=timeout_ms, coordinates=group_id
+        ask,
+        what=f"reading the offsets of group {group_id!r}",
+        timeout_ms=timeout_ms,
+        coordinates=group_id,
+        may_retry=may_retry,
     )
 
 

@@ -65,7 +65,7 @@ class GroupSession:
                 raise self.member.error
             if self._joining is None:
                 await self._give_back()
-                self._joining = asyncio.create_task(self._join(), name=f"join {self.member.settings.group_id}")
+                self._joining = self._cluster.in_background(self._join(), f"join {self.member.settings.group_id}")
             await asyncio.wait({self._joining}, timeout=max(0.0, deadline_s - self._cluster.now_s()))
             if not self._joining.done():
                 return
@@ -74,7 +74,7 @@ class GroupSession:
             if assignment is not None:
                 await self._take_over(assignment)
         if self._heartbeats is None or self._heartbeats.done():
-            self._heartbeats = asyncio.create_task(self._beat(), name=f"heartbeat {self.member.settings.group_id}")
+            self._heartbeats = self._cluster.in_background(self._beat(), f"heartbeat {self.member.settings.group_id}")
 
     async def leave(self, reason: str) -> None:
         """Give everything back and go, so that the others need not wait for the session to end."""

@@ -26,7 +26,7 @@ from ottla.client.errors import ClientClosed, ClientError, KafkaError, RequestTi
 from ottla.client.metadata import NO_NODE, TopicInfo, TopicPartition
 from ottla.client.partitioner import StickyPartitioner, partition_for_key
 from ottla.client.produce_request import produce
-from ottla.client.producer_ids import ProducerIdentity, init_producer_id
+from ottla.client.producer_ids import ProducerIdentity, check_transaction_timeout, init_producer_id
 from ottla.client.producer_queue import Outcome, PartitionQueue, ProducerBatch
 from ottla.client.producer_transactions import ProducerTransactions
 from ottla.client.record_types import check_record
@@ -67,10 +67,13 @@ class ProducerSettings:
             raise ValueError(f"acks={self.acks}: it is -1 (all replicas in sync), 1 (the leader) or 0 (nobody)")
         if self.idempotent and self.acks != -1:
             raise ValueError(f"an idempotent producer needs acks=-1, not {self.acks}: set idempotent=False as well")
+        if not isinstance(self.codec, Codec):
+            raise TypeError(f"codec={self.codec!r}: write one of {', '.join(f'Codec.{codec.name}' for codec in Codec)}")
         if self.linger_ms < 0:
             raise ValueError(f"linger_ms={self.linger_ms}: a wait cannot be shorter than 0")
         if self.transactional_id is not None and not self.idempotent:
             raise ValueError("a transactional producer is idempotent: leave idempotent=True")
+        check_transaction_timeout(self.transaction_timeout_ms)
 
 
 class Producer(ProducerTransactions):
@@ -78,8 +81,7 @@ class Producer(ProducerTransactions):
 
     def __init__(self, cluster: Cluster, settings: ProducerSettings | None = None) -> None:
         self.settings = settings or ProducerSettings()
-        super().__init__(_owner(cluster, self.settings), self.settings.max_block_ms)
-        self._cluster = cluster
+        super().__init__(cluster, _owner(cluster, self.settings), self.settings.max_block_ms)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._sticky = StickyPartitioner(self.settings.batch_bytes, random.randrange)
         self._identity: ProducerIdentity | None = None
@@ -123,11 +125,9 @@ class Producer(ProducerTransactions):
         headers: Headers,
     ) -> Delivery:
         """As `send`, for whoever has called `check_record` already."""
-        if self._is_closed:
-            raise ClientClosed("the producer was closed")
+        self.check_sendable()
         if self._owner is None:
             return await self._accept(topic, value, key, partition, timestamp_ms, headers)
-        self._owner.state.check_open("send")
         try:
             return await self._accept(topic, value, key, partition, timestamp_ms, headers)
         except WrongOrder:
@@ -136,6 +136,13 @@ class Producer(ProducerTransactions):
             # The transaction would be committed without this record.
             self._transaction_failed(error)
             raise
+
+    def check_sendable(self) -> None:
+        """Raise what keeps a record from being taken now: the producer's end, or that no transaction is open."""
+        if self._is_closed:
+            raise ClientClosed("the producer was closed")
+        if self._owner is not None:
+            self._owner.state.check_open("send")
 
     async def _accept(
         self,
@@ -195,10 +202,11 @@ class Producer(ProducerTransactions):
             if self._owner is None:
                 await self.flush()
             else:
-                await self.abort_if_open()
+                with contextlib.suppress(ClientError):
+                    await self._abort_if_open()
         finally:
             self._is_closed = True
-            tasks = [task for task in (self._sender, self._adding, *self._requests) if task is not None]
+            tasks = [task for task in (self._sender, self._adding, self._aborting, *self._requests) if task is not None]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -284,13 +292,15 @@ class Producer(ProducerTransactions):
     def _wake_sender(self) -> None:
         self._has_work.set()
         if self._sender is None:
-            self._sender = asyncio.create_task(self._send_forever(), name="producer")
+            self._sender = self._cluster.in_background(self._send_forever(), "producer")
             self._sender.add_done_callback(self._sender_ended)
 
     def _sender_ended(self, sender: asyncio.Task[None]) -> None:
         """Whoever waits for a record learns it, whatever it was."""
         self._sender = None
-        if not sender.cancelled() and (error := sender.exception()) is not None:
+        if sender.cancelled():
+            self._fail_all(ClientClosed("the client was closed before the record was delivered"))
+        elif (error := sender.exception()) is not None:
             self._fail_all(ClientError(f"the producer failed: {error!r}"))
 
     def _fail_all(self, error: ClientError) -> None:
@@ -435,7 +445,7 @@ class Producer(ProducerTransactions):
                 queue.gave_up(batch, error)
                 continue
             delay_ms = self._retry_policy(error).delay_ms(batch.attempts, random.random())
-            queue.failed(batch, _explained(error, batch), now_s, delay_ms / 1000)
+            queue.failed(batch, self._explained(error, batch), now_s, delay_ms / 1000)
             if not isinstance(error, KafkaError) or error.code.refreshes_metadata:
                 stale.add(batch.partition.topic)
         self._has_work.set()
@@ -447,6 +457,18 @@ class Producer(ProducerTransactions):
         """With NOT_ENOUGH_REPLICAS a broker also says that the transaction before is still being ended."""
         is_brief = isinstance(error, KafkaError) and error.code in _TRANSACTION_ENDING
         return QUICK_RETRY if self._owner is not None and is_brief else self._cluster.settings.retry
+
+    def _explained(self, error: ClientError, batch: ProducerBatch) -> ClientError:
+        if not isinstance(error, KafkaError):
+            return error
+        if error.code is ErrorCode.MESSAGE_TOO_LARGE:
+            size = batch.writer.size_bytes
+            text = f"a batch of {size} bytes is larger than max.message.bytes of topic {batch.partition.topic!r}"
+            return KafkaError(error.code, f"{text}: raise it there, or lower batch_bytes here")
+        if error.code is ErrorCode.INVALID_PRODUCER_EPOCH and self._owner is not None:
+            text = f"{batch.partition} takes no more records of this transaction"
+            return KafkaError(error.code, f"{text}: {self._owner.why_over()}")
+        return error
 
     def _expired(self, batch: ProducerBatch) -> ClientError:
         timeout_ms = self.settings.delivery_timeout_ms
@@ -462,11 +484,3 @@ def _owner(cluster: Cluster, settings: ProducerSettings) -> TransactionOwner | N
         transaction_timeout_ms=settings.transaction_timeout_ms,
         max_block_ms=settings.max_block_ms,
     )
-
-
-def _explained(error: ClientError, batch: ProducerBatch) -> ClientError:
-    if isinstance(error, KafkaError) and error.code is ErrorCode.MESSAGE_TOO_LARGE:
-        size = batch.writer.size_bytes
-        text = f"a batch of {size} bytes is larger than max.message.bytes of topic {batch.partition.topic!r}"
-        return KafkaError(error.code, f"{text}: raise it there, or lower batch_bytes here")
-    return error

@@ -1,9 +1,11 @@
 """The identity under which brokers recognise a producer's batches: InitProducerId."""
 
+import contextlib
 from dataclasses import dataclass
 
 from ottla.client.cluster import Cluster, CoordinatorKind
-from ottla.client.errors import raise_for
+from ottla.client.errors import ClientError, KafkaError, raise_for
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.init_producer_id_response import InitProducerIdResponse
 
@@ -24,6 +26,17 @@ NO_IDENTITY = ProducerIdentity(-1, -1)
 
 # Before this version there is no way to say which identity the new epoch is for.
 _BUMP_VERSION_MIN = 3
+
+_MAX_TIMEOUT = "transaction.max.timeout.ms"
+_INT_MAX = 2_147_483_647
+
+
+def check_transaction_timeout(timeout_ms: int) -> None:
+    """What no broker would take."""
+    if type(timeout_ms) is not int:
+        raise TypeError(f"transaction_timeout_ms={timeout_ms!r}: it is a whole number of milliseconds")
+    if not 0 < timeout_ms <= _INT_MAX:
+        raise ValueError(f"transaction_timeout_ms={timeout_ms}: it is between 1 and the broker's {_MAX_TIMEOUT}")
 
 
 async def init_producer_id(
@@ -55,10 +68,29 @@ async def init_producer_id(
         raise_for(response.error_code)
         return ProducerIdentity(response.producer_id, response.producer_epoch)
 
-    return await cluster.retry(
-        ask,
-        what="getting a producer id",
-        timeout_ms=timeout_ms,
-        coordinates=transactional_id,
-        kind=CoordinatorKind.TRANSACTION,
-    )
+    try:
+        return await cluster.retry(
+            ask,
+            what="getting a producer id",
+            timeout_ms=timeout_ms,
+            coordinates=transactional_id,
+            kind=CoordinatorKind.TRANSACTION,
+        )
+    except KafkaError as error:
+        if transactional_id is None or error.code is not ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+            raise
+        limit = await _max_timeout(cluster, transactional_id)
+        raise KafkaError(error.code, f"transaction_timeout_ms={transaction_timeout_ms} is more than {limit}") from error
+
+
+async def _max_timeout(cluster: Cluster, transactional_id: str) -> str:
+    """The coordinator's limit, with its value for whoever may see it."""
+    from ottla.client.admin.configs import ConfigCalls, ConfigResource, ResourceType
+
+    with contextlib.suppress(ClientError):
+        coordinator = await cluster.coordinator(transactional_id, CoordinatorKind.TRANSACTION)
+        resource = ConfigResource(ResourceType.BROKER, str(coordinator.node_id))
+        described = (await ConfigCalls(cluster).describe_configs([resource], names=[_MAX_TIMEOUT]))[resource]
+        if (entry := described.entries.get(_MAX_TIMEOUT)) is not None and entry.value is not None:
+            return f"the broker's {_MAX_TIMEOUT}={entry.value}"
+    return f"the broker's {_MAX_TIMEOUT}"

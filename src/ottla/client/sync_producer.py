@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -85,8 +86,12 @@ class Producer:
         timestamp_ms: int | None = None,
         headers: Headers = (),
     ) -> Delivery:
-        """Hand a record over and go on; its delivery tells what became of it, and so does `flush`."""
+        """Hand a record over and go on; its delivery tells what became of it, and so does `flush`.
+
+        A transactional producer takes it only in a transaction that can still be committed.
+        """
         check_record(key, value, headers, partition, timestamp_ms)
+        self._core.check_sendable()
         delivery = Delivery(self)
         if timestamp_ms is None:
             timestamp_ms = time.time_ns() // 1_000_000
@@ -114,7 +119,7 @@ class Producer:
         self._thread.run(self._core.send_offsets_to_transaction(offsets, group_metadata))
 
     def commit_transaction(self) -> None:
-        """Deliver everything and commit; `RequestTimedOut` leaves the end open: call it again."""
+        """Deliver everything and commit; `CommitInDoubt` leaves the end open: call it again."""
         self._thread.run(self._ended(self._core.commit_transaction))
 
     def abort_transaction(self) -> None:
@@ -123,13 +128,16 @@ class Producer:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction around a block: committed at its end, aborted if an exception leaves it."""
-        self.begin_transaction()
+        """A transaction around a block: committed at its end, aborted if an exception leaves it.
+
+        An abort before it that was not answered is waited for.
+        """
+        self._thread.run(self._begin_block())
         try:
             yield
             self.commit_transaction()
-        except BaseException:
-            self._thread.run(self._ended(self._core.abort_if_open))
+        except BaseException as error:
+            self._thread.run(self._ended(functools.partial(self._core.abort_block, error)))
             raise
 
     def flush(self) -> None:
@@ -165,9 +173,13 @@ class Producer:
         await asyncio.shield(self._crossing)
 
     async def _begin(self) -> None:
-        # What was handed over before is refused: it belongs to no transaction.
+        # What another thread handed over while the last one ended is refused: it belongs to no transaction.
         await self._crossed()
         self._core.begin_transaction()
+
+    async def _begin_block(self) -> None:
+        await self._crossed()
+        await self._core.begin_block()
 
     async def _ended(self, end: Callable[[], Awaitable[None]]) -> None:
         """What was handed over belongs to it; a record that was refused has failed the transaction."""

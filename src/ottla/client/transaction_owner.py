@@ -8,19 +8,29 @@ again; under the older one they go on, and whoever writes has to know them.
 
 One owner per transactional id at a time: a new one fences the one before, and aborts what it left open. The commit is
 all or nothing over all partitions and offsets, also if this process dies after the coordinator has heard of it.
+
+The coordinator aborts by itself what is open for longer than `transaction_timeout_ms`. By the newer protocol that is no
+more than an abort: the owner hears of it as an `AbortableError`, and goes on. By the older one it is fenced.
 """
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Collection, Mapping
 
 from ottla.client.cluster import Cluster, CoordinatorKind
-from ottla.client.errors import ClientError, KafkaError, RequestTimedOut
-from ottla.client.group_offsets import CommittedOffset, GroupMetadata
+from ottla.client.errors import ClientError, CommitInDoubt, KafkaError, RequestTimedOut
+from ottla.client.group_offsets import CommittedOffset, GroupMetadata, check_group_metadata, committed_offsets
 from ottla.client.metadata import TopicPartition
 from ottla.client.produce_request import adds_partitions_itself
-from ottla.client.producer_ids import NO_IDENTITY, ProducerIdentity, init_producer_id
+from ottla.client.producer_ids import NO_IDENTITY, ProducerIdentity, check_transaction_timeout, init_producer_id
 from ottla.client.transaction_requests import TransactionRequests
 from ottla.client.transaction_state import TransactionState
 from ottla.protocol.errors import ErrorCode
+
+# What group coordinators and partitions say of an epoch whose transaction has ended: fenced, or only too late.
+_OVER = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE})
+_FENCED = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH})
+_ABORTED_STATES = frozenset({"PrepareAbort", "CompleteAbort"})
 
 
 class TransactionOwner:
@@ -36,6 +46,7 @@ class TransactionOwner:
     ) -> None:
         if not transactional_id:
             raise ValueError("a transactional id needs at least one character")
+        check_transaction_timeout(transaction_timeout_ms)
         self.transactional_id = transactional_id
         self.identity = NO_IDENTITY
         self.is_v2 = False
@@ -44,6 +55,7 @@ class TransactionOwner:
         self._transaction_timeout_ms = transaction_timeout_ms
         self._max_block_ms = max_block_ms
         self._requests = TransactionRequests(cluster, transactional_id, max_block_ms)
+        self._started_s = 0.0
 
     async def init(self) -> ProducerIdentity:
         """Once, before everything else: whoever had this id before is fenced, and what it left open is aborted."""
@@ -66,7 +78,7 @@ class TransactionOwner:
     def holds(self, partition: TopicPartition) -> bool:
         """Whether records may go to a partition now; under the newer protocol, its first record adds it."""
         if self.is_v2:
-            self.state.started()
+            self._started()
             return True
         return partition in self.state.partitions
 
@@ -78,35 +90,45 @@ class TransactionOwner:
             return
         if not self.is_v2:
             await self._started_by(self._requests.add_partitions(self.identity, new))
-        self.state.started()
+        self._started()
         self.state.partitions.update(new)
 
     async def send_offsets(self, offsets: Mapping[TopicPartition, int | CommittedOffset], group: GroupMetadata) -> None:
         """Let a group's offsets take effect with the commit, and not at all with an abort."""
+        check_group_metadata(group)
+        given = committed_offsets(offsets)
         self.state.check_open("send_offsets_to_transaction")
-        if not offsets:
+        if not given:
             return
-        given = {
-            partition: offset if isinstance(offset, CommittedOffset) else CommittedOffset(offset)
-            for partition, offset in offsets.items()
-        }
         if self.is_v2:
-            self.state.started()
+            self._started()
         elif group.group_id not in self.state.groups:
             await self._started_by(self._requests.add_group(self.identity, group.group_id))
-            self.state.started()
+            self._started()
             self.state.groups.add(group.group_id)
         await self._started_by(self._requests.commit_offsets(self.identity, given, group, is_added=not self.is_v2))
 
     async def commit(self) -> None:
-        """All of it; may be called again if it was not answered in time."""
+        """All of it; `CommitInDoubt` if it was not answered in time: to be called again."""
         self.state.start_commit()
         await self._end(is_commit=True)
 
     async def abort(self) -> None:
-        """Nothing of it; may be called again if it was not answered in time."""
+        """Nothing of it; `RequestTimedOut` if it was not answered in time: to be called again."""
         self.state.start_abort()
         await self._end(is_commit=False)
+
+    def why_over(self) -> str:
+        """Why a partition may refuse the epoch."""
+        return self._overdue() or (
+            f"another producer with the transactional id {self.transactional_id!r} has taken over, or somebody has "
+            "aborted the transaction"
+        )
+
+    async def find_out_why_refused(self) -> None:
+        """A partition that refuses the epoch does not say why: the coordinator knows, and otherwise the abort tells."""
+        if self.state.is_epoch_refused and await self._is_taken_over():
+            self.state.taken_over(self._fenced())
 
     async def _end(self, *, is_commit: bool) -> None:
         state = self.state
@@ -116,8 +138,20 @@ class TransactionOwner:
             if state.is_broken and (state.is_forgotten or not self.is_v2):
                 self.identity = await self._new_identity(self.identity)
         except ClientError as error:
-            raise state.refused_by_coordinator(error) from error
+            raise self._end_failed(error, is_commit=is_commit) from error
         state.ended()
+
+    def _end_failed(self, error: ClientError, *, is_commit: bool) -> ClientError:
+        code = error.code if isinstance(error, KafkaError) else None
+        if is_commit and self.is_v2 and code is ErrorCode.INVALID_TXN_STATE:
+            # The epoch is the right one, so nobody has taken over.
+            return self.state.aborted_by_coordinator(self._aborted(ErrorCode.INVALID_TXN_STATE))
+        judged = self.state.refused_by_coordinator(self._fenced() if code in _FENCED else error)
+        if not judged.is_retriable:
+            return judged
+        if is_commit:
+            return CommitInDoubt(f"the commit was not answered, call commit_transaction again: {error}")
+        return RequestTimedOut(f"the abort was not answered, call abort_transaction again: {error}")
 
     async def _end_at_coordinator(self, *, is_commit: bool) -> None:
         try:
@@ -150,7 +184,7 @@ class TransactionOwner:
         try:
             await request
         except ClientError as error:
-            judged = self.state.refused_by_coordinator(error)
+            judged = await self._judged(error)
             if not judged.is_retriable:
                 raise judged from error
             self.state.perhaps_started()
@@ -159,3 +193,51 @@ class TransactionOwner:
             self.state.perhaps_started()
             self.state.record_failed(RequestTimedOut("a call was interrupted"))
             raise
+
+    async def _judged(self, error: ClientError) -> ClientError:
+        code = error.code if isinstance(error, KafkaError) else None
+        if self.is_v2 and code in _OVER and not await self._is_taken_over():
+            assert code is not None
+            return self.state.aborted_by_coordinator(self._aborted(code))
+        return self.state.refused_by_coordinator(self._fenced() if code in _FENCED else error)
+
+    def _started(self) -> None:
+        if not self.state.is_started:
+            self._started_s = self._cluster.now_s()
+        self.state.started()
+
+    def _overdue(self) -> str:
+        """The likely reason if the coordinator has ended the transaction by itself."""
+        open_ms = (self._cluster.now_s() - self._started_s) * 1000
+        if not self.state.is_started or open_ms < self._transaction_timeout_ms:
+            return ""
+        limit = f"transaction_timeout_ms={self._transaction_timeout_ms}"
+        return f"it was open for {open_ms:.0f} ms, longer than {limit}, and the broker has aborted it"
+
+    def _aborted(self, code: ErrorCode) -> KafkaError:
+        return KafkaError(code, self._overdue() or "the broker or an administrator has aborted it")
+
+    def _fenced(self) -> KafkaError:
+        text = f"another producer with the transactional id {self.transactional_id!r} has taken over"
+        if not self.is_v2 and (overdue := self._overdue()):
+            # By the older protocol the coordinator answers the same.
+            text = f"{text}, or {overdue}"
+        return KafkaError(ErrorCode.PRODUCER_FENCED, text)
+
+    async def _is_taken_over(self) -> bool:
+        """Whether the coordinator knows a later producer; False as well if it does not tell."""
+        from ottla.client.admin.transactions import TransactionCalls
+
+        with contextlib.suppress(ClientError, TimeoutError):
+            async with asyncio.timeout(self._max_block_ms / 1000):
+                calls = TransactionCalls(self._cluster)
+                found = (await calls.describe_transactions([self.transactional_id]))[self.transactional_id]
+            if found.error is not None:
+                return False
+            epochs_later = found.producer_epoch - self.identity.producer_epoch
+            if found.producer_id != self.identity.producer_id:
+                return True
+            # By the newer protocol the end of a transaction raises the epoch, whoever ends it.
+            is_only_ended = self.is_v2 and epochs_later == 1 and found.state in _ABORTED_STATES
+            return epochs_later != 0 and not is_only_ended
+        return False

@@ -11,6 +11,7 @@
   changes nothing.
 - A commit or an abort whose answer did not come in time leaves COMMITTING or ABORTING: the same call goes on with it,
   and nothing else is in order, because the coordinator may have done it.
+- A transaction that the coordinator has aborted by itself, because it was open for too long, is FAILED like any other.
 - What the coordinator never heard of is not ended there: a transaction without partitions and offsets costs nothing.
 - Under the older protocol records of one epoch go on in sequence from one transaction to the next. After a failure
   nobody knows how far they got, so the next transaction needs a new epoch (KIP-360). Under the newer one (KIP-890) the
@@ -94,6 +95,12 @@ class TransactionState:
         return self.error is not None and self.error.code in _UNKNOWN_TO_COORDINATOR
 
     @property
+    def is_epoch_refused(self) -> bool:
+        """Whether a partition has refused the epoch: it does not know if the producer was fenced or is only late."""
+        refused = ErrorCode.INVALID_PRODUCER_EPOCH
+        return self.phase is Phase.FAILED and self.error is not None and self.error.code is refused
+
+    @property
     def is_over(self) -> bool:
         """Whether a record that was not written need not be tried again."""
         return self.phase not in (Phase.OPEN, Phase.COMMITTING)
@@ -102,6 +109,11 @@ class TransactionState:
 
     def check_uninitialized(self) -> None:
         self._check("init_transactions", Phase.UNINITIALIZED)
+
+    def check_alive(self) -> None:
+        """Whether the producer is of any use."""
+        if self.phase is Phase.DEAD:
+            self._check("anything")
 
     def check_open(self, call: str) -> None:
         """What is sent needs an open transaction that can still be committed."""
@@ -162,6 +174,14 @@ class TransactionState:
                 return self._fail(error)
         return self._die(error)
 
+    def aborted_by_coordinator(self, error: KafkaError) -> ClientError:
+        """It has ended without its producer, which may begin another one as after any abort."""
+        return self._fail(error)
+
+    def taken_over(self, error: KafkaError) -> ClientError:
+        """Another producer has the transactional id now."""
+        return self._die(error)
+
     def record_failed(self, error: ClientError) -> ClientError:
         """Something that belongs to the transaction was not written: it can only be aborted now."""
         if isinstance(error, KafkaError) and error.code in _FATAL:
@@ -187,7 +207,8 @@ class TransactionState:
     def _check(self, call: str, *allowed: Phase) -> None:
         if self.phase in allowed:
             return
-        if self.error is not None:
+        # While an abort is under way, what it is for is not the answer: the abort has to be completed.
+        if self.error is not None and self.phase is not Phase.ABORTING:
             # A new one each time: the traceback of the first is not this caller's.
             raise type(self.error)(self.error.code, self.error.message)
         if self.phase is Phase.READY and allowed == (Phase.UNINITIALIZED,):

@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -79,3 +81,21 @@ def test_ctrl_c_cancels_the_call_and_leaves_the_loop_usable() -> None:
     assert cancelled.wait(5)
     assert thread.run(answer()) == 42
     thread.stop()
+
+
+def test_a_program_that_ends_without_closing_anything_ends_silently() -> None:
+    program = """
+import asyncio
+from ottla.client.blocking import LoopThread
+
+async def work():
+    await asyncio.Event().wait()
+
+async def start():
+    return asyncio.create_task(work())
+
+thread = LoopThread()
+task = thread.run(start())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    assert (done.stdout, done.stderr) == ("", "")

@@ -22,8 +22,8 @@ def public(cls: type) -> set[str]:
             sync_consumer.Consumer,
             {"partitions_assigned", "partitions_lost", "partitions_revoked", "rebalance_due"},
         ),
-        (producer.Producer, sync_producer.Producer, {"abort_if_open", "send_checked"}),
-        (owner.TransactionOwner, sync_transaction_owner.TransactionOwner, set()),
+        (producer.Producer, sync_producer.Producer, {"abort_block", "begin_block", "check_sendable", "send_checked"}),
+        (owner.TransactionOwner, sync_transaction_owner.TransactionOwner, {"find_out_why_refused", "why_over"}),
     ],
 )
 def test_no_call_is_missing(core: type, facade: type, inner: set[str]) -> None:

@@ -115,3 +115,37 @@ def test_an_unanswered_beginning_counts_only_while_nothing_was_begun_for_certain
     known.started()
     known.perhaps_started()
     assert not known.is_unsure
+
+
+def test_while_an_abort_is_not_answered_the_next_call_is_the_abort_whatever_it_is_for() -> None:
+    state = open_state()
+    state.record_failed(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, "too large"))
+    state.start_abort()
+    assert state.refused_by_coordinator(ConnectionLost("cut")).is_retriable
+    for early in (state.begin, state.start_commit, lambda: state.check_open("send")):
+        with pytest.raises(WrongOrder, match="call abort_transaction again"):
+            early()
+    state.start_abort()
+
+
+def test_an_epoch_that_a_partition_refuses_is_a_question_to_the_coordinator() -> None:
+    late, fenced = open_state(), open_state()
+    for state in (late, fenced):
+        assert not state.is_epoch_refused
+        state.record_failed(KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH))
+        assert state.is_epoch_refused
+        state.check_alive()
+    fenced.taken_over(KafkaError(ErrorCode.PRODUCER_FENCED))
+    with pytest.raises(FatalProducerError):
+        fenced.check_alive()
+    assert not fenced.is_epoch_refused
+
+
+def test_what_the_coordinator_has_aborted_is_aborted_and_begun_again() -> None:
+    state = open_state()
+    state.start_commit()
+    told = state.aborted_by_coordinator(KafkaError(ErrorCode.INVALID_TXN_STATE, "it took too long"))
+    assert isinstance(told, AbortableError)
+    state.start_abort()
+    state.ended()
+    state.begin()

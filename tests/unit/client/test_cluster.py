@@ -1,0 +1,58 @@
+"""What runs in the background of a client makes no noise, whatever becomes of it."""
+
+import asyncio
+import gc
+from typing import Any
+
+import pytest
+
+from harness.ports import free_port
+from ottla.client.addresses import Address
+from ottla.client.cluster import ClientSettings, Cluster
+from ottla.client.errors import RequestTimedOut
+from unit.client.scripted_broker import Peer, with_broker
+
+
+def test_a_connection_that_fails_after_its_caller_has_given_up_is_not_reported() -> None:
+    reported: list[dict[str, Any]] = []
+
+    async def keep_silent(peer: Peer) -> None:
+        await peer.receive()
+        await peer.receive()
+
+    async def ask(address: Address) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+        cluster = Cluster([address], ClientSettings(connect_timeout_ms=50))
+        with pytest.raises(RequestTimedOut):
+            await cluster.retry(lambda: cluster.refresh(()), what="asking", timeout_ms=10)
+        while cluster._background:
+            await asyncio.wait(set(cluster._background))
+        gc.collect()
+        await cluster.close()
+
+    asyncio.run(with_broker(keep_silent, ask))
+    assert reported == []
+
+
+def test_work_that_its_owner_forgets_goes_on_and_ends_with_the_cluster() -> None:
+    reported: list[dict[str, Any]] = []
+    ended: list[str] = []
+
+    async def wait_for_ever() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("waiting")
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+        cluster = Cluster([Address("127.0.0.1", free_port())])
+        cluster.in_background(wait_for_ever(), "waiting")
+        await asyncio.sleep(0)
+        gc.collect()
+        assert ended == []
+        await cluster.close()
+        assert ended == ["waiting"]
+
+    asyncio.run(main())
+    assert reported == []
