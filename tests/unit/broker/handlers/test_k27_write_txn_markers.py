@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
+from harness.transaction_wire import TransactionWire
 from harness.transactional_requests import Requests, marker, transactional_batch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
@@ -47,11 +48,12 @@ def test_a_marker_of_an_operator_is_in_the_nodes_log_and_one_of_the_coordinator_
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(running: RunningNode) -> None:
-        requests = Requests(await running.connect())
+        client = await running.connect()
+        requests, coordinator = Requests(client), TransactionWire(client)
         await requests.create("orders", 30)
-        producer = await requests.init("tx")
-        await requests.produce("tx", {("orders", 0): transactional_batch(producer, 0)}, 13)
-        await requests.end("tx", producer, is_commit=True)
+        identity = await coordinator.start("tx")
+        await requests.produce("tx", {("orders", 0): transactional_batch(identity.producer, 0)}, 13)
+        await coordinator.end(identity, 5, commit=True)
         await requests.mark(marker((7, 3), {"orders": [1, 99]}, is_commit=False))
         await requests.mark(marker((8, 0), {"orders": list(range(30))}))
 

@@ -173,7 +173,7 @@ def test_partitions_that_are_loaded_take_one_line_of_the_log(caplog: pytest.LogC
         for has_records in (False, True):
             node = TransactionNode(log, transaction_state_log_num_partitions=3)
             for partition in range(3):
-                node.transactions.shards.become_leader(partition)
+                node.transactions.shards.become_leader(partition, COORDINATOR_EPOCH)
             await node.transactions.shards.loaded()
             for number in range(0 if has_records else 20):
                 await node.transactions.init_producer_id(f"tx-{number}", 60_000, None)
