@@ -80,9 +80,9 @@ class ProducerTransactions(ABC):
             await self._abort(owner)
             return
         await asyncio.wait({self._aborting}, timeout=self._max_block_ms / 1000)
-        if self._aborting is not None:
-            raise RequestTimedOut("the abort has not been answered yet: call abort_transaction again")
         owner.state.check_alive()
+        if owner.state.phase is Phase.ABORTING:
+            raise RequestTimedOut("the abort has not been answered yet: call abort_transaction again")
 
     async def _abort(self, owner: TransactionOwner) -> None:
         owner.state.start_abort()
