@@ -276,7 +276,11 @@ class Transactions(RuleBasedStateMachine):
     def let_time_pass(self, passed_ms: int) -> None:
         self.now_ms += passed_ms
         for overdue in self.shard.overdue(self.now_ms):
-            self._write(self.shard.abort_overdue(overdue, VERSION, self.now_ms))
+            following = self.shard.abort_overdue(
+                overdue, fresh_producer_id=self._fresh(), transaction_version=VERSION, now_ms=self.now_ms
+            )
+            assert following is not None
+            self._write(following)
 
     @precondition(lambda self: self._alive)
     @rule(data=st.data())

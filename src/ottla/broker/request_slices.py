@@ -77,7 +77,7 @@ SLICE_RULES: dict[int, tuple[SliceRule, ...]] = {
     ApiKey.DELETE_RECORDS: (SliceRule(_PARTITIONS, _PARTITIONS),),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (SliceRule(_PARTITIONS, _PARTITIONS),),
     ApiKey.DESCRIBE_CONFIGS: (_CONFIGS,),
-    ApiKey.DESCRIBE_TRANSACTIONS: (SliceRule(("transactional_ids",), ("transaction_states",)),),
+    ApiKey.DESCRIBE_TRANSACTIONS: (SliceRule(("transactional_ids",), ("transaction_states",), 20, 100, name=("",)),),
     ApiKey.DESCRIBE_PRODUCERS: (SliceRule(("topics", "partition_indexes"), _PARTITIONS),),
 }
 

@@ -20,6 +20,9 @@ from ottla.protocol.field_table import (
 )
 from ottla.protocol.schema import Message
 
+# Of the versions that are not flexible; other lengths take four.
+STRING_LENGTH_BYTES = 2
+
 
 def decoder_source(cls: type[Message], version: int) -> str:
     """Source that defines `decode_<name>` for the message and every struct in it."""
@@ -108,9 +111,12 @@ class _StructDecoder:
             self.body.append(f"{indent}else:")
             self.body.append(f"{indent}    n, p = read_uvarint(b, p)")
             self.body.append(f"{indent}    n -= 1")
+            if width == STRING_LENGTH_BYTES:
+                # Older versions have no room for a longer one, and whoever passes it on has none either.
+                self.body.append(f"{indent}    if n > 32767: raise MalformedMessage('a string of %d bytes' % n)")
         else:
             constant = f"_read_{next(self.numbers)}"
-            self.constants.append(f"{constant} = Struct('>{'h' if width == 2 else 'i'}').unpack_from")
+            self.constants.append(f"{constant} = Struct('>{'h' if width == STRING_LENGTH_BYTES else 'i'}').unpack_from")
             self.body.append(f"{indent}n = {constant}(b, p)[0]")
             self.body.append(f"{indent}p += {width}")
 
@@ -125,7 +131,7 @@ class _StructDecoder:
             self.body.append(f"{indent}    raise MalformedMessage('{target[2:]} must not be null')")
 
     def _sized(self, target: str, kind: str, is_nullable: bool, indent: str) -> None:
-        self._length(2 if kind == "string" else 4, indent)
+        self._length(STRING_LENGTH_BYTES if kind == "string" else 4, indent)
         self._null(target, is_nullable, indent)
         self.body.append(f"{indent}else:")
         self.body.append(f"{indent}    e = p + n")

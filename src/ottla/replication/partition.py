@@ -155,6 +155,8 @@ class Partition:
             return None
         if log.producers.has_open_transaction(producer_id, producer_epoch):
             return None
+        # Before the question: to ask is to begin the transaction.
+        log.producers.check_epoch(producer_id, producer_epoch)
         return log.producers.verification.begin(
             producer_id, producer_epoch, base_sequence, supports_epoch_bump=supports_epoch_bump
         )

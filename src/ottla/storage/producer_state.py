@@ -186,12 +186,7 @@ class ProducerStates:
         is_transactional = header.attributes & TRANSACTIONAL_FLAG
         if is_transactional and needs_guard:
             self._require_guard(producer_id, epoch, guard)
-        if state is not None and epoch < state.epoch:
-            raise ApiError(
-                ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"Producer {producer_id} of partition {self._topic_partition} has epoch {state.epoch} already; "
-                f"a batch of epoch {epoch} is refused.",
-            )
+        self.check_epoch(producer_id, epoch)
         if is_client:
             if self.verification:
                 has_batches = state is not None and bool(state.batches)
@@ -205,6 +200,16 @@ class ProducerStates:
                 f"a batch outside of it is refused.",
             )
         return None
+
+    def check_epoch(self, producer_id: int, epoch: int) -> None:
+        """ApiError for a producer whose epoch is over."""
+        state = self._producers.get(producer_id)
+        if state is not None and epoch < state.epoch:
+            raise ApiError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Producer {producer_id} of partition {self._topic_partition} has epoch {state.epoch} already; "
+                f"a batch of epoch {epoch} is refused.",
+            )
 
     def _require_guard(self, producer_id: int, epoch: int, guard: VerificationGuard | None) -> None:
         if not self.has_open_transaction(producer_id, epoch) and not self.verification.is_current(producer_id, guard):

@@ -1,12 +1,15 @@
 """Where a coordinator keeps its state: an internal topic, its partitions and their leaders, created on first use."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from ottla.coordinator.partitioning import partition_for
 from ottla.metadata.image import NO_LEADER, ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class InternalTopic:
         self._image = image
         self._create = create
         self._creating: asyncio.Lock = asyncio.Lock()
+        self._told: str | None = None
 
     def partition_of(self, key: str) -> int:
         """The partition that holds the key's state; before the topic exists, the one that will."""
@@ -59,4 +63,8 @@ class InternalTopic:
                 await self._create(self.spec)
             except ApiError as error:
                 if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                    if error.message != self._told:
+                        # Clients ask again and again; the operator is told once.
+                        self._told = error.message
+                        logger.warning("%s cannot be created: %s", self.spec.name, error.message)
                     raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error

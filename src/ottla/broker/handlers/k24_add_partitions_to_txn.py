@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from ottla.broker.request_context import RequestContext
 from ottla.broker.transactions.fenced_error import as_known
 from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, ProducerIdentity, TopicPartition
+from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn_request import (
@@ -70,6 +71,11 @@ def error_response(
 async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> CodeOf:
     """What became of each partition of one transaction."""
     partitions = {(topic.name, index) for topic in transaction.topics for index in topic.partitions}
+    if context.api_version < _BROKERS_FROM and any(is_internal(topic.name) for topic in transaction.topics):
+        # A group's offsets join by AddOffsetsToTxn.
+        return lambda partition: (
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED if is_internal(partition[0]) else ErrorCode.OPERATION_NOT_ATTEMPTED
+        )
     missing = {
         partition async for partition in context.time_slice().over(partitions) if not _exists(context, partition)
     }

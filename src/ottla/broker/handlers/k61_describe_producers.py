@@ -15,14 +15,18 @@ API_KEY = ApiKey.DESCRIBE_PRODUCERS
 REQUEST = DescribeProducersRequest
 
 
-def handle(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    """One row per partition asked for."""
+async def handle(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    """One row per partition, however often it is asked for: a partition may have thousands of producers."""
+    wanted: dict[str, dict[int, None]] = {}
+    for topic in request.topics:
+        wanted.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    time_slice = context.time_slice()
     return DescribeProducersResponse(
         topics=[
             TopicResponse(
-                name=topic.name, partitions=[_row(context, topic.name, index) for index in topic.partition_indexes]
+                name=name, partitions=[_row(context, name, index) async for index in time_slice.over(indexes)]
             )
-            for topic in request.topics
+            for name, indexes in wanted.items()
         ]
     )
 

@@ -18,6 +18,10 @@ from ottla.protocol.messages.list_transactions_response import ListTransactionsR
 API_KEY = ApiKey.LIST_TRANSACTIONS
 REQUEST = ListTransactionsRequest
 
+# A compiled pattern can be thousands of times as large as its text.
+_PATTERN_LENGTH_MAX = 1_000
+_PATTERN_BYTES_MAX = 1024 * 1024
+
 
 async def handle(context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
     unknown = unknown_states(request.state_filters)
@@ -46,8 +50,16 @@ def _matcher(pattern: str | None) -> Callable[[str], object] | None:
     # Only who filters pays for the import.
     import re2
 
+    if len(pattern) > _PATTERN_LENGTH_MAX:
+        raise ApiError(
+            ErrorCode.INVALID_REGULAR_EXPRESSION,
+            f"a pattern may have {_PATTERN_LENGTH_MAX} characters, this one has {len(pattern)}",
+        )
     options = re2.Options()
     options.log_errors = False
+    # Only whether it matches is asked; groups would be remembered, at a cost that grows with their number.
+    options.never_capture = True
+    options.max_mem = _PATTERN_BYTES_MAX
     try:
         matcher: Callable[[str], object] = re2.compile(pattern, options).fullmatch
     except re2.error as error:

@@ -71,10 +71,12 @@ class ActiveShard:
             raise ApiError(ErrorCode.NOT_COORDINATOR, f"{TRANSACTION_TOPIC}-{self._partition} is not led here any more")
         try:
             offset = self._log.append(self._partition, self._encode(states))
-        except ApiError as error:
+        except Exception as error:
             for state in states:
                 self.shard.refused(state)
-            raise ApiError(coordinator_error(error.code), error.message) from error
+            if isinstance(error, ApiError):
+                raise ApiError(coordinator_error(error.code), error.message) from error
+            raise
         if self._log.is_committed(self._partition, offset):
             self._logged(states)
             return

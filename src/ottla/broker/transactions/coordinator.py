@@ -238,7 +238,16 @@ class TransactionCoordinator:
                     logger.exception("The overdue transaction of %s cannot be aborted", transactional_id)
 
     async def _abort_overdue(self, active: ActiveShard, transactional_id: str) -> None:
-        following = active.shard.abort_overdue(transactional_id, self.transaction_version(), self._clock())
+        fresh = await self._fresh_producer_id(transactional_id)
+        # Since the round began it may have ended, or another transaction begun.
+        following = active.shard.abort_overdue(
+            transactional_id,
+            fresh_producer_id=fresh,
+            transaction_version=self.transaction_version(),
+            now_ms=self._clock(),
+        )
+        if following is None:
+            return
         await active.write((following,))
         logger.info(
             "Aborted a transaction of %r (producer %d), open for longer than its timeout of %d ms",
@@ -273,4 +282,8 @@ class TransactionCoordinator:
 async def _every(interval_ms: int, do: Callable[[], Awaitable[None]]) -> None:
     while True:
         await asyncio.sleep(interval_ms / 1000)
-        await do()
+        try:
+            await do()
+        except Exception:
+            # A round that fails must not be the last.
+            logger.exception("A look at all transactional ids failed")

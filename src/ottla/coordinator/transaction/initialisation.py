@@ -7,7 +7,7 @@ and epoch: then it goes on only if nobody else has begun since, and a request th
 
 from __future__ import annotations
 
-from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
+from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -31,7 +31,7 @@ def initialise(
     if current.state.is_prepared:
         raise current.still_ending()
     if current.state is TransactionState.ONGOING:
-        return abort_fenced(current, transaction_version, now_ms)
+        return abort_fenced(current, transaction_version, fresh_producer_id, now_ms)
     assert current.state.is_at_rest, f"{current.transactional_id} is {current.state.label}"
     if _must_rotate(current, expected):
         if fresh_producer_id is None:
@@ -57,12 +57,20 @@ def _must_rotate(current: TransactionMetadata, expected: ProducerIdentity | None
     return current.is_epoch_exhausted and (expected is None or expected.epoch == current.producer_epoch)
 
 
-def abort_fenced(current: TransactionMetadata, transaction_version: int, now_ms: int) -> TransactionMetadata:
-    """The abort of an open transaction whose producer must not go on with it: it was replaced, or its time is up."""
+def abort_fenced(
+    current: TransactionMetadata, transaction_version: int, fresh_producer_id: int | None, now_ms: int
+) -> TransactionMetadata:
+    """The abort of an open transaction whose producer must not go on with it: it was replaced, or its time is up.
+
+    If its epochs are exhausted, the fresh id takes over; without one, the next producer gets another.
+    """
+    successor = NO_PRODUCER_ID
+    if current.is_epoch_exhausted and transaction_version >= EPOCH_BUMP_VERSION and fresh_producer_id is not None:
+        successor = fresh_producer_id
     return current.fenced().prepared(
         is_commit=False,
         client_transaction_version=transaction_version,
-        next_producer_id=NO_PRODUCER_ID,
+        next_producer_id=successor,
         now_ms=now_ms,
     )
 

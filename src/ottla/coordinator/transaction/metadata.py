@@ -91,11 +91,14 @@ class TransactionMetadata:
         self, *, producer_id: int, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int
     ) -> TransactionMetadata:
         """A producer begins: nothing is open under its epoch."""
+        is_repeated = (producer_id, epoch) == self.producer
         return self._to(
             TransactionState.EMPTY,
             producer_id=producer_id,
             producer_epoch=epoch,
             last_producer_epoch=last_epoch,
+            # Who asks for the same again may do so once more.
+            previous_producer_id=self.previous_producer_id if is_repeated else self.producer_id,
             timeout_ms=timeout_ms,
             partitions=frozenset(),
             start_timestamp_ms=NO_TIMESTAMP,
@@ -166,7 +169,8 @@ class TransactionMetadata:
         assert self.state in PREDECESSORS[state], (
             f"{self.transactional_id} cannot go from {self.state.label} to {state.label}"
         )
-        following = replace(self, state=state, previous_producer_id=self.producer_id, **changes)  # type: ignore[arg-type]
+        changes.setdefault("previous_producer_id", self.producer_id)
+        following = replace(self, state=state, **changes)  # type: ignore[arg-type]
         assert following.producer_id != self.producer_id or following.producer_epoch >= self.producer_epoch, (
             f"the epoch of {self.transactional_id} would go from {self.producer_epoch} to {following.producer_epoch}"
         )

@@ -149,18 +149,16 @@ class TransactionShard:
 
     def overdue(self, now_ms: int) -> list[str]:
         """The ids whose transaction has been open for longer than its timeout."""
-        found = []
-        for transactional_id in self._ongoing:
-            entry = self._entries[transactional_id]
-            logged = entry.logged
-            if entry.pending is None and logged.start_timestamp_ms + logged.timeout_ms < now_ms:
-                found.append(transactional_id)
-        return found
+        return [name for name in self._ongoing if _is_overdue(self._entries[name], now_ms)]
 
-    def abort_overdue(self, transactional_id: str, transaction_version: int, now_ms: int) -> TransactionMetadata:
-        """The abort to log for a transaction that is overdue, which fences its producer."""
-        entry = self._known(transactional_id)
-        return self._begin(entry, abort_fenced(self._settled(entry), transaction_version, now_ms))
+    def abort_overdue(
+        self, transactional_id: str, *, fresh_producer_id: int | None, transaction_version: int, now_ms: int
+    ) -> TransactionMetadata | None:
+        """The abort to log for a transaction that is overdue, which fences its producer; None if it is not any more."""
+        entry = self._entries.get(transactional_id)
+        if entry is None or not _is_overdue(entry, now_ms):
+            return None
+        return self._begin(entry, abort_fenced(entry.logged, transaction_version, fresh_producer_id, now_ms))
 
     def prepared(self) -> list[TransactionMetadata]:
         """The transactions whose outcome is settled and whose markers have to be written."""
@@ -248,3 +246,12 @@ class TransactionShard:
         assert entry.pending is None, f"{following.transactional_id}: two decisions at once"
         entry.pending = following
         return following
+
+
+def _is_overdue(entry: _Entry, now_ms: int) -> bool:
+    logged = entry.logged
+    return (
+        entry.pending is None
+        and logged.state is TransactionState.ONGOING
+        and logged.start_timestamp_ms + logged.timeout_ms < now_ms
+    )

@@ -1,7 +1,9 @@
 import asyncio
 import logging
+import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -304,10 +306,22 @@ def test_a_producer_whose_last_transaction_timed_out_goes_on_under_a_fresh_id() 
         mine = ProducerIdentity(50, 32_766)
         continued = await node.transactions.init_producer_id("tx", 60_000, mine)
         assert continued == ProducerIdentity(100, 0)
+        assert await node.transactions.init_producer_id("tx", 60_000, mine) == continued
         await node.transactions.add_partitions("tx", continued, (T0,), 2)
         assert await node.transactions.end_transaction("tx", continued, 2, is_commit=True) == ProducerIdentity(100, 1)
 
     scenario(story, log_with(ongoing(32_766)))
+
+
+def test_a_state_that_cannot_be_encoded_leaves_everything_as_it_was() -> None:
+    async def story(node: TransactionNode) -> None:
+        too_long = "x" * 40_000
+        with pytest.raises(struct.error):
+            await node.transactions.init_producer_id(too_long, 60_000, None)
+        assert node.state(too_long) is None
+        assert node.transactions.shards.active(0).shard.ids() == ()
+
+    scenario(story)
 
 
 def test_what_cannot_be_aborted_does_not_keep_the_others_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,9 +329,9 @@ def test_what_cannot_be_aborted_does_not_keep_the_others_from_it(monkeypatch: py
         shard = node.transactions.shards.active(0).shard
         abort = shard.abort_overdue
 
-        def fail_one(transactional_id: str, version: int, now_ms: int) -> TransactionMetadata:
+        def fail_one(transactional_id: str, **details: Any) -> TransactionMetadata | None:
             assert transactional_id != "bad", "nobody foresaw this"
-            return abort(transactional_id, version, now_ms)
+            return abort(transactional_id, **details)
 
         monkeypatch.setattr(shard, "abort_overdue", fail_one)
         node.now_ms += 60_001
@@ -335,7 +349,8 @@ def test_a_shard_that_was_replaced_writes_nothing_more() -> None:
         node.transactions.shards.reload(0)
         await node.transactions.shards.loaded()
         batches = len(node.log.batches[0])
-        following = old.shard.abort_overdue("tx", 2, 10**9)
+        following = old.shard.abort_overdue("tx", fresh_producer_id=None, transaction_version=2, now_ms=10**9)
+        assert following is not None
         assert await refusal(old.write((following,))) is ErrorCode.NOT_COORDINATOR
         assert len(node.log.batches[0]) == batches
 

@@ -89,7 +89,7 @@ def test_exhausted_epochs_go_on_under_a_fresh_id() -> None:
 def test_the_last_epoch_of_all_is_never_given_to_anybody() -> None:
     """It is reached when the last transaction of a producer id is fenced; its producer then asks for the same again."""
     open_to_the_last = metadata(TransactionState.ONGOING, epoch=MAX_EPOCH - 1)
-    fenced = abort_fenced(open_to_the_last, 2, NOW_MS).completed(NOW_MS)
+    fenced = abort_fenced(open_to_the_last, 2, None, NOW_MS).completed(NOW_MS)
     assert (fenced.producer_epoch, fenced.last_producer_epoch) == (MAX_EPOCH, MAX_EPOCH - 1)
     mine = ProducerIdentity(PRODUCER_ID, MAX_EPOCH - 1)
     for expected in (None, mine):
@@ -98,9 +98,18 @@ def test_the_last_epoch_of_all_is_never_given_to_anybody() -> None:
     assert begin(continued, mine).producer == ProducerIdentity(70, 0)
 
 
+def test_a_fence_at_the_end_of_the_epochs_hands_over_to_a_fresh_id() -> None:
+    fenced = abort_fenced(metadata(TransactionState.ONGOING, epoch=MAX_EPOCH - 1), 2, 70, NOW_MS).completed(NOW_MS)
+    assert fenced.producer == ProducerIdentity(70, 0)
+    # Its producer goes on, as if nothing had happened, and may ask again.
+    mine = ProducerIdentity(PRODUCER_ID, MAX_EPOCH - 1)
+    assert begin(fenced, mine).producer == ProducerIdentity(70, 0)
+    assert begin(fenced).producer == ProducerIdentity(70, 1)
+
+
 @pytest.mark.parametrize("version", [0, 2])
 def test_a_transaction_in_the_last_epoch_can_be_aborted_all_the_same(version: int) -> None:
-    aborted = abort_fenced(metadata(TransactionState.ONGOING, epoch=MAX_EPOCH), version, NOW_MS)
+    aborted = abort_fenced(metadata(TransactionState.ONGOING, epoch=MAX_EPOCH), version, None, NOW_MS)
     # As the older protocol does, so that partitions take a marker of the same epoch.
     assert (aborted.producer_epoch, aborted.client_transaction_version) == (MAX_EPOCH, 0)
 

@@ -30,6 +30,10 @@ def add(shard: TransactionShard) -> TransactionMetadata | None:
     )
 
 
+def abort_overdue(shard: TransactionShard, now_ms: int) -> TransactionMetadata | None:
+    return shard.abort_overdue("tx", fresh_producer_id=None, transaction_version=2, now_ms=now_ms)
+
+
 def test_nothing_holds_before_it_is_logged_and_nobody_else_decides_meanwhile() -> None:
     shard = shard_with(metadata(TransactionState.COMPLETE_COMMIT))
     following = add(shard)
@@ -83,11 +87,20 @@ def test_overdue_are_open_transactions_past_their_timeout() -> None:
     assert shard.overdue(BEGAN_MS + TIMEOUT_MS) == []
     late_ms = BEGAN_MS + TIMEOUT_MS + 1
     assert shard.overdue(late_ms) == ["tx"]
-    aborted = shard.abort_overdue("tx", 2, late_ms)
+    aborted = abort_overdue(shard, late_ms)
+    assert aborted is not None
     assert shard.overdue(late_ms) == []
     shard.logged(aborted)
     assert (aborted.state, aborted.producer_epoch) == (TransactionState.PREPARE_ABORT, EPOCH + 1)
     assert shard.overdue(late_ms) == []
+
+
+def test_what_is_not_overdue_any_more_is_not_aborted() -> None:
+    late_ms = BEGAN_MS + TIMEOUT_MS + 1
+    assert abort_overdue(TransactionShard(), late_ms) is None
+    for state in (TransactionState.COMPLETE_COMMIT, TransactionState.PREPARE_COMMIT):
+        assert abort_overdue(shard_with(metadata(state)), late_ms) is None
+    assert abort_overdue(shard_with(metadata(TransactionState.ONGOING)), BEGAN_MS + TIMEOUT_MS) is None
 
 
 def test_what_was_settled_is_found_after_loading_and_completed() -> None:
