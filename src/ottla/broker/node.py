@@ -325,8 +325,8 @@ class Node:
     # -- while it runs ------------------------------------------------------------------------------------------------
 
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
-        self._journal.note(delta, image)
         await self.replicas.apply(delta, image)
+        self._journal.note(delta, image)
         for name, shards in self._coordinators():
             if name in delta.deleted_topics.values():
                 shards.resign_all()

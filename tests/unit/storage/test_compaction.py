@@ -126,6 +126,15 @@ def test_tombstones_stay_for_their_time_and_then_go(open_log, disk) -> None:
         assert ((2, b"a", None) not in contents(log)) == gone
 
 
+def test_the_tombstones_of_an_idle_log_stay_as_in_kafka(open_log, disk) -> None:
+    log = open_log(delete_retention_ms=0, **COMPACT)
+    append(log, [(b"a", b"1"), (b"a", None)])
+    log.roll(NOW_MS)
+    clean(log, disk)
+    assert assess(log, log.log_end_offset, NOW_MS + 365 * DAY_MS) is None
+    assert contents(log) == [(1, b"a", None)]
+
+
 def test_records_without_a_key_do_not_survive(open_log, disk) -> None:
     log = open_log(**COMPACT)
     append(log, [(None, b"1"), (b"a", b"1")])
