@@ -42,7 +42,7 @@ from ottla.storage.meta_properties import read_meta_properties
 from ottla.storage.offset_index import OffsetIndex
 from ottla.storage.partition_metadata import read_topic_id
 from ottla.storage.producer_replay import apply_batch
-from ottla.storage.producer_snapshot import ProducerEntry, decode_snapshot, encode_snapshot
+from ottla.storage.producer_snapshot import ProducerEntry, decode_snapshot, encode_snapshot, pack_entry
 from ottla.storage.producer_state import ProducerStates
 from ottla.storage.time_index import TimeIndex
 from ottla.storage.transaction_index import TransactionIndex
@@ -236,7 +236,7 @@ def markers(data: bytes) -> None:
                 assert aborted is None or aborted.first_offset < aborted.last_offset
             producers.forget_replicated(100)
             restored = ProducerStates("t-0")
-            restored.load_entries(producers.to_entries(), 100, NOW_MS, 2**62)
+            restored.load_entries(decode_snapshot(_PATH, producers.to_snapshot()), 100, NOW_MS, 2**62)
             assert restored.first_unstable_offset == producers.first_unstable_offset
 
 
@@ -285,13 +285,14 @@ def producer_snapshot(data: bytes) -> None:
         entries = decode_snapshot(_PATH, data)
     except DamagedFile:
         return
-    assert decode_snapshot(_PATH, encode_snapshot(entries)) == entries
+    assert decode_snapshot(_PATH, encode_snapshot(map(pack_entry, entries))) == entries
     ProducerStates("t-0").load_entries(entries, 100, NOW_MS, 24 * 3_600_000)
 
 
 def producer_snapshot_seeds() -> Iterator[bytes]:
     yield encode_snapshot([])
-    yield encode_snapshot([ProducerEntry(1, 0, 5, 9, 5, NOW_MS, -1, -1), ProducerEntry(2, 3, 0, 0, 0, NOW_MS, 1, 7)])
+    two = [ProducerEntry(1, 0, 5, 9, 5, NOW_MS, -1, -1), ProducerEntry(2, 3, 0, 0, 0, NOW_MS, 1, 7)]
+    yield encode_snapshot(map(pack_entry, two))
 
 
 def indexes(data: bytes) -> None:

@@ -9,7 +9,7 @@ from ottla.protocol.control_records import parse_end_txn_marker
 from ottla.protocol.record_batch import BatchHeader
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
-from ottla.storage.producer_snapshot import decode_snapshot, encode_snapshot
+from ottla.storage.producer_snapshot import decode_snapshot
 from ottla.storage.producer_state import ProducerStates
 from ottla.storage.segment import Segment
 from ottla.storage.segment_files import SNAPSHOT_SUFFIX, offset_of, segment_path
@@ -75,7 +75,7 @@ class ProducerSnapshots:
     def write(self, producers: ProducerStates, offset: int, *, sync: bool) -> None:
         """Store the state as it is at an offset."""
         path = segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
-        self._file_system.write_file(path, encode_snapshot(producers.to_entries()), sync=sync)
+        self._file_system.write_file(path, producers.to_snapshot(), sync=sync)
 
     def restore(
         self, producers: ProducerStates, start_offset: int, end_offset: int, now_ms: int, expiration_ms: int

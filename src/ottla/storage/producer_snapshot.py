@@ -6,6 +6,7 @@ from the snapshot on, or refused as out of order.
 """
 
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,9 +33,15 @@ class ProducerEntry(NamedTuple):
     current_transaction_first_offset: int
 
 
-def encode_snapshot(entries: list[ProducerEntry]) -> bytes:
+def pack_entry(entry: ProducerEntry) -> bytes:
+    """The bytes of one producer."""
+    return _ENTRY.pack(*entry)
+
+
+def encode_snapshot(packed_entries: Iterable[bytes]) -> bytes:
     """The bytes of a snapshot file."""
-    body = _COUNT.pack(len(entries)) + b"".join(_ENTRY.pack(*entry) for entry in entries)
+    entries = b"".join(packed_entries)
+    body = _COUNT.pack(len(entries) // _ENTRY.size) + entries
     return _PREFIX.pack(VERSION, crc32c(body)) + body
 
 

@@ -5,9 +5,10 @@ import pytest
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import MAX_SEQUENCE, BatchHeader, parse_header
+from ottla.storage import producer_state
 from ottla.storage.errors import DamagedFile
-from ottla.storage.producer_snapshot import ProducerEntry, decode_snapshot, encode_snapshot
-from ottla.storage.producer_state import AppendOrigin, ProducerStates
+from ottla.storage.producer_snapshot import ProducerEntry, decode_snapshot, encode_snapshot, pack_entry
+from ottla.storage.producer_state import CHANGED_MAX, AppendOrigin, ProducerStates
 from ottla.storage.transaction_verification import VerificationGuard
 
 NOW_MS = 1_700_000_000_000
@@ -41,6 +42,10 @@ def marker(producer_id: int = 7, epoch: int = 0) -> BatchHeader:
             producer_id=producer_id, producer_epoch=epoch, is_commit=True, coordinator_epoch=0, timestamp_ms=NOW_MS
         )
     )
+
+
+def entries_of(producers: ProducerStates) -> list[ProducerEntry]:
+    return decode_snapshot(Path("x"), producers.to_snapshot())
 
 
 def refusal(producers: ProducerStates, batch: BatchHeader) -> ErrorCode:
@@ -254,11 +259,11 @@ def test_a_snapshot_brings_the_state_back(producers, header) -> None:
     producers.update(header(0, 3), 0)
     producers.update(header(0, producer_id=8, epoch=4, is_transactional=True), 3)
     producers.end_transaction(marker(9), 4, is_commit=True, coordinator_epoch=2)
-    entries = decode_snapshot(Path("x"), encode_snapshot(producers.to_entries()))
+    entries = entries_of(producers)
     restored = ProducerStates("t-0")
     restored.load_entries(entries, 5, NOW_MS, DAY_MS)
     assert restored.map_end_offset == 5
-    assert restored.to_entries() == producers.to_entries()
+    assert entries_of(restored) == entries
     assert restored.first_unstable_offset == 3
     original = restored.check(header(0, 3), CLIENT)
     assert original is not None
@@ -269,12 +274,43 @@ def test_a_snapshot_brings_the_state_back(producers, header) -> None:
 def test_a_snapshot_leaves_expired_producers_behind(producers, header) -> None:
     producers.update(header(0), 0)
     restored = ProducerStates("t-0")
-    restored.load_entries(producers.to_entries(), 1, NOW_MS + DAY_MS, DAY_MS)
+    restored.load_entries(entries_of(producers), 1, NOW_MS + DAY_MS, DAY_MS)
     assert len(restored) == 0
 
 
+def test_a_snapshot_of_many_producers_is_ready_but_for_the_latest(producers, header, monkeypatch) -> None:
+    for producer_id in range(2000):
+        producers.update(header(0, producer_id=producer_id), producer_id)
+    packed: list[int] = []
+
+    def counted(entry: ProducerEntry) -> bytes:
+        packed.append(entry.producer_id)
+        return pack_entry(entry)
+
+    monkeypatch.setattr(producer_state, "pack_entry", counted)
+    assert sorted(entries_of(producers)) == [state.to_entry() for state in producers.all()]
+    assert len(packed) < CHANGED_MAX
+    packed.clear()
+    producers.update(header(1, producer_id=3), 2000)
+    producers.end_transaction(marker(4), 2001, is_commit=True, coordinator_epoch=5)
+    assert sorted(entries_of(producers)) == [state.to_entry() for state in producers.all()]
+    assert sorted(packed) == [3, 4]
+
+
+def test_a_snapshot_holds_nobody_who_was_forgotten(producers, header) -> None:
+    producers.update(header(0), 0)
+    producers.to_snapshot()
+    producers.update(header(0, producer_id=8), 1)
+    producers.expire(NOW_MS + DAY_MS, DAY_MS)
+    assert entries_of(producers) == []
+    producers.update(header(0), 2)
+    producers.to_snapshot()
+    producers.clear(0)
+    assert entries_of(producers) == []
+
+
 def test_the_snapshot_has_kafkas_bytes() -> None:
-    data = encode_snapshot([ProducerEntry(1, 2, 3, 4, 5, 6, 7, -1)])
+    data = encode_snapshot([pack_entry(ProducerEntry(1, 2, 3, 4, 5, 6, 7, -1))])
     assert data[:2] == b"\0\1"
     assert data[6:] == bytes.fromhex(
         "000000010000000000000001000200000003000000000000000400000005000000000000000600000007ffffffffffffffff"
@@ -282,7 +318,7 @@ def test_the_snapshot_has_kafkas_bytes() -> None:
 
 
 def test_every_damage_of_a_snapshot_is_noticed() -> None:
-    data = encode_snapshot([ProducerEntry(1, 2, 3, 4, 5, 6, 7, -1)])
+    data = encode_snapshot([pack_entry(ProducerEntry(1, 2, 3, 4, 5, 6, 7, -1))])
     for position in range(len(data)):
         damaged = bytearray(data)
         damaged[position] ^= 1
@@ -312,7 +348,7 @@ def test_open_transactions_of_a_snapshot_are_found_in_the_order_of_their_offsets
     for offset, producer_id in ((0, 1), (1, 2), (2, 3)):
         producers.update(header(0, producer_id=producer_id, is_transactional=True), offset)
     restored = ProducerStates("t-0")
-    restored.load_entries(producers.to_entries()[::-1], 3, NOW_MS, DAY_MS)
+    restored.load_entries(entries_of(producers)[::-1], 3, NOW_MS, DAY_MS)
     assert restored.first_unstable_offset == 0
     restored.end_transaction(marker(1), 3, is_commit=True, coordinator_epoch=0)
     restored.forget_replicated(4)
