@@ -53,7 +53,8 @@ class Ledger:
         # Of a transfer: how many parts it has, and the amount in each place that showed.
         self._parts: dict[str, int] = {}
         self._amounts: dict[str, dict[Place, int]] = defaultdict(dict)
-        self._problems: list[str] = []
+        # What was wrong so far, in words.
+        self.problems: list[str] = []
         self._cuts_begun = 0
         self._cuts_done = 0
         self._lock = threading.Lock()
@@ -69,8 +70,8 @@ class Ledger:
         """The next cut that begins must balance, as all before it; how many transfers show."""
         begun = self._cuts_begun
         seen = len(self.transfers())
-        eventually(lambda: self._cuts_done > begun or self._problems, timeout_s=60)
-        assert not self._problems, self._problems
+        eventually(lambda: self._cuts_done > begun or self.problems, timeout_s=60)
+        assert not self.problems, self.problems
         return seen
 
     def close(self) -> None:
@@ -112,7 +113,7 @@ class Ledger:
 
     def _complain(self, error: KafkaError) -> None:
         if not error.retriable() and error.code() not in AWAY:
-            self._problems.append(str(KafkaException(error)))
+            self.problems.append(str(KafkaException(error)))
 
     def _enter(self, message: Message) -> None:
         error, value, offset = message.error(), message.value(), message.offset()
@@ -134,11 +135,11 @@ class Ledger:
             self._parts[transfer] = int(parts)
             amounts = self._amounts[transfer]
             if place in amounts:
-                self._problems.append(f"{transfer} twice in {topic}-{partition}")
+                self.problems.append(f"{transfer} twice in {topic}-{partition}")
             amounts[place] = amounts.get(place, 0) + int(amount)
 
     def _balance(self, transfers: set[str]) -> None:
         total = sum(amount for one in transfers for amount in self._amounts[one].values())
         torn = sorted(one for one in transfers if len(self._amounts[one]) != self._parts[one])
         if total or torn:
-            self._problems.append(f"the sum over {len(transfers)} transfers is {total}; torn: {torn}")
+            self.problems.append(f"the sum over {len(transfers)} transfers is {total}; torn: {torn}")

@@ -19,6 +19,10 @@ class WatchedTasks(Tasks):
         self._watched.add(task)
         return task
 
+    @property
+    def running_count(self) -> int:
+        return sum(not task.done() for task in self._watched)
+
     async def all_ended(self) -> None:
         """Everything that was started has ended, and what was started meanwhile."""
         while self._watched:

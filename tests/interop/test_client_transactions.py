@@ -11,7 +11,7 @@ import confluent_kafka
 import pytest
 
 from harness.servers import Server
-from harness.waiting import eventually
+from harness.waiting import eventually, eventually_async
 from ottla.client import (
     AbortableError,
     Client,
@@ -31,6 +31,7 @@ from ottla.client import (
     TopicPartition,
     WrongOrder,
     sync,
+    transaction_owner,
 )
 from ottla.client.columns import batches_to_columns
 from ottla.client.errors import RequestTimedOut
@@ -43,7 +44,16 @@ PARTITIONS: Final = 4
 
 NewTopic = Callable[..., str]
 
-both_protocols = pytest.mark.parametrize("is_v2", [True, False], ids=["newer", "older"])
+Story = Callable[[Client, Producer], Awaitable[None]]
+
+both_protocols = pytest.mark.usefixtures("protocol")
+
+
+@pytest.fixture(params=["newer", "older"])
+def protocol(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the client takes the cluster to speak; a cluster of the newer protocol understands both."""
+    if request.param == "older":
+        monkeypatch.setattr(transaction_owner, "adds_partitions_itself", lambda _connection: False)
 
 
 def run(server: Server, work: Callable[[Client], Awaitable[None]]) -> None:
@@ -56,25 +66,36 @@ def run(server: Server, work: Callable[[Client], Awaitable[None]]) -> None:
 
 @asynccontextmanager
 async def transactional(
-    client: Client, transactional_id: str, *, is_v2: bool = True, max_block_ms: float = 60_000
+    client: Client, transactional_id: str, *, max_block_ms: float = 60_000
 ) -> AsyncIterator[Producer]:
     """A producer that is ready for its first transaction."""
     settings = ProducerSettings(transactional_id=transactional_id, max_block_ms=max_block_ms)
     async with client.producer(settings) as producer:
         await producer.init_transactions()
-        assert producer._owner is not None
-        producer._owner.is_v2 &= is_v2
         yield producer
+
+
+def run_producer(server: Server, transactional_id: str, story: Story) -> None:
+    """A story of a client and of its producer that is ready for its first transaction."""
+
+    async def work(client: Client) -> None:
+        async with transactional(client, transactional_id) as producer:
+            await story(client, producer)
+
+    run(server, work)
 
 
 async def all_ended(client: Client, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
     """Where the partitions end, once no transaction is open in them."""
     wanted = dict.fromkeys(partitions, OffsetSpec.LATEST)
-    while True:
+
+    async def both() -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
         ends = await client.admin.list_offsets(wanted)
-        if await client.admin.list_offsets(wanted, isolation=COMMITTED) == ends:
-            return {partition: listed.offset for partition, listed in ends.items()}
-        await asyncio.sleep(0.02)
+        stable = await client.admin.list_offsets(wanted, isolation=COMMITTED)
+        return {at: one.offset for at, one in ends.items()}, {at: one.offset for at, one in stable.items()}
+
+    ends, _ = await eventually_async(both, lambda found: found[0] == found[1])
+    return ends
 
 
 async def read(
@@ -96,26 +117,23 @@ def values(records: list[Record]) -> list[bytes | None]:
 
 
 @both_protocols
-def test_what_is_committed_is_read_and_what_is_aborted_never(
-    server: Server, new_topic: NewTopic, *, is_v2: bool
-) -> None:
+def test_what_is_committed_is_read_and_what_is_aborted_never(server: Server, new_topic: NewTopic) -> None:
     topic = new_topic(PARTITIONS)
 
-    async def work(client: Client) -> None:
+    async def story(client: Client, producer: Producer) -> None:
         expected, sent = [], []
-        async with transactional(client, topic, is_v2=is_v2) as producer:
-            for number in range(8):
-                producer.begin_transaction()
-                written = [b"%d %d" % (number, record) for record in range(10)]
-                for at, value in enumerate(written):
-                    await producer.send(topic, value, partition=at % PARTITIONS)
-                await producer.flush()
-                sent += written
-                if number % 3:
-                    expected += written
-                    await producer.commit_transaction()
-                else:
-                    await producer.abort_transaction()
+        for number in range(8):
+            producer.begin_transaction()
+            written = [b"%d %d" % (number, record) for record in range(10)]
+            for at, value in enumerate(written):
+                await producer.send(topic, value, partition=at % PARTITIONS)
+            await producer.flush()
+            sent += written
+            if number % 3:
+                expected += written
+                await producer.commit_transaction()
+            else:
+                await producer.abort_transaction()
         assert values(await read(client, topic)) == sorted(expected)
         # The markers take offsets, and no reader sees them.
         everything = await read(client, topic, IsolationLevel.READ_UNCOMMITTED)
@@ -127,21 +145,20 @@ def test_what_is_committed_is_read_and_what_is_aborted_never(
         of_first = [value for value in expected if int(value.split()[1]) % PARTITIONS == 0]
         assert columns.column("value").to_pylist() == of_first
 
-    run(server, work)
+    run_producer(server, topic, story)
 
 
 @both_protocols
-def test_librdkafka_reads_what_we_committed(server: Server, new_topic: NewTopic, *, is_v2: bool) -> None:
+def test_librdkafka_reads_what_we_committed(server: Server, new_topic: NewTopic) -> None:
     topic = new_topic()
 
-    async def work(client: Client) -> None:
-        async with transactional(client, topic, is_v2=is_v2) as producer:
-            for value in (b"a", b"x", b"b"):
-                producer.begin_transaction()
-                await (await producer.send(topic, value))
-                await (producer.abort_transaction() if value == b"x" else producer.commit_transaction())
+    async def story(client: Client, producer: Producer) -> None:
+        for value in (b"a", b"x", b"b"):
+            producer.begin_transaction()
+            await (await producer.send(topic, value))
+            await (producer.abort_transaction() if value == b"x" else producer.commit_transaction())
 
-    run(server, work)
+    run_producer(server, topic, story)
     settings = {"bootstrap.servers": server.bootstrap, "group.id": topic, "isolation.level": "read_committed"}
     consumer = confluent_kafka.Consumer(settings | {"auto.offset.reset": "earliest"})
     consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
@@ -176,13 +193,11 @@ def test_calls_in_the_wrong_order_are_told_the_right_one(server: Server, fresh_n
 
 
 @both_protocols
-def test_a_block_commits_at_its_end_and_aborts_on_an_exception(
-    server: Server, new_topic: NewTopic, *, is_v2: bool
-) -> None:
+def test_a_block_commits_at_its_end_and_aborts_on_an_exception(server: Server, new_topic: NewTopic) -> None:
     topic = new_topic(PARTITIONS)
 
     async def work(client: Client) -> None:
-        async with transactional(client, topic, is_v2=is_v2) as producer:
+        async with transactional(client, topic) as producer:
             async with producer.transaction():
                 await producer.send(topic, b"first")
             with pytest.raises(ZeroDivisionError):
@@ -202,78 +217,69 @@ def test_a_block_commits_at_its_end_and_aborts_on_an_exception(
 
 
 @both_protocols
-def test_a_record_that_is_refused_fails_its_transaction_and_no_other(
-    server: Server, new_topic: NewTopic, *, is_v2: bool
-) -> None:
+def test_a_record_that_is_refused_fails_its_transaction_and_no_other(server: Server, new_topic: NewTopic) -> None:
     topic, narrow = new_topic(PARTITIONS), new_topic(1, {"max.message.bytes": "1000"})
 
-    async def work(client: Client) -> None:
-        async with transactional(client, topic, is_v2=is_v2) as producer:
-            for number in range(3):
-                async with producer.transaction():
-                    await producer.send(topic, b"kept %d" % number, partition=0)
-                producer.begin_transaction()
-                await producer.send(topic, b"lost", partition=0)
-                await producer.send(narrow, b"x" * 5_000)
-                with pytest.raises(AbortableError, match="call abort_transaction") as refused:
-                    await producer.commit_transaction()
-                assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
-                with pytest.raises(AbortableError, match="call abort_transaction"):
-                    await producer.send(topic, b"late", partition=0)
-                await producer.abort_transaction()
-            with pytest.raises(KafkaError):
-                async with producer.transaction():
-                    await producer.send(topic, b"lost", partition=0)
-                    await producer.send(topic, b"nowhere", partition=99)
+    async def story(client: Client, producer: Producer) -> None:
+        for number in range(3):
             async with producer.transaction():
-                await producer.send(topic, b"last", partition=0)
+                await producer.send(topic, b"kept %d" % number, partition=0)
+            producer.begin_transaction()
+            await producer.send(topic, b"lost", partition=0)
+            await producer.send(narrow, b"x" * 5_000)
+            with pytest.raises(AbortableError, match="call abort_transaction") as refused:
+                await producer.commit_transaction()
+            assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+            with pytest.raises(AbortableError, match="call abort_transaction"):
+                await producer.send(topic, b"late", partition=0)
+            await producer.abort_transaction()
+        with pytest.raises(KafkaError):
+            async with producer.transaction():
+                await producer.send(topic, b"lost", partition=0)
+                await producer.send(topic, b"nowhere", partition=99)
+        async with producer.transaction():
+            await producer.send(topic, b"last", partition=0)
         assert values(await read(client, topic)) == [b"kept 0", b"kept 1", b"kept 2", b"last"]
 
-    run(server, work)
+    run_producer(server, topic, story)
 
 
 @both_protocols
-def test_a_new_producer_fences_the_one_before_and_aborts_what_it_left(
-    server: Server, new_topic: NewTopic, *, is_v2: bool
-) -> None:
+def test_a_new_producer_fences_the_one_before_and_aborts_what_it_left(server: Server, new_topic: NewTopic) -> None:
     topic = new_topic(PARTITIONS)
 
-    async def work(client: Client) -> None:
-        async with transactional(client, topic, is_v2=is_v2) as old:
-            old.begin_transaction()
-            await (await old.send(topic, b"left open"))
-            async with transactional(client, topic, is_v2=is_v2) as new:
-                with pytest.raises(FatalProducerError, match="close it and make a new one") as fenced:
-                    await old.commit_transaction()
-                assert fenced.value.code is ErrorCode.PRODUCER_FENCED
-                for late in (old.abort_transaction(), old.send(topic, b"late")):
-                    with pytest.raises(FatalProducerError):
-                        await late
-                async with new.transaction():
-                    await new.send(topic, b"new")
+    async def story(client: Client, old: Producer) -> None:
+        old.begin_transaction()
+        await (await old.send(topic, b"left open"))
+        async with transactional(client, topic) as new:
+            with pytest.raises(FatalProducerError, match="close it and make a new one") as fenced:
+                await old.commit_transaction()
+            assert fenced.value.code is ErrorCode.PRODUCER_FENCED
+            for late in (old.abort_transaction(), old.send(topic, b"late")):
+                with pytest.raises(FatalProducerError):
+                    await late
+            async with new.transaction():
+                await new.send(topic, b"new")
         assert values(await read(client, topic)) == [b"new"]
 
-    run(server, work)
+    run_producer(server, topic, story)
 
 
 @both_protocols
-def test_a_zombie_that_goes_on_sending_learns_it_when_it_aborts(
-    server: Server, new_topic: NewTopic, *, is_v2: bool
-) -> None:
+def test_a_zombie_that_goes_on_sending_learns_it_when_it_aborts(server: Server, new_topic: NewTopic) -> None:
     topic = new_topic(PARTITIONS)
 
-    async def work(client: Client) -> None:
-        async with transactional(client, topic, is_v2=is_v2) as old:
-            old.begin_transaction()
-            await (await old.send(topic, b"left open", partition=0))
-            async with transactional(client, topic, is_v2=is_v2):
-                with pytest.raises(ClientError):
-                    await (await old.send(topic, b"late", partition=0))
-                with pytest.raises(FatalProducerError):
-                    await old.abort_transaction()
+    async def story(client: Client, old: Producer) -> None:
+        old.begin_transaction()
+        await (await old.send(topic, b"left open", partition=0))
+        async with transactional(client, topic):
+            with pytest.raises(ClientError):
+                await (await old.send(topic, b"late", partition=0))
+            with pytest.raises(FatalProducerError):
+                await old.abort_transaction()
         assert await read(client, topic) == []
 
-    run(server, work)
+    run_producer(server, topic, story)
 
 
 def test_an_unanswered_commit_is_called_again(
@@ -337,31 +343,30 @@ def test_an_open_transaction_holds_back_everything_behind_it(server: Server, new
 
 
 @both_protocols
-def test_offsets_take_effect_with_the_commit(server: Server, new_topic: NewTopic, *, is_v2: bool) -> None:
+def test_offsets_take_effect_with_the_commit(server: Server, new_topic: NewTopic) -> None:
     topic = new_topic(PARTITIONS)
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
 
-    async def work(client: Client) -> None:
+    async def story(client: Client, producer: Producer) -> None:
         async def committed() -> dict[TopicPartition, int]:
             found = await client.admin.list_group_offsets(topic, [first, second], require_stable=True)
             return {partition: offset.offset for partition, offset in found.items()}
 
-        async with transactional(client, topic, is_v2=is_v2) as producer:
-            async with producer.transaction():
-                await producer.send_offsets_to_transaction({first: 5, second: 7}, GroupMetadata(topic))
-                pending = await client.admin.list_group_offsets(topic, [first])
-                assert pending[first].offset == -1
-            assert await committed() == {first: 5, second: 7}
-            producer.begin_transaction()
-            await producer.send_offsets_to_transaction({first: 6}, GroupMetadata(topic))
-            await producer.abort_transaction()
-            assert await committed() == {first: 5, second: 7}
+        async with producer.transaction():
+            await producer.send_offsets_to_transaction({first: 5, second: 7}, GroupMetadata(topic))
+            pending = await client.admin.list_group_offsets(topic, [first])
+            assert pending[first].offset == -1
+        assert await committed() == {first: 5, second: 7}
+        producer.begin_transaction()
+        await producer.send_offsets_to_transaction({first: 6}, GroupMetadata(topic))
+        await producer.abort_transaction()
+        assert await committed() == {first: 5, second: 7}
 
-    run(server, work)
+    run_producer(server, topic, story)
 
 
 @both_protocols
-def test_input_is_transformed_exactly_once_over_aborts(server: Server, new_topic: NewTopic, *, is_v2: bool) -> None:
+def test_input_is_transformed_exactly_once_over_aborts(server: Server, new_topic: NewTopic) -> None:
     source, target = new_topic(PARTITIONS), new_topic(PARTITIONS)
 
     async def work(client: Client) -> None:
@@ -374,7 +379,7 @@ def test_input_is_transformed_exactly_once_over_aborts(server: Server, new_topic
         done = turns = 0
         async with (
             client.consumer(settings, GroupSettings(source)) as consumer,
-            transactional(client, source, is_v2=is_v2) as producer,
+            transactional(client, source) as producer,
         ):
             consumer.subscribe([source])
             while done < 200:
@@ -397,15 +402,13 @@ def test_input_is_transformed_exactly_once_over_aborts(server: Server, new_topic
 
 
 @both_protocols
-def test_a_member_whose_partitions_went_to_another_cannot_commit_late(
-    server: Server, new_topic: NewTopic, *, is_v2: bool
-) -> None:
+def test_a_member_whose_partitions_went_to_another_cannot_commit_late(server: Server, new_topic: NewTopic) -> None:
     topic = new_topic(PARTITIONS)
     settings = ConsumerSettings(isolation=COMMITTED, offset_reset=OffsetReset.EARLIEST, auto_commit=False)
 
     async def work(client: Client) -> None:
         group = GroupSettings(topic)
-        async with client.consumer(settings, group) as first, transactional(client, topic, is_v2=is_v2) as producer:
+        async with client.consumer(settings, group) as first, transactional(client, topic) as producer:
             first.subscribe([topic])
             while not first.assignment:
                 await first.poll(1_000)

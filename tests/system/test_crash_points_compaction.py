@@ -109,24 +109,25 @@ class Story:
         self.manager.high_watermark_pass()
         self.recorder.promise = Promise(table_of(self.log), producers_of(self.log), self.log.log_end_offset)
 
-    def clean(self, now_ms: int) -> int:
-        """Clean until nothing is dirty; how many passes that took."""
-        passes = 0
-        while True:
-            found = self.manager.cleaning.candidates(self.manager.directories[0], now_ms)
-            chosen = self.manager.cleaning.choose(found, LeftOut())
-            if chosen is None:
-                return passes
-            assert self.manager.cleaning.clean(chosen, now_ms, limits=LIMITS) is Outcome.CLEANED
-            self.manager.retention_pass(now_ms)
-            passes += 1
-
 
 def open_manager(disks: tuple[SimulatedDisk, ...]) -> LogManager:
     manager = LogManager([LogDirectory(disk) for disk in disks])
     manager.load(lambda topic: CONFIG, recovery_threads=1, now_ms=NOW_MS)
     assert manager.online_directories, "a disk that works was given up"
     return manager
+
+
+def clean(manager: LogManager, now_ms: int) -> int:
+    """Clean until nothing is dirty; how many passes that took."""
+    passes = 0
+    while True:
+        found = manager.cleaning.candidates(manager.directories[0], now_ms)
+        chosen = manager.cleaning.choose(found, LeftOut())
+        if chosen is None:
+            return passes
+        assert manager.cleaning.clean(chosen, now_ms, limits=LIMITS) is Outcome.CLEANED
+        manager.retention_pass(now_ms)
+        passes += 1
 
 
 def table_of(log: Log) -> Table:
@@ -181,9 +182,7 @@ def check(state: CrashState[Promise], *, goes_on: bool) -> None:
 def check_use(state: CrashState[Promise], manager: LogManager, log: Log) -> None:
     """The log can be cleaned to the end, and opened again."""
     before = table_of(log)
-    story = Story.__new__(Story)
-    story.manager = manager
-    story.clean(NOW_MS + 5 * RETENTION_MS)
+    clean(manager, NOW_MS + 5 * RETENTION_MS)
     assert table_of(log) == before
     manager.close(broker_epoch=2, now_ms=NOW_MS, threads_per_directory=1)
     reopened = open_manager(state.disks).get(*KEY)
@@ -197,10 +196,10 @@ def test_readers_find_the_same_table_after_a_power_cut_at_any_point_of_compactio
     story.fill(3)
     story.flush()
     story.recorder.moments.clear()
-    assert story.clean(NOW_MS) > 1, "the map is too small for one pass"
+    assert clean(story.manager, NOW_MS) > 1, "the map is too small for one pass"
     story.fill(2)
     story.flush()
-    assert story.clean(NOW_MS + RETENTION_MS) > 0, "tombstones and markers of the first passes go"
+    assert clean(story.manager, NOW_MS + RETENTION_MS) > 0, "tombstones and markers of the first passes go"
     wrong: list[str] = []
     count = 0
     for state in crash_states(story.recorder.moments, open_manager):

@@ -3,6 +3,7 @@ import threading
 from pathlib import Path
 
 from harness.waiting import eventually
+from harness.watched_tasks import WatchedTasks
 from ottla.broker.cleaning import CLEANERS_MAX, CleanerSettings, Cleaning
 from ottla.broker.clock import now_ms
 from ottla.broker.tasks import Tasks
@@ -77,13 +78,14 @@ def test_all_that_is_due_is_compacted_by_processes_that_end_then(tmp_path: Path)
 def test_without_the_switch_or_without_cleaners_nothing_is_compacted_and_the_number_may_grow(tmp_path: Path) -> None:
     async def run() -> None:
         manager = dirty_logs(tmp_path, 1)
-        off = Cleaning(manager, config(enable="false", backoff_ms=0), Tasks())
+        tasks = WatchedTasks()
+        off = Cleaning(manager, config(enable="false", backoff_ms=0), tasks)
         off.start()
-        assert off._running == {}
+        assert tasks.running_count == 0
         await end(off)
-        cleaning = Cleaning(manager, config(threads=0, backoff_ms=10), Tasks())
+        cleaning = Cleaning(manager, config(threads=0, backoff_ms=10), tasks)
         cleaning.start()
-        assert cleaning._running == {}
+        assert tasks.running_count == 0
         cleaning.apply(config(threads=1, backoff_ms=10))
         await until(lambda: cleaning.record.passes == 1)
         await end(cleaning)
@@ -105,11 +107,12 @@ def test_a_shorter_pause_is_noticed_at_once(tmp_path: Path) -> None:
 
 def test_cleaners_that_are_too_many_end(tmp_path: Path) -> None:
     async def run() -> None:
-        cleaning = Cleaning(dirty_logs(tmp_path, 1), config(threads=3, backoff_ms=10), Tasks())
+        tasks = WatchedTasks()
+        cleaning = Cleaning(dirty_logs(tmp_path, 1), config(threads=3, backoff_ms=10), tasks)
         cleaning.start()
-        assert len(cleaning._running) == 3
+        assert tasks.running_count == 3
         cleaning.apply(config(threads=1, backoff_ms=10))
-        await until(lambda: [task.done() for task in cleaning._running.values()] == [False, True, True])
+        await until(lambda: tasks.running_count == 1)
         assert cleaning.dead_count == 0
         await end(cleaning)
 
