@@ -24,7 +24,7 @@ from ottla.protocol.messages.api_versions_response import ApiVersion, ApiVersion
 from ottla.protocol.messages.list_groups_request import ListGroupsRequest
 from ottla.protocol.messages.list_groups_response import ListGroupsResponse
 from ottla.protocol.messages.metadata_request import MetadataRequest
-from ottla.protocol.messages.metadata_response import MetadataResponse
+from ottla.protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from unit.client.scripted_broker import SERVED, Peer, with_broker
 
 
@@ -58,16 +58,19 @@ def test_requests_are_sent_without_waiting_and_answered_in_order() -> None:
 
 
 def test_a_large_answer_arrives_in_pieces() -> None:
-    large = "x" * 3_000_000
+    names = [f"{number}-" + "x" * 30_000 for number in range(100)]
 
     async def broker(peer: Peer) -> None:
         await peer.greet()
-        await peer.answer_metadata(large)
+        key, version, correlation_id = await peer.receive()
+        topics = [MetadataResponseTopic(name=name) for name in names]
+        peer.answer(key, version, correlation_id, MetadataResponse(topics=topics))
         await peer.reader.read()
 
     async def test(address: Address) -> None:
         connection = await open_to(address)
-        assert await ask(connection) == large
+        response = await connection.request(MetadataRequest(), MetadataResponse)
+        assert [topic.name for topic in response.topics] == names
         await connection.close()
 
     run(broker, test)
