@@ -14,7 +14,7 @@ directory is renamed, and the directory keeps its name until a flush that is und
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ottla.storage.errors import DiskFull, LogGone, StorageError
@@ -23,6 +23,7 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.recovery import LoadedLog
 from ottla.storage.segment import Segment
 from ottla.storage.segment_list import SegmentList
+from ottla.storage.transaction_checkpoint import note_transaction_indexes
 
 
 class DurableLog:
@@ -154,6 +155,9 @@ class DurableLog:
                 self.last_flush_ms = now_ms
             with self._flushing:
                 self._sync()
+                # It may be done without: then the next start takes longer.
+                with self.unless_gone(), suppress(DiskFull):
+                    note_transaction_indexes(self._file_system, self.directory)
         except LogGone:
             return
         self.abandon()

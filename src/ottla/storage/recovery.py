@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from crc32c import crc32c
+
 from ottla.protocol.record_batch import (
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
@@ -46,6 +48,7 @@ from ottla.storage.segment_files import (
     segment_path,
 )
 from ottla.storage.segment_scan import scan_batches
+from ottla.storage.transaction_checkpoint import take_transaction_indexes
 from ottla.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)
@@ -179,9 +182,10 @@ class _Loader:
 
     def _distrust_damaged_transactions(self) -> None:
         """Aborted transactions are nowhere but in the log and its indexes: a damaged index has the log scanned."""
+        noted = take_transaction_indexes(self._file_system, self._directory)
         for segment in self._segments:
-            if self._has_damaged_transactions(segment):
-                _log.warning("the transaction index of %s is damaged, the log is recovered", segment.path)
+            if self._has_damaged_transactions(segment, noted.get(segment.base_offset)):
+                _log.warning("the transaction index of %s is damaged or gone, the log is recovered", segment.path)
                 self._distrust(segment.base_offset)
                 return
 
@@ -213,8 +217,12 @@ class _Loader:
         self._was_clean = False
         self._recovery_point = min(self._recovery_point, offset)
 
-    def _has_damaged_transactions(self, segment: Segment) -> bool:
+    def _has_damaged_transactions(self, segment: Segment, checksum: int | None) -> bool:
+        """Whether an index is not as it was when the log was closed; if that is not known, each entry is looked up."""
         path = segment_path(self._directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
+        if checksum is not None:
+            data = self._file_system.read_file(path)
+            return data is None or crc32c(data) != checksum
         if self._file_system.file_size(path) is None:
             segment.note_no_aborted()
             return False

@@ -1,11 +1,13 @@
 """Aborted transactions over the segments of a log: complete, sorted, and asked of the disk only where there are any."""
 
+from pathlib import Path
+
 import pytest
 
 from ottla.protocol.control_records import end_txn_batch
 from ottla.storage.log import Log
 from ottla.storage.producer_state import AppendOrigin
-from ottla.storage.transaction_index import TransactionIndex
+from ottla.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 NOW_MS = 1_700_000_000_000
 
@@ -127,3 +129,62 @@ def test_interleaved_transactions_are_found_from_every_offset(open_log, write) -
             assert [(a.producer_id, a.first_offset, a.last_offset) for a in found] == sorted(
                 expected, key=lambda entry: entry[1]
             )
+
+
+def closed_log(open_log, write) -> tuple[list[AbortedTransaction], list[Path], int]:
+    """A log of three segments with two aborted transactions each: what was aborted, the indexes, and the end."""
+    log = open_log()
+    for number in range(3):
+        for producer_id in (2 * number, 2 * number + 1):
+            write(log, producer_id)
+            end(log, producer_id)
+        log.roll(NOW_MS)
+    aborted = log.aborted_transactions(0, log.log_end_offset)
+    assert len(aborted) == 6
+    log.close(NOW_MS)
+    return aborted, sorted(log.directory.glob("*.txnindex")), log.log_end_offset
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("harm", ["gone", "cut", "empty", "a bit"])
+def test_a_start_notices_what_became_of_an_index_after_the_log_was_closed(
+    open_log, write, number: int, harm: str
+) -> None:
+    aborted, indexes, log_end_offset = closed_log(open_log, write)
+    data = bytearray(indexes[number].read_bytes())
+    if harm == "gone":
+        indexes[number].unlink()
+    else:
+        # The last stable offset of the first entry is of the kind that fits to the batches whatever it is.
+        data[33] ^= 1
+        indexes[number].write_bytes({"cut": data[:34], "empty": b"", "a bit": data}[harm])
+    log = open_log(was_clean=True, recovery_point=log_end_offset)
+    assert log.aborted_transactions(0, log_end_offset) == aborted
+
+
+def test_a_clean_start_looks_no_aborted_transaction_up(open_log, write, loads: list[str]) -> None:
+    aborted, _, log_end_offset = closed_log(open_log, write)
+    loads.clear()
+    log = open_log(was_clean=True, recovery_point=log_end_offset)
+    assert loads == []
+    assert log.recovery_point == log_end_offset
+    assert log.aborted_transactions(0, log_end_offset) == aborted
+
+
+def test_what_was_noted_at_the_end_holds_for_one_start(open_log, write) -> None:
+    _, _, log_end_offset = closed_log(open_log, write)
+    log = open_log(was_clean=True, recovery_point=log_end_offset)
+    assert not (log.directory / "transaction-index-checkpoint").exists()
+    write(log, 9)
+    end(log, 9)
+    log.abandon()
+    log = open_log(recovery_point=log_end_offset)
+    assert [one.producer_id for one in log.aborted_transactions(0, log.log_end_offset)] == [0, 1, 2, 3, 4, 5, 9]
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", b"0\n1\nx y\n", b"0\n1\n0\n"])
+def test_a_note_that_cannot_be_read_is_done_without(open_log, write, data: bytes) -> None:
+    aborted, indexes, log_end_offset = closed_log(open_log, write)
+    (indexes[0].parent / "transaction-index-checkpoint").write_bytes(data)
+    log = open_log(was_clean=True, recovery_point=log_end_offset)
+    assert log.aborted_transactions(0, log_end_offset) == aborted
