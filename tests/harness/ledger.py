@@ -102,10 +102,14 @@ class Ledger:
                 request_timeout=ASKING_TIMEOUT_S,
             )
             try:
-                return {(one.topic, one.partition): answer.result().offset for one, answer in asked.items()}
+                ends = {(one.topic, one.partition): answer.result().offset for one, answer in asked.items()}
             except KafkaException:
-                # The server was away; librdkafka's admin client would go on to name leaders as they were before.
-                self._admin = self._new_admin()
+                ends = {}
+            # Where the connection broke, librdkafka answers with an offset that is none.
+            if ends and min(ends.values()) >= 0:
+                return ends
+            # The server was away; librdkafka's admin client would go on to name leaders as they were before.
+            self._admin = self._new_admin()
         return None
 
     def _new_admin(self) -> AdminClient:
