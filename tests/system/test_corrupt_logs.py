@@ -59,8 +59,9 @@ OUTCOMES: dict[str, tuple[set[Outcome], set[Outcome]]] = {
     ".log": ({UNHARMED, CUT, GAP, REFUSED_READ, BELIEVED}, {UNHARMED, CUT, GAP, REFUSED_READ, BELIEVED}),
     ".index": ({UNHARMED}, {UNHARMED}),
     ".timeindex": ({UNHARMED}, {UNHARMED}),
-    # One that is gone, or cut between two entries, is one of a segment with fewer aborted transactions.
-    ".txnindex": ({UNHARMED, BELIEVED}, {UNHARMED, BELIEVED}),
+    # After a kill, one that is gone, or cut between two entries, is one of a segment with fewer aborted transactions.
+    ".txnindex": ({UNHARMED}, {UNHARMED, BELIEVED}),
+    "transaction-index-checkpoint": ({UNHARMED}, set()),
     ".snapshot": ({UNHARMED}, {UNHARMED}),
     "leader-epoch-checkpoint": ({UNHARMED, BELIEVED}, {UNHARMED, BELIEVED}),
     "partition.metadata": ({UNHARMED, REFUSED_START}, {UNHARMED, REFUSED_START}),

@@ -54,7 +54,7 @@ class Segment(IndexedBatches):
         )
         self.created_ms = created_ms
         self._has_reserve = False
-        self.unverified = UnverifiedBatches(size_bytes) if is_found and size_bytes else None
+        self.unverified = UnverifiedBatches(size_bytes, base_offset) if is_found and size_bytes else None
 
     @classmethod
     def create(

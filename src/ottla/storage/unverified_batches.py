@@ -31,18 +31,19 @@ class Neighbours(Protocol):
 class UnverifiedBatches:
     """The first `size_bytes` bytes of a segment; threads share it."""
 
-    __slots__ = ("_sound", "size_bytes")
+    __slots__ = ("_base_offset", "_sound", "size_bytes")
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int, base_offset: int = 0) -> None:
         self.size_bytes = size_bytes
+        self._base_offset = base_offset
         # Where the stretch begins and ends, and the offset that follows it.
-        self._sound = (0, 0, 0)
+        self._sound = (0, 0, base_offset)
 
     def cut_to(self, size_bytes: int) -> "UnverifiedBatches":
         """What is left of them in a segment that is cut to a size, a batch boundary."""
         if size_bytes >= self.size_bytes:
             return self
-        left = UnverifiedBatches(size_bytes)
+        left = UnverifiedBatches(size_bytes, self._base_offset)
         start, end, next_offset = self._sound
         if start < size_bytes:
             # At the new end the offset is that of a batch that went; but nothing is checked behind it.
@@ -72,7 +73,7 @@ class UnverifiedBatches:
             try:
                 header = parse_header(batches, begin)
                 _require_whole(batches, header, begin)
-                if header.base_offset < max(least_offset, 0) or header.next_offset > end_offset:
+                if header.base_offset < max(least_offset, self._base_offset) or header.next_offset > end_offset:
                     raise _misplaced(header)
                 if begin == 0 and header.last_offset < wanted_offset:
                     raise _misplaced(header)

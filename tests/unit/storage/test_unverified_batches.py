@@ -154,3 +154,10 @@ def read(log: Log, offset: int, max_bytes: int) -> list[int]:
     end = log.log_end_offset
     found = log.read(offset, max_bytes, max_offset_exclusive=end, min_one_batch=True, allow_blocking=True)
     return [header.base_offset for _, header in iterate_headers(found.records)]
+
+
+@pytest.mark.parametrize("position", [0, 500])
+def test_a_batch_from_before_its_segment_is_not_served(position: int) -> None:
+    unverified = UnverifiedBatches(1000, base_offset=3)
+    with pytest.raises(CorruptRecords, match="is not where it belongs"):
+        unverified.sound_bytes(B, position, 2, 4, Around())
