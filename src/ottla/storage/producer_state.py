@@ -36,12 +36,11 @@ from ottla.protocol.record_batch import (
     TRANSACTIONAL_FLAG,
     BatchHeader,
 )
+from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 from ottla.storage.producer_snapshot import ProducerEntry, encode_snapshot, pack_entry
 from ottla.storage.transaction_verification import TransactionVerification, VerificationGuard
 
 BATCHES_REMEMBERED = 5
-# From this transaction.version on every transaction has an epoch of its own.
-EPOCH_BUMPING_VERSION = 2
 # Parts of the snapshot that wait to be made anew, at most.
 CHANGED_MAX = 256
 _NO_COORDINATOR_EPOCH = -1
@@ -256,7 +255,7 @@ class ProducerStates:
         if state is None:
             return True
         epoch = header.producer_epoch
-        is_repeated = transaction_version >= EPOCH_BUMPING_VERSION and epoch == state.epoch
+        is_repeated = transaction_version >= EPOCH_BUMP_VERSION and epoch == state.epoch
         if epoch < state.epoch or (is_repeated and state.transaction_first_offset is not None):
             raise ApiError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ottla.broker.request_context import RequestContext
 from ottla.broker.transactions.fenced_error import as_known
-from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, ProducerIdentity, TopicPartition
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -27,6 +27,7 @@ from ottla.protocol.messages.add_partitions_to_txn_response import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
+from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 REQUEST = AddPartitionsToTxnRequest

@@ -7,11 +7,12 @@ transaction (KIP-890).
 
 from ottla.broker.request_context import RequestContext
 from ottla.broker.transactions.fenced_error import as_known
-from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, ProducerIdentity
+from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.end_txn_request import EndTxnRequest
 from ottla.protocol.messages.end_txn_response import EndTxnResponse
+from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 API_KEY = ApiKey.END_TXN
 REQUEST = EndTxnRequest

@@ -7,10 +7,11 @@ and epoch: then it goes on only if nobody else has begun since, and a request th
 
 from __future__ import annotations
 
-from ottla.coordinator.transaction.metadata import EPOCH_BUMP_VERSION, MAX_EPOCH, ProducerIdentity, TransactionMetadata
+from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 
 def initialise(

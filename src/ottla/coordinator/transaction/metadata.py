@@ -22,11 +22,10 @@ from typing import NamedTuple
 from ottla.coordinator.transaction.states import PREDECESSORS, TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 MAX_EPOCH = 2**15 - 1
 NO_TIMESTAMP = -1
-# From this transaction.version on, each transaction has an epoch of its own.
-EPOCH_BUMP_VERSION = 2
 
 TopicPartition = tuple[str, int]
 
