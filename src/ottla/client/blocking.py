@@ -2,6 +2,10 @@
 
 Ctrl-C while a call waits cancels the call on the loop and is raised where the call was made: the loop itself never sees
 it, so everything can still be closed in order.
+
+The garbage collector runs on whatever thread it happens to, and closes a `with` block there that somebody left open in
+a generator: also on the loop's own thread, where to wait for the loop is to wait for ever. So a call is refused there,
+and what ends a block is begun and not waited for.
 """
 
 import asyncio
@@ -25,6 +29,9 @@ class LoopThread:
         # does, which cancels what runs.
         self._thread = threading.Thread(target=self._serve, name="ottla-client", daemon=True)
         self._thread.start()
+        # A loop holds its tasks weakly.
+        self._begun: set[asyncio.Task[Any]] = set()
+        self._stopping: asyncio.Task[None] | None = None
         atexit.register(self.stop)
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
@@ -32,6 +39,12 @@ class LoopThread:
         if not self._thread.is_alive():
             coroutine.close()
             raise RuntimeError("the client was closed")
+        if self.is_current():
+            coroutine.close()
+            raise RuntimeError(
+                "a blocking call of the client was made on the client's own thread, where it would wait for itself: "
+                "call it on another one"
+            )
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
             return future.result()
@@ -39,12 +52,37 @@ class LoopThread:
             future.cancel()
             raise
 
+    def finish(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run what ends something; on the loop's own thread it is only begun, and nobody hears how it went."""
+        if not self.is_current():
+            self.run(coroutine)
+            return
+        task = self.loop.create_task(coroutine, name="finish")
+        self._begun.add(task)
+        task.add_done_callback(self._finished)
+
     def stop(self) -> None:
         """End the loop; whatever still runs on it is cancelled."""
-        if self._thread.is_alive():
+        if self.is_current():
+            self._stopping = self.loop.create_task(self._stop_when_finished(), name="stop")
+        elif self._thread.is_alive():
             self.loop.call_soon_threadsafe(self.loop.stop)
             self._thread.join()
         atexit.unregister(self.stop)
+
+    def is_current(self) -> bool:
+        """Whether this is the loop's own thread."""
+        return threading.current_thread() is self._thread
+
+    async def _stop_when_finished(self) -> None:
+        if self._begun:
+            await asyncio.wait(self._begun)
+        self.loop.stop()
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._begun.discard(task)
+        if not task.cancelled():
+            task.exception()
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
@@ -67,6 +105,17 @@ def blocking(
     def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         thread: LoopThread = facade._thread
         return thread.run(method(facade._core, *args, **kwargs))
+
+    return call
+
+
+def finishing(method: Callable[[C], Coroutine[Any, Any, None]]) -> Callable[[Any], None]:
+    """The same for a method that ends a `with` block."""
+
+    @functools.wraps(method)
+    def call(facade: Any, /) -> None:
+        thread: LoopThread = facade._thread
+        thread.finish(method(facade._core))
 
     return call
 

@@ -29,6 +29,17 @@ _BUMP_VERSION_MIN = 3
 
 _MAX_TIMEOUT = "transaction.max.timeout.ms"
 _INT_MAX = 2_147_483_647
+_STRING_BYTES_MAX = 32_767
+
+
+def check_transactional_id(transactional_id: str) -> None:
+    """What no request can carry."""
+    if not isinstance(transactional_id, str):
+        raise TypeError(f"transactional_id={transactional_id!r}: it is a string")
+    if not transactional_id:
+        raise ValueError("a transactional id needs at least one character")
+    if (size := len(transactional_id.encode())) > _STRING_BYTES_MAX:
+        raise ValueError(f"a transactional id of {size} bytes: at most {_STRING_BYTES_MAX} are possible")
 
 
 def check_transaction_timeout(timeout_ms: int) -> None:

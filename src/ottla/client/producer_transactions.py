@@ -63,15 +63,16 @@ class ProducerTransactions(ABC):
         After an `AbortableError` nothing is committed, and `abort_transaction` is to be called.
         """
         owner = self._owned("commit_transaction")
-        await owner.find_out_why_refused()
-        owner.state.start_commit()
-        try:
-            async with asyncio.timeout(self._max_block_ms / 1000):
-                await self._drain()
-        except TimeoutError:
-            text = f"records were not delivered within {self._max_block_ms:g} ms: call commit_transaction again"
-            raise CommitInDoubt(text) from None
-        await self._end(owner, is_commit=True)
+        with owner.state.ending("commit_transaction"):
+            await owner.find_out_why_refused()
+            owner.state.start_commit()
+            try:
+                async with asyncio.timeout(self._max_block_ms / 1000):
+                    await self._drain()
+            except TimeoutError:
+                text = f"records were not delivered within {self._max_block_ms:g} ms: call commit_transaction again"
+                raise CommitInDoubt(text) from None
+            await self._end(owner, is_commit=True)
 
     async def abort_transaction(self) -> None:
         """Drop what was not sent, and let nobody see what was; `RequestTimedOut` leaves the end open: call it again."""
@@ -85,17 +86,18 @@ class ProducerTransactions(ABC):
             raise RequestTimedOut("the abort has not been answered yet: call abort_transaction again")
 
     async def _abort(self, owner: TransactionOwner) -> None:
-        owner.state.start_abort()
-        self._drop_waiting(AbortableError(ErrorCode.TRANSACTION_ABORTABLE, "the transaction was aborted"))
-        try:
-            async with asyncio.timeout(self._max_block_ms / 1000):
-                if self._adding is not None:
-                    await asyncio.wait({self._adding})
-                await self._drain()
-        except TimeoutError:
-            text = f"records on their way did not come back within {self._max_block_ms:g} ms"
-            raise RequestTimedOut(f"{text}: call abort_transaction again") from None
-        await self._end(owner, is_commit=False)
+        with owner.state.ending("abort_transaction"):
+            owner.state.start_abort()
+            self._drop_waiting(AbortableError(ErrorCode.TRANSACTION_ABORTABLE, "the transaction was aborted"))
+            try:
+                async with asyncio.timeout(self._max_block_ms / 1000):
+                    if self._adding is not None:
+                        await asyncio.wait({self._adding})
+                    await self._drain()
+            except TimeoutError:
+                text = f"records on their way did not come back within {self._max_block_ms:g} ms"
+                raise RequestTimedOut(f"{text}: call abort_transaction again") from None
+            await self._end(owner, is_commit=False)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
@@ -124,13 +126,23 @@ class ProducerTransactions(ABC):
             await self._abort_if_open()
         except ClientError as failed:
             error.add_note(f"The abort of the transaction failed as well: {failed}")
-        if owner.state.phase is Phase.ABORTING and self._aborting is None:
-            self._aborting = self._cluster.in_background(self._keep_aborting(owner), "abort")
+        self._go_on_aborting(owner)
         if isinstance(error, ClientError):
             try:
                 owner.state.check_alive()
             except FatalProducerError as fatal:
                 raise fatal from error
+
+    async def abandon_block(self) -> None:
+        """The end of `transaction` where nobody can wait for it: the next block does."""
+        owner = self._owned("transaction")
+        if owner.state.phase in (Phase.OPEN, Phase.FAILED):
+            owner.state.start_abort()
+        self._go_on_aborting(owner)
+
+    def _go_on_aborting(self, owner: TransactionOwner) -> None:
+        if owner.state.phase is Phase.ABORTING and self._aborting is None:
+            self._aborting = self._cluster.in_background(self._keep_aborting(owner), "abort")
 
     async def _keep_aborting(self, owner: TransactionOwner) -> None:
         try:
@@ -184,7 +196,7 @@ class ProducerTransactions(ABC):
 
     async def _end(self, owner: TransactionOwner, *, is_commit: bool) -> None:
         identity = owner.identity
-        await (owner.commit() if is_commit else owner.abort())
+        await owner.end(is_commit=is_commit)
         if owner.identity != identity:
             self._restart_sequences()
 

@@ -120,7 +120,7 @@ class Client:
     def close(self) -> None:
         """Close every connection and end the thread."""
         try:
-            self._thread.run(self._core.close())
+            self._thread.finish(self._core.close())
         finally:
             self._thread.stop()
 

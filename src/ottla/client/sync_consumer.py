@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from ottla.client import consumer as core
-from ottla.client.blocking import LoopThread, blocking, on_loop
+from ottla.client.blocking import LoopThread, blocking, finishing, on_loop
 from ottla.client.metadata import TopicPartition
 
 
@@ -79,4 +79,4 @@ class Consumer:
     commit = blocking(core.Consumer.commit)
     committed = blocking(core.Consumer.committed)
     list_offsets = blocking(core.Consumer.list_offsets)
-    close = blocking(core.Consumer.close)
+    close = finishing(core.Consumer.close)

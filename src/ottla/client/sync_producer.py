@@ -137,7 +137,9 @@ class Producer:
             yield
             self.commit_transaction()
         except BaseException as error:
-            self._thread.run(self._ended(functools.partial(self._core.abort_block, error)))
+            is_abandoned = self._thread.is_current()
+            end = self._core.abandon_block if is_abandoned else functools.partial(self._core.abort_block, error)
+            self._thread.finish(self._ended(end))
             raise
 
     def flush(self) -> None:
@@ -146,7 +148,7 @@ class Producer:
 
     def close(self) -> None:
         """Deliver everything, then stop."""
-        self._thread.run(self._close())
+        self._thread.finish(self._close())
 
     def _start_crossing(self) -> None:
         if self._crossing is None or self._crossing.done():

@@ -22,7 +22,13 @@ from ottla.client.errors import ClientError, CommitInDoubt, KafkaError, RequestT
 from ottla.client.group_offsets import CommittedOffset, GroupMetadata, check_group_metadata, committed_offsets
 from ottla.client.metadata import TopicPartition
 from ottla.client.produce_request import adds_partitions_itself
-from ottla.client.producer_ids import NO_IDENTITY, ProducerIdentity, check_transaction_timeout, init_producer_id
+from ottla.client.producer_ids import (
+    NO_IDENTITY,
+    ProducerIdentity,
+    check_transaction_timeout,
+    check_transactional_id,
+    init_producer_id,
+)
 from ottla.client.transaction_requests import TransactionRequests
 from ottla.client.transaction_state import TransactionState
 from ottla.protocol.errors import ErrorCode
@@ -44,8 +50,7 @@ class TransactionOwner:
         transaction_timeout_ms: int = 60_000,
         max_block_ms: float = 60_000,
     ) -> None:
-        if not transactional_id:
-            raise ValueError("a transactional id needs at least one character")
+        check_transactional_id(transactional_id)
         check_transaction_timeout(transaction_timeout_ms)
         self.transactional_id = transactional_id
         self.identity = NO_IDENTITY
@@ -110,13 +115,15 @@ class TransactionOwner:
 
     async def commit(self) -> None:
         """All of it; `CommitInDoubt` if it was not answered in time: to be called again."""
-        self.state.start_commit()
-        await self._end(is_commit=True)
+        with self.state.ending("commit_transaction"):
+            self.state.start_commit()
+            await self.end(is_commit=True)
 
     async def abort(self) -> None:
         """Nothing of it; `RequestTimedOut` if it was not answered in time: to be called again."""
-        self.state.start_abort()
-        await self._end(is_commit=False)
+        with self.state.ending("abort_transaction"):
+            self.state.start_abort()
+            await self.end(is_commit=False)
 
     def why_over(self) -> str:
         """Why a partition may refuse the epoch."""
@@ -130,7 +137,8 @@ class TransactionOwner:
         if self.state.is_epoch_refused and await self._is_taken_over():
             self.state.taken_over(self._fenced())
 
-    async def _end(self, *, is_commit: bool) -> None:
+    async def end(self, *, is_commit: bool) -> None:
+        """The last step of a commit or an abort that was started."""
         state = self.state
         try:
             if (state.is_started or state.is_unsure) and not state.is_forgotten:

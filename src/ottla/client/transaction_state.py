@@ -10,7 +10,8 @@
 - Only in OPEN are records and offsets taken. A call in the wrong order is refused with the name of the right one, and
   changes nothing.
 - A commit or an abort whose answer did not come in time leaves COMMITTING or ABORTING: the same call goes on with it,
-  and nothing else is in order, because the coordinator may have done it.
+  and nothing else is in order, because the coordinator may have done it. While one such call is under way, a second
+  one, of another thread or task, is out of order: nobody could say which transaction it was meant for.
 - A transaction that the coordinator has aborted by itself, because it was open for too long, is FAILED like any other.
 - What the coordinator never heard of is not ended there: a transaction without partitions and offsets costs nothing.
 - Under the older protocol records of one epoch go on in sequence from one transaction to the next. After a failure
@@ -18,6 +19,8 @@
   end of each transaction gives one.
 """
 
+import contextlib
+from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Final
 
@@ -88,6 +91,7 @@ class TransactionState:
         self.is_unsure = False
         self.is_broken = False
         self.number = 0
+        self._end_under_way: str | None = None
 
     @property
     def is_forgotten(self) -> bool:
@@ -131,6 +135,17 @@ class TransactionState:
         self._check("begin_transaction", Phase.READY)
         self.phase = Phase.OPEN
         self.number += 1
+
+    @contextlib.contextmanager
+    def ending(self, call: str) -> Iterator[None]:
+        """Around a call that commits or aborts: one at a time."""
+        if self._end_under_way is not None:
+            raise WrongOrder(f"{call} is not possible now: {self._end_under_way} was called already: wait for its end")
+        self._end_under_way = call
+        try:
+            yield
+        finally:
+            self._end_under_way = None
 
     def start_commit(self) -> None:
         """Records are taken no more."""

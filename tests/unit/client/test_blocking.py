@@ -83,6 +83,36 @@ def test_ctrl_c_cancels_the_call_and_leaves_the_loop_usable() -> None:
     thread.stop()
 
 
+def test_on_the_loops_own_thread_a_call_is_refused_and_not_waited_for() -> None:
+    facade = Facade()
+
+    async def call() -> int:
+        return facade.double(21)
+
+    with pytest.raises(RuntimeError, match="own thread"):
+        facade._thread.run(call())
+    facade._thread.stop()
+
+
+def test_on_the_loops_own_thread_what_ends_something_is_begun_also_before_the_loop_ends() -> None:
+    thread = LoopThread()
+    order = []
+
+    async def end() -> None:
+        order.append("begun")
+        await asyncio.sleep(0)
+        order.append("ended")
+
+    async def leave() -> None:
+        thread.finish(end())
+        order.append("left")
+        thread.stop()
+
+    thread.run(leave())
+    thread._thread.join()
+    assert order == ["left", "begun", "ended"]
+
+
 def test_a_program_that_ends_without_closing_anything_ends_silently() -> None:
     program = """
 import asyncio

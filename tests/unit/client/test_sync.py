@@ -12,6 +12,9 @@ def public(cls: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(cls, callable) if not name.startswith("_")}
 
 
+INNER_OF_PRODUCER = {"abandon_block", "abort_block", "begin_block", "check_sendable", "send_checked"}
+
+
 @pytest.mark.parametrize(
     ("core", "facade", "inner"),
     [
@@ -22,8 +25,8 @@ def public(cls: type) -> set[str]:
             sync_consumer.Consumer,
             {"partitions_assigned", "partitions_lost", "partitions_revoked", "rebalance_due"},
         ),
-        (producer.Producer, sync_producer.Producer, {"abort_block", "begin_block", "check_sendable", "send_checked"}),
-        (owner.TransactionOwner, sync_transaction_owner.TransactionOwner, {"find_out_why_refused", "why_over"}),
+        (producer.Producer, sync_producer.Producer, INNER_OF_PRODUCER),
+        (owner.TransactionOwner, sync_transaction_owner.TransactionOwner, {"end", "find_out_why_refused", "why_over"}),
     ],
 )
 def test_no_call_is_missing(core: type, facade: type, inner: set[str]) -> None:

@@ -145,3 +145,12 @@ def test_an_id_needs_a_name() -> None:
             client.transaction_owner("")
 
     asyncio.run(asked({}, work))
+
+
+@pytest.mark.parametrize(("name", "kind"), [(5, TypeError), ("x" * 40_000, ValueError)])
+def test_an_id_is_a_string_that_a_request_can_carry(name: str, kind: type[Exception]) -> None:
+    async def run(client: Client) -> None:
+        with pytest.raises(kind, match="transactional"):
+            TransactionOwner(client.cluster, name)
+
+    asyncio.run(asked({}, run))

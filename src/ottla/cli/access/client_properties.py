@@ -1,9 +1,10 @@
 """Producers and consumers out of properties with Java's names, or librdkafka's where those differ."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.cli.exits import UsageError
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.client import Codec, ConsumerSettings, GroupSettings, OffsetReset, ProducerSettings
@@ -40,14 +41,14 @@ class ClientProperties:
     def text(self, name: str) -> str | None:
         return self._given.get(name)
 
-    def number(self, name: str, default: int, lowest: int = 0) -> int:
+    def number(self, name: str, default: int, lowest: int = 0, parse: Callable[[str], int] = int32) -> int:
         text = self._given.get(name)
         if text is None:
             return default
         try:
-            number = int(text)
-        except ValueError:
-            raise UsageError(f"{name}={text} is not a whole number.") from None
+            number = parse(text)
+        except ValueError as error:
+            raise UsageError(f"{name}={error}.") from None
         if number < lowest:
             raise UsageError(f"{name}={number} is below {lowest}.")
         return number
@@ -97,11 +98,11 @@ def producer_settings(given: Mapping[str, str], *, may_have_transactions: bool =
         codec=codec_named(properties.text("compression.type") or "none"),
         compression_level=None if level is None else properties.number("compression.level", 0, lowest=-(2**31)),
         idempotent=is_idempotent,
-        linger_ms=properties.number("linger.ms", int(default.linger_ms)),
+        linger_ms=properties.number("linger.ms", int(default.linger_ms), parse=int64),
         batch_bytes=properties.number("batch.size", default.batch_bytes),
         request_bytes_max=properties.number("max.request.size", default.request_bytes_max, lowest=1),
-        buffer_bytes=properties.number("buffer.memory", default.buffer_bytes, lowest=1),
-        max_block_ms=properties.number("max.block.ms", int(default.max_block_ms)),
+        buffer_bytes=properties.number("buffer.memory", default.buffer_bytes, lowest=1, parse=int64),
+        max_block_ms=properties.number("max.block.ms", int(default.max_block_ms), parse=int64),
         delivery_timeout_ms=properties.number("delivery.timeout.ms", int(default.delivery_timeout_ms), lowest=1),
         auto_create_topics=properties.flag("allow.auto.create.topics", default=default.auto_create_topics),
         transactional_id=transactional_id,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.cli.access.property_names import slip
 from ottla.cli.exits import CommandError, UsageError, command_error
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.client import Client, ClientSettings
@@ -45,19 +46,21 @@ class ClusterAccess:
         defaults = ClientSettings()
         return ClientSettings(
             client_id=self.properties.get("client.id", defaults.client_id),
-            connect_timeout_ms=self.milliseconds("socket.connection.setup.timeout.ms", defaults.connect_timeout_ms),
+            connect_timeout_ms=self.milliseconds(
+                "socket.connection.setup.timeout.ms", defaults.connect_timeout_ms, int64
+            ),
             request_timeout_ms=self.milliseconds("request.timeout.ms", defaults.request_timeout_ms),
             call_timeout_ms=self.milliseconds("default.api.timeout.ms", defaults.call_timeout_ms),
-            metadata_max_age_ms=self.milliseconds("metadata.max.age.ms", defaults.metadata_max_age_ms),
+            metadata_max_age_ms=self.milliseconds("metadata.max.age.ms", defaults.metadata_max_age_ms, int64),
         )
 
-    def milliseconds(self, name: str, default: float) -> float:
+    def milliseconds(self, name: str, default: float, parse: Callable[[str], int] = int32) -> float:
         """A duration among the properties."""
         text = self.properties.get(name)
         if text is None:
             return default
         try:
-            value = int(text)
+            value = parse(text)
         except ValueError:
             value = -1
         if value < 0:

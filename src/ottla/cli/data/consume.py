@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.access import cluster_access
 from ottla.cli.exits import ExitCode, UsageError
 from ottla.cli.verbs import add_output_option
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.data.record_io.reading import Reader, Reading
@@ -51,12 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     place.add_argument("-r", "--regex", action="store_true", help="TOPIC is a regular expression for whole names")
     place.add_argument("-p", "--partitions", metavar="N[,...]", help="only these partitions of all topics")
     place.add_argument("--offset", metavar="OFFSET", help="from where to where, see below; default start")
-    place.add_argument("--tail", type=int, metavar="N", help="the last N of each partition: --offset -N")
+    place.add_argument("--tail", type=int64, metavar="N", help="the last N of each partition: --offset -N")
     place.add_argument("--from", dest="from_time", metavar="TIME", help="from a time on: --offset @TIME")
     place.add_argument("--to", dest="to_time", metavar="TIME", help="up to a time: --offset @:TIME")
     place.add_argument("-g", "--group", metavar="GROUP", help="as a member of a group, which goes on where it was")
     end = parser.add_argument_group("what to read and when to end")
-    end.add_argument("-n", "--count", type=int, metavar="N", help="end after N records")
+    end.add_argument("-n", "--count", type=int64, metavar="N", help="end after N records")
     end.add_argument("-e", "--exit", action="store_true", help="end where the partitions end now")
     end.add_argument("--isolation", choices=["read_uncommitted", "read_committed"], help="default read_uncommitted")
     end.add_argument(
@@ -183,7 +184,7 @@ def _numbers(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     try:
-        numbers = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+        numbers = tuple(dict.fromkeys(int32(part) for part in text.split(",")))
     except ValueError:
         numbers = (-1,)
     if min(numbers) < 0:

@@ -8,6 +8,7 @@ from ottla.cli.access import cluster_access
 from ottla.cli.data.pacing import Pace
 from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
 from ottla.cli.verbs import add_output_option
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
@@ -50,12 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     record.add_argument("-H", "--header", metavar="NAME=VALUE", action="append", default=[], help="repeatable")
     record.add_argument("-Z", "--null", action="store_true", help="empty keys and values are null (tombstones)")
     how = parser.add_argument_group("how it is sent")
-    how.add_argument("-p", "--partition", type=int, metavar="N", help="the partition of all records")
+    how.add_argument("-p", "--partition", type=int32, metavar="N", help="the partition of all records")
     how.add_argument("-z", "--compression", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
     how.add_argument("--acks", choices=["all", "-1", "0", "1"], help="whose word is waited for; default all")
     how.add_argument("--rate", type=float, metavar="N", help="at most N records a second")
     how.add_argument("--transactional-id", metavar="ID", help="all records in one transaction of this id")
-    how.add_argument("--transaction-records", type=int, metavar="N", help="a transaction for each N records")
+    how.add_argument("--transaction-records", type=int64, metavar="N", help="a transaction for each N records")
     add_output_option(parser, default="nothing; with it, where each record went")
     cluster_access.add_options(parser)
     parser.set_defaults(run=run, takes_more="files")

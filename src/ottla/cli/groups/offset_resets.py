@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import CommandError, UsageError, command_error
 from ottla.cli.words.moments import is_duration, parse_moment
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.client import Client, KafkaError, TopicPartition
@@ -87,7 +88,7 @@ def parse_target(text: str, now_ms: int) -> Target:
         except ValueError as error:
             raise UsageError(f"--to {text}: {error}.") from None
     try:
-        number = int(text)
+        number = int64(text)
     except ValueError:
         raise UsageError(
             f"--to {text} is no place in a partition.",
@@ -250,7 +251,7 @@ def read_plan(text: str, path: str) -> "dict[str | None, dict[TopicPartition, in
         group_id, fields = (row[0], row[1:]) if len(row) == 4 else (None, row)
         try:
             topic, partition, offset = fields
-            plans.setdefault(group_id, {})[TopicPartition(topic, int(partition))] = int(offset)
+            plans.setdefault(group_id, {})[TopicPartition(topic, int32(partition))] = int64(offset)
         except ValueError:
             raise UsageError(
                 f"{path}, line {number}: {','.join(row)!r} is not [GROUP,]TOPIC,PARTITION,OFFSET."

@@ -12,6 +12,7 @@ from ottla.cli.access.cluster_access import ClusterAccess, cluster_access, with_
 from ottla.cli.exits import CommandError, ExitCode, UsageError, exit_code_of
 from ottla.cli.output import OutputFormat, print_object
 from ottla.cli.verbs import Verbs, output_format
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.perf.meter import Meter, Tally
@@ -39,18 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_load(produce, count=100_000)
     _add_producer(produce)
     produce.add_argument("--rate", type=float, metavar="N", help="records a second; default as fast as it goes")
-    produce.add_argument("--warmup", type=int, default=0, metavar="N", help="leave the first N out of the result")
-    produce.add_argument("--batch-bytes", type=int, metavar="N", help="size of a batch; default 16384")
-    produce.add_argument("--linger-ms", type=int, metavar="MS", help="how long a batch waits for records; default 5")
+    produce.add_argument("--warmup", type=int64, default=0, metavar="N", help="leave the first N out of the result")
+    produce.add_argument("--batch-bytes", type=int32, metavar="N", help="size of a batch; default 16384")
+    produce.add_argument("--linger-ms", type=int32, metavar="MS", help="how long a batch waits for records; default 5")
     produce.add_argument("-z", "--compression", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
     produce.add_argument("--ready-batches", action="store_true", help="send batches that were made before")
-    produce.add_argument("--in-flight", type=int, default=5, metavar="N", help="of those, so many at a time; default 5")
+    produce.add_argument(
+        "--in-flight", type=int32, default=5, metavar="N", help="of those, so many at a time; default 5"
+    )
     consume = verbs.add("consume", consume_load, "measure consuming", epilog=_CONSUME_EPILOG)
     _add_load(consume, count=100_000)
     consume.add_argument("--group", metavar="GROUP", help="as a member of a group; default alone, from the start")
     consume.add_argument("--ready-batches", action="store_true", help="fetch batches and open none")
     consume.add_argument(
-        "--timeout-ms", type=int, default=_TIMEOUT_MS, metavar="MS", help="give up after so long without a record"
+        "--timeout-ms", type=int32, default=_TIMEOUT_MS, metavar="MS", help="give up after so long without a record"
     )
     e2e = verbs.add("e2e", round_trips, "measure the way of a record from end to end", epilog=_E2E_EPILOG)
     _add_load(e2e, count=1_000)
@@ -59,14 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_load(parser: argparse.ArgumentParser, count: int) -> None:
     parser.add_argument("topic", metavar="TOPIC")
-    parser.add_argument("-n", "--count", type=int, default=count, metavar="N", help=f"records; default {count}")
+    parser.add_argument("-n", "--count", type=int64, default=count, metavar="N", help=f"records; default {count}")
     parser.add_argument(
         "--interval", type=float, default=5.0, metavar="SECONDS", help="between lines of progress; default 5"
     )
 
 
 def _add_producer(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--size", type=int, default=100, metavar="BYTES", help="of a value; default 100")
+    parser.add_argument("--size", type=int32, default=100, metavar="BYTES", help="of a value; default 100")
     parser.add_argument("--acks", choices=["all", "-1", "0", "1"], help="whose word is waited for; default all")
 
 

@@ -9,6 +9,7 @@ from ottla.cli.exits import CommandError, UsageError, command_error
 from ottla.cli.output import print_rows
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.partitions import parse_selection, resolve_selections
+from ottla.cli.words.whole_numbers import int64
 
 if TYPE_CHECKING:
     from ottla.cli.outcomes import Errors
@@ -76,9 +77,13 @@ def _before(text: str) -> int | None:
     """The offset; None is the end of each partition."""
     if text == "latest":
         return None
-    if not (text.isascii() and text.isdigit()):
+    try:
+        offset = int64(text)
+    except ValueError:
+        offset = -1
+    if offset < 0:
         raise UsageError(f"--before {text} is no offset.", remedy="Write a number, or latest to delete everything.")
-    return int(text)
+    return offset
 
 
 async def _offsets(client: "Client", partitions: "list[TopicPartition]", at: int) -> "dict[TopicPartition, int]":

@@ -9,6 +9,7 @@ from ottla.cli.output import OutputFormat, print_rows
 from ottla.cli.topics.changes import alter_topics, delete_topics
 from ottla.cli.topics.description import describe_topics
 from ottla.cli.verbs import Verbs, output_format
+from ottla.cli.words.whole_numbers import int16, int32
 
 if TYPE_CHECKING:
     from ottla.cli.outcomes import Errors
@@ -32,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ottla topics create users prices -c cleanup.policy=compact --if-not-exists",
     )
     create.add_argument("topics", nargs="+", metavar="TOPIC")
-    create.add_argument("-p", "--partitions", type=int, default=-1, help="default: the broker's num.partitions")
+    create.add_argument("-p", "--partitions", type=int32, default=-1, help="default: the broker's num.partitions")
     create.add_argument(
-        "-r", "--replication-factor", type=int, default=-1, help="default: the broker's default.replication.factor"
+        "-r", "--replication-factor", type=int16, default=-1, help="default: the broker's default.replication.factor"
     )
     create.add_argument("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="setting; repeatable")
     create.add_argument("--if-not-exists", action="store_true", help="a topic that is there already is no error")
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "done with --execute.",
     )
     alter.add_argument("topics", nargs="+", metavar="TOPIC", help=_NAMES)
-    alter.add_argument("-p", "--partitions", type=int, help="number of partitions afterwards")
+    alter.add_argument("-p", "--partitions", type=int32, help="number of partitions afterwards")
     alter.add_argument("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="setting; repeatable")
     alter.add_argument(
         "-d", "--delete-config", action="append", default=[], metavar="KEY", help="back to the default; repeatable"

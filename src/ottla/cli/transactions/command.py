@@ -15,6 +15,7 @@ from ottla.cli.transactions.producers import describe_producers, find_hanging
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.durations import duration_ms
 from ottla.cli.words.name_lists import chosen_names
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.client import Client
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         epilog="example: ottla transactions producers orders:0",
     )
     producing.add_argument("topic", nargs="+", metavar="TOPIC[:PARTITIONS]")
-    producing.add_argument("--broker", type=int, metavar="ID", help="as this replica sees it, not the leader")
+    producing.add_argument("--broker", type=int32, metavar="ID", help="as this replica sees it, not the leader")
 
     finding = verbs.add(
         "find-hanging",
@@ -80,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         epilog="examples: ottla transactions find-hanging | ottla transactions find-hanging orders --broker 1",
     )
     finding.add_argument("topic", nargs="*", metavar="TOPIC[:PARTITIONS]", help="where to look; default everywhere")
-    finding.add_argument("--broker", type=int, metavar="ID", help="only in replicas of this broker, as it sees them")
+    finding.add_argument("--broker", type=int32, metavar="ID", help="only in replicas of this broker, as it sees them")
     finding.add_argument(
         "--max-transaction-timeout",
         metavar="TIME",
@@ -99,7 +100,7 @@ def _add_changes(verbs: Verbs) -> None:
     )
     aborting.add_argument("partition", metavar="TOPIC:PARTITION")
     aborting.add_argument(
-        "--start-offset", type=int, metavar="OFFSET", help="where it begins, as find-hanging shows; required"
+        "--start-offset", type=int64, metavar="OFFSET", help="where it begins, as find-hanging shows; required"
     )
     aborting.add_argument("--force", action="store_true", help="even if its coordinator is going to end it")
     add_execute_option(aborting)
@@ -160,6 +161,7 @@ def _producer_ids(text: str | None) -> list[int]:
     if text is None:
         return []
     words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() for word in words):
-        raise UsageError(f"--producer-id {text}: write numbers, as in --producer-id 1000,1001.")
-    return list(map(int, words))
+    try:
+        return [int64(word) for word in words]
+    except ValueError as error:
+        raise UsageError(f"--producer-id: {error}: write numbers, as in --producer-id 1000,1001.") from None

@@ -10,6 +10,7 @@ from ottla.cli.data.pacing import Pace
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import OutputFormat, print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.data.deliveries import Outcome
@@ -32,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = Verbs(parser)
     produce = verbs.add("produce", produce_numbers, "write records with the numbers 1 to N", epilog=_PRODUCE_EPILOG)
     produce.add_argument("topic", metavar="TOPIC")
-    produce.add_argument("-n", "--count", type=int, default=1_000, metavar="N", help="how many; default 1000")
-    produce.add_argument("--size", type=int, default=0, metavar="BYTES", help="fill values up to this size")
+    produce.add_argument("-n", "--count", type=int64, default=1_000, metavar="N", help="how many; default 1000")
+    produce.add_argument("--size", type=int32, default=0, metavar="BYTES", help="fill values up to this size")
     produce.add_argument("--rate", type=float, metavar="N", help="at most N records a second")
     produce.add_argument("--acks", choices=["all", "-1", "0", "1"], help="default all, and idempotent")
     produce.add_argument("--run", dest="run_name", metavar="NAME", help="name of the run; default a new one")

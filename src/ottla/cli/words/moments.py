@@ -44,7 +44,10 @@ def parse_duration_ms(text: str) -> int:
     found = _DURATION.fullmatch(text)
     if found is None or found[1]:
         raise ValueError(f"{text!r} is not a length of time: write 90s, 15m, 1h30m or 500ms")
-    return _duration_ms(found)
+    total_ms = _duration_ms(found)
+    if total_ms > _LAST_MS:
+        raise ValueError(f"{text!r} is longer than the time from 1970 to 9999")
+    return total_ms
 
 
 def parse_moment(text: str, now_ms: int, since_ms: int | None = None) -> int:
@@ -75,6 +78,8 @@ def _moment(text: str, now_ms: int, since_ms: int | None) -> int:
 
 def _duration_ms(found: re.Match[str]) -> int:
     total_ms = sum(float(number) * _UNITS_MS[unit] for number, unit in _PART.findall(found[2]))
+    # Whatever is longer leads beyond every time there is, and floats of it may be infinite.
+    total_ms = min(total_ms, _LAST_MS + 1)
     return round(-total_ms if found[1] == "-" else total_ms)
 
 

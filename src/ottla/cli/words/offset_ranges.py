@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Final
 
 from ottla.cli.words.moments import is_duration, parse_moment, split_moments
+from ottla.cli.words.whole_numbers import int64
 
 
 class Anchor(Enum):
@@ -91,10 +92,10 @@ def _place(text: str) -> Place:
     if text in _WORDS:
         return _WORDS[text]
     if text[:1] in ("+", "-") and text[1:].isdecimal():
-        return Place(Anchor.START if text[0] == "+" else Anchor.END, int(text))
+        return Place(Anchor.START if text[0] == "+" else Anchor.END, int64(text))
     if not text.isdecimal():
         raise ValueError(_WRITTEN)
-    return Place(Anchor.OFFSET, int(text))
+    return Place(Anchor.OFFSET, int64(text))
 
 
 def _times(text: str, now_ms: int) -> OffsetRange:

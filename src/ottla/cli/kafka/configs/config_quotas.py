@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.configs.config_options import Entity
 from ottla.cli.kafka.frame.java_numbers import java_double
+from ottla.cli.words.whole_numbers import int32
 
 if TYPE_CHECKING:
     from ottla.client import Client
@@ -136,9 +137,13 @@ def parse_scram(name: str, text: str) -> "NewScramCredential":
         # The text holds a password, so only what was asked for is told.
         wanted = f"{name}=[iterations=N,password=...]"
         raise CommandError(f"Invalid credential property {name}: write {wanted}, iterations may be left out.")
-    if int(iterations) < _ITERATIONS_MIN:
+    try:
+        count = int32(iterations)
+    except ValueError as error:
+        raise CommandError(f"Iterations: {error}") from None
+    if count < _ITERATIONS_MIN:
         raise CommandError(f"Iterations {iterations} is less than the minimum {_ITERATIONS_MIN} required for {name}")
-    return NewScramCredential(_mechanism(name), parts["password"], int(iterations))
+    return NewScramCredential(_mechanism(name), parts["password"], count)
 
 
 def _mechanism(name: str) -> "ScramMechanism":

@@ -13,6 +13,7 @@ from ottla.cli.kafka.console.message_formatters import Formatter, formatter_name
 from ottla.cli.kafka.frame import client_options
 from ottla.cli.kafka.frame.java_errors import log_error, report_failure
 from ottla.cli.kafka.frame.options import ToolParser
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from signal import Signals
@@ -55,12 +56,12 @@ def _parser() -> ToolParser:
     client_options.add_client_options(parser, "consumer")
     parser.add_argument("--topic", metavar="TOPIC", help="what to read")
     parser.add_argument("--include", "--whitelist", metavar="REGEX", help="topics to read, by a regular expression")
-    parser.add_argument("--partition", type=int, metavar="NUMBER", help="only this one; from its end without --offset")
+    parser.add_argument("--partition", type=int32, metavar="N", help="only this one; from its end without --offset")
     parser.add_argument("--offset", metavar="OFFSET", help="earliest, latest or a number; default latest")
     parser.add_argument("--from-beginning", action="store_true", help="where nothing is committed, from the beginning")
     parser.add_argument("--group", metavar="GROUP", help="the consumer group")
-    parser.add_argument("--max-messages", type=int, metavar="COUNT", help="end after so many")
-    parser.add_argument("--timeout-ms", type=int, metavar="MS", help="end after so long without a message")
+    parser.add_argument("--max-messages", type=int64, metavar="COUNT", help="end after so many")
+    parser.add_argument("--timeout-ms", type=int64, metavar="MS", help="end after so long without a message")
     parser.add_argument("--isolation-level", default="read_uncommitted", metavar="LEVEL", help="or read_committed")
     parser.add_argument("--skip-message-on-error", action="store_true", help="go on after what cannot be formatted")
     parser.add_argument("--enable-systest-events", action="store_true", help="tell when the consumer has ended")
@@ -85,7 +86,7 @@ def _check(parser: ToolParser, options: argparse.Namespace) -> None:
             parser.error("The partition is required when offset is specified.")
         if options.from_beginning:
             parser.error("Options from-beginning and offset cannot be specified together.")
-        if options.offset.lower() not in ("earliest", "latest") and not options.offset.isdecimal():
+        if options.offset.lower() not in ("earliest", "latest") and not _is_offset(options.offset):
             parser.error(
                 f"The provided offset value '{options.offset}' is incorrect. Valid values are 'earliest', 'latest', "
                 "or a non-negative long."
@@ -190,7 +191,7 @@ class _Tool:
         if group is None:
             partition = TopicPartition(topic, self._options.partition)
             consumer.assign([partition])
-            if offset is not None and offset.isdecimal():
+            if offset is not None and _is_offset(offset):
                 consumer.seek(partition, int(offset))
             else:
                 is_earliest = self._options.from_beginning or (offset or "").lower() == "earliest"
@@ -234,3 +235,10 @@ class _Tool:
                 self._is_bad = True
                 break
         out.flush()
+
+
+def _is_offset(text: str) -> bool:
+    try:
+        return text.isdecimal() and int64(text) >= 0
+    except ValueError:
+        return False

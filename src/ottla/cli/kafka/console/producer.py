@@ -15,6 +15,7 @@ from ottla.cli.kafka.console.line_reader import LineReader, UnreadableLine
 from ottla.cli.kafka.frame import client_options
 from ottla.cli.kafka.frame.java_errors import as_java, log_error, report_failure
 from ottla.cli.kafka.frame.options import ToolParser
+from ottla.cli.words.whole_numbers import int64
 
 if TYPE_CHECKING:
     from ottla.cli.data.deliveries import Outcome
@@ -75,7 +76,7 @@ def _parser() -> ToolParser:
     parser.add_argument("--sync", action="store_true", help="wait for each record before the next one")
     parser.add_argument("--request-required-acks", metavar="ACKS", help="all, -1, 0 or 1; default -1")
     for name, default, _ in _NUMBERS:
-        parser.add_argument(f"--{name}", type=int, metavar="NUMBER", help=f"default {default}")
+        parser.add_argument(f"--{name}", type=int64, metavar="NUMBER", help=f"default {default}")
     parser.add_argument("--line-reader", default=_LINE_READERS[0], metavar="CLASS", help="only Apache's own")
     parser.add_argument("--reader-config", metavar="FILE", help="properties of the line reader")
     parser.add_argument("--reader-property", action="append", default=[], metavar="KEY=VALUE", help="repeatable")

@@ -5,6 +5,7 @@ import sys
 from typing import Final
 
 from ottla.cli.kafka.frame.options import ToolParser
+from ottla.cli.words.whole_numbers import int32, int64
 
 _ACTIONS: Final = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "validate_regex")
 _TARGETS: Final = (
@@ -42,14 +43,14 @@ def parser() -> ToolParser:
     flags.add_argument("--state", nargs="?", const=_NO_VALUE, metavar="STATES", help="the state; with --list, a choice")
     flags.add_argument("--type", nargs="?", const=_NO_VALUE, metavar="TYPES", help="with --list: the type, a choice")
     flags.add_argument("--verbose", action="store_true", help="with --describe: more columns")
-    flags.add_argument("--timeout", type=int, default=30_000, metavar="MS", help="how long to try")
+    flags.add_argument("--timeout", type=int32, default=30_000, metavar="MS", help="how long to try")
     flags.add_argument("--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="first offset since a time")
     flags.add_argument("--by-duration", metavar="PnDTnHnMnS", help="first offset since so long ago")
     flags.add_argument("--to-earliest", action="store_true")
     flags.add_argument("--to-latest", action="store_true")
     flags.add_argument("--to-current", action="store_true")
-    flags.add_argument("--to-offset", type=int, metavar="OFFSET")
-    flags.add_argument("--shift-by", type=int, metavar="N", help="on by N, or back by -N")
+    flags.add_argument("--to-offset", type=int64, metavar="OFFSET")
+    flags.add_argument("--shift-by", type=int64, metavar="N", help="on by N, or back by -N")
     flags.add_argument("--from-file", metavar="FILE", help="lines of [GROUP,]TOPIC,PARTITION,OFFSET")
     flags.add_argument("--dry-run", action="store_true", help="with --reset-offsets: change nothing")
     flags.add_argument("--execute", action="store_true", help="with --reset-offsets: do it")

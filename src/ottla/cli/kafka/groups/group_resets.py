@@ -13,6 +13,7 @@ from ottla.cli.kafka.frame.java_errors import as_java
 from ottla.cli.kafka.frame.java_times import datetime_ms, duration_ms
 from ottla.cli.kafka.groups import group_tables
 from ottla.cli.words.partitions import TopicSelection, resolve_selections
+from ottla.cli.words.whole_numbers import int32
 
 if TYPE_CHECKING:
     from ottla.client import Client, KafkaError, TopicPartition
@@ -105,9 +106,13 @@ def _selection(text: str) -> TopicSelection:
         return TopicSelection(topic)
     partitions = []
     for number in numbers.split(","):
-        if not number.strip().isdigit():
+        try:
+            partition = int32(number)
+        except ValueError:
+            partition = -1
+        if partition < 0:
             raise UsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
-        partitions.append(int(number))
+        partitions.append(partition)
     return TopicSelection(topic, tuple(partitions))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import ExitCode
 from ottla.cli.kafka.frame.options import ToolParser
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.log.decoders import Decoder
@@ -60,9 +61,9 @@ def _parser() -> ToolParser:
     parser.add_argument("--print-data-log", action="store_true", help="keys and values too")
     parser.add_argument("--deep-iteration", action="store_true", help="the records inside the batches")
     parser.add_argument("--skip-record-metadata", action="store_true", help="of records only key and value")
-    parser.add_argument("--max-bytes", type=int, default=_ALL_BYTES, metavar="BYTES", help="read no more of each log")
+    parser.add_argument("--max-bytes", type=int64, default=_ALL_BYTES, metavar="BYTES", help="read no more of each log")
     # What Apache's tool reads at most around an indexed offset; here a batch is read as it is.
-    parser.add_argument("--max-message-size", type=int, metavar="BYTES", help=argparse.SUPPRESS)
+    parser.add_argument("--max-message-size", type=int32, metavar="BYTES", help=argparse.SUPPRESS)
     parser.add_argument("--verify-index-only", action="store_true", help="check indexes and print only what is wrong")
     parser.add_argument("--index-sanity-check", action="store_true", help="the check of indexes that a start makes")
     parser.add_argument("--offsets-decoder", action="store_true", help="records of __consumer_offsets")

@@ -10,6 +10,7 @@ from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.frame.input_files import read_text
 from ottla.cli.kafka.frame.java_errors import as_java, told
 from ottla.cli.kafka.frame.options import ToolParser, tool_access
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.client import TopicPartition
@@ -64,10 +65,13 @@ def parse_offsets(text: str) -> "dict[TopicPartition, int]":
                 raise CommandError(f"No such field exists: `{name}`")
             if not isinstance(row[name], kind):
                 raise CommandError(f"{name} must be a {'text' if kind is str else 'number'}, not {row[name]!r}")
-        partition = TopicPartition(row["topic"], row["partition"])
+        try:
+            partition, offset = TopicPartition(row["topic"], int32(str(row["partition"]))), int64(str(row["offset"]))
+        except ValueError as error:
+            raise CommandError(f"The partition or offset of topic {row['topic']}: {error}") from None
         if partition in offsets:
             duplicates.append(str(partition))
-        offsets[partition] = row["offset"]
+        offsets[partition] = offset
     if duplicates:
         raise CommandError(f"Offset json file contains duplicate topic partitions: {','.join(duplicates)}")
     return offsets

@@ -11,6 +11,7 @@ from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.kafka.frame.java_errors import as_java, told
 from ottla.cli.kafka.frame.options import ToolParser, tool_access
 from ottla.cli.offsets.command import PLACES
+from ottla.cli.words.whole_numbers import int64
 
 if TYPE_CHECKING:
     from ottla.client import Client, TopicPartition
@@ -56,7 +57,7 @@ def _time(text: str) -> int:
     if text in PLACES:
         return PLACES[text]
     try:
-        return int(text)
+        return int64(text)
     except ValueError:
         known = " / ".join(f"{number} or {name}" for name, number in PLACES.items())
         raise UsageError(

@@ -13,6 +13,7 @@ from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.frame import client_options
 from ottla.cli.kafka.frame.java_errors import report_failure
 from ottla.cli.kafka.frame.options import ToolParser
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.perf.consuming import RebalanceClock
@@ -58,20 +59,20 @@ def _parser() -> ToolParser:
     parser.add_argument("--broker-list", dest="bootstrap_server", help=argparse.SUPPRESS)
     parser.add_argument("--topic", metavar="TOPIC", help="what to read")
     parser.add_argument("--include", metavar="REGEX", help="topics to read, by a regular expression")
-    parser.add_argument("--num-records", type=int, metavar="COUNT")
-    parser.add_argument("--messages", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--num-records", type=int64, metavar="COUNT")
+    parser.add_argument("--messages", type=int64, help=argparse.SUPPRESS)
     parser.add_argument("--group", metavar="GROUP", help="default a new one")
     parser.add_argument("--from-latest", action="store_true", help="where nothing is committed, from the end")
-    parser.add_argument("--fetch-size", type=int, default=1_048_576, metavar="BYTES", help="of one partition")
-    parser.add_argument("--timeout", type=int, nargs="?", const=10_000, default=10_000, metavar="MS")
-    parser.add_argument("--reporting-interval", type=int, default=5_000, metavar="MS")
+    parser.add_argument("--fetch-size", type=int32, default=1_048_576, metavar="BYTES", help="of one partition")
+    parser.add_argument("--timeout", type=int32, nargs="?", const=10_000, default=10_000, metavar="MS")
+    parser.add_argument("--reporting-interval", type=int32, default=5_000, metavar="MS")
     parser.add_argument("--show-detailed-stats", action="store_true", help="a line for each interval")
     parser.add_argument("--date-format", default="yyyy-MM-dd HH:mm:ss:SSS", metavar="FORMAT")
     parser.add_argument("--hide-header", action="store_true")
     parser.add_argument("--print-metrics", action="store_true", help="not available")
-    parser.add_argument("--socket-buffer-size", type=int, metavar="BYTES", help="has no effect")
-    parser.add_argument("--threads", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--num-fetch-threads", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--socket-buffer-size", type=int32, metavar="BYTES", help="has no effect")
+    parser.add_argument("--threads", type=int32, help=argparse.SUPPRESS)
+    parser.add_argument("--num-fetch-threads", type=int32, help=argparse.SUPPRESS)
     return parser
 
 

@@ -9,6 +9,7 @@ from ottla.cli.access.cluster_access import ClusterAccess, access, properties_of
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.frame.java_errors import report_failure
 from ottla.cli.kafka.frame.options import ToolParser
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.perf.latencies import Latencies
@@ -50,13 +51,13 @@ def _parser() -> ToolParser:
     )
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT[,...]")
     parser.add_argument("--topic", metavar="TOPIC", help="made if it is not there")
-    parser.add_argument("--num-records", type=int, metavar="COUNT")
+    parser.add_argument("--num-records", type=int64, metavar="COUNT")
     parser.add_argument("--producer-acks", metavar="ACKS", help="1 or all")
-    parser.add_argument("--record-size", type=int, metavar="BYTES")
-    parser.add_argument("--record-key-size", type=int, default=0, metavar="BYTES")
-    parser.add_argument("--num-headers", type=int, default=0, metavar="COUNT")
-    parser.add_argument("--record-header-key-size", type=int, default=0, metavar="BYTES")
-    parser.add_argument("--record-header-size", type=int, default=0, metavar="BYTES", help="-1 for null values")
+    parser.add_argument("--record-size", type=int32, metavar="BYTES")
+    parser.add_argument("--record-key-size", type=int32, default=0, metavar="BYTES")
+    parser.add_argument("--num-headers", type=int32, default=0, metavar="COUNT")
+    parser.add_argument("--record-header-key-size", type=int32, default=0, metavar="BYTES")
+    parser.add_argument("--record-header-size", type=int32, default=0, metavar="BYTES", help="-1 for null values")
     parser.add_argument("--command-config", metavar="FILE", help="client properties")
     return parser
 

@@ -16,6 +16,7 @@ from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.kafka.frame import client_options
 from ottla.cli.kafka.frame.java_errors import report_failure
 from ottla.cli.kafka.frame.options import ClientToolParser
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.perf.meter import Tally
@@ -46,9 +47,9 @@ def _parser() -> ClientToolParser:
     parser = ClientToolParser("kafka-producer-perf-test", "This tool is used to verify the producer performance.")
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT[,...]")
     parser.add_argument("--topic", metavar="TOPIC", help="where to")
-    parser.add_argument("--num-records", type=int, metavar="COUNT")
+    parser.add_argument("--num-records", type=int64, metavar="COUNT")
     parser.add_argument("--throughput", type=float, metavar="RATE", help="records a second; -1 for all there is")
-    parser.add_argument("--record-size", type=int, metavar="BYTES")
+    parser.add_argument("--record-size", type=int32, metavar="BYTES")
     parser.add_argument("--payload-file", metavar="FILE", help="values, one of which is chosen for each record")
     parser.add_argument("--payload-delimiter", default="\\n", metavar="TEXT", help="between the values of the file")
     parser.add_argument("--payload-monotonic", action="store_true", help="values are numbers from 0")
@@ -60,12 +61,12 @@ def _parser() -> ClientToolParser:
     parser.add_argument("--transactional-id", metavar="ID", help="in transactions of this id")
     parser.add_argument(
         "--transaction-duration-ms",
-        type=int,
+        type=int32,
         metavar="MS",
         help="when each transaction is committed; default 3000 with an id",
     )
-    parser.add_argument("--warmup-records", type=int, default=0, metavar="COUNT", help="left out of a second result")
-    parser.add_argument("--reporting-interval", type=int, default=5_000, metavar="MS")
+    parser.add_argument("--warmup-records", type=int64, default=0, metavar="COUNT", help="left out of a second result")
+    parser.add_argument("--reporting-interval", type=int32, default=5_000, metavar="MS")
     parser.set_defaults(old_property=[])
     return parser
 

@@ -13,6 +13,7 @@ from ottla.cli.words.feature_levels import (
     release_of,
     requirement,
 )
+from ottla.cli.words.whole_numbers import int16
 
 P = TypeVar("P", bound=argparse.ArgumentParser)
 
@@ -55,6 +56,10 @@ def parse_feature(text: str) -> tuple[str, int]:
     name, separator, level = text.partition("=")
     if not separator:
         raise CommandError(f"Can't parse feature=level string {text}: equals sign not found.")
-    if not (level.strip().isascii() and level.strip().isdigit()):
+    try:
+        number = int16(level)
+    except ValueError:
+        number = -1
+    if number < 0:
         raise CommandError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
-    return name.strip(), int(level)
+    return name.strip(), number

@@ -11,6 +11,7 @@ from ottla.cli.kafka.frame.java_errors import as_java, is_of_cluster, told
 from ottla.cli.kafka.frame.options import CommandParser, tool_access
 from ottla.cli.kafka.quorum.feature_commands import add_feature_commands, parse_feature
 from ottla.cli.words.feature_levels import METADATA_VERSION, level_of, level_text, levels_of
+from ottla.cli.words.whole_numbers import int32
 
 if TYPE_CHECKING:
     from ottla.client import Client
@@ -50,7 +51,7 @@ def _parser() -> CommandParser:
     parser.add_bootstrap(is_required=False)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     describe = commands.add_parser("describe", help="show features and their levels")
-    describe.add_argument("--node-id", type=int, help="the broker to ask; any if it is not given")
+    describe.add_argument("--node-id", type=int32, help="the broker to ask; any if it is not given")
     describe.set_defaults(run=_describe)
     for command in ("upgrade", "downgrade", "disable"):
         change = commands.add_parser(command, help=f"{command} features")

@@ -11,6 +11,7 @@ from ottla.cli.access.cluster_access import access, with_client
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.frame.java_errors import as_java, is_of_cluster
 from ottla.cli.kafka.frame.options import CommandParser, tool_access
+from ottla.cli.words.whole_numbers import int32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,7 +47,7 @@ def _parser() -> CommandParser:
     add = commands.add_parser("add-controller", help="make a controller a voter")
     add.add_argument("--dry-run", action="store_true", help="print what would be done")
     remove = commands.add_parser("remove-controller", help="take a voter out of the quorum")
-    remove.add_argument("--controller-id", "-i", type=int, required=True)
+    remove.add_argument("--controller-id", "-i", type=int32, required=True)
     remove.add_argument("--controller-directory-id", "-d", required=True)
     remove.add_argument("--dry-run", action="store_true", help="print what would be done")
     return parser

@@ -1,6 +1,7 @@
 """Replicas chosen by hand, as they are written on a command line: `1:2,2:3` is two partitions of two replicas."""
 
 from ottla.cli.exits import UsageError
+from ottla.cli.words.whole_numbers import int32
 
 
 def parse_assignment(text: str) -> tuple[tuple[int, ...], ...]:
@@ -8,7 +9,7 @@ def parse_assignment(text: str) -> tuple[tuple[int, ...], ...]:
     partitions: list[tuple[int, ...]] = []
     for number, written in enumerate(text.split(",")):
         try:
-            brokers = tuple(int(part) for part in written.split(":"))
+            brokers = tuple(int32(part) for part in written.split(":"))
         except ValueError:
             remedy = "Write the ids of brokers: colons between the replicas of a partition, commas between partitions."
             raise UsageError(f"{written!r} does not name the brokers of partition {number}.", remedy) from None

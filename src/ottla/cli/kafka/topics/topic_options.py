@@ -6,6 +6,7 @@ from typing import Final
 
 from ottla.cli.exits import UsageError
 from ottla.cli.kafka.frame.options import Once, ToolParser
+from ottla.cli.words.whole_numbers import int16, int32
 
 _ACTIONS: Final = ("create", "list", "alter", "describe", "delete")
 PARTITION_FILTERS: Final = (
@@ -42,8 +43,8 @@ def topic_parser() -> ToolParser:
         parser.add_argument(f"--{action}", action="store_true", help=does)
     parser.add_argument("--topic", action=Once, help="name; a regular expression except with --create")
     parser.add_argument("--topic-id", action=Once, help="id of the topic to describe")
-    parser.add_argument("--partitions", action=Once, type=int, metavar="COUNT")
-    parser.add_argument("--replication-factor", action=Once, type=int, metavar="COUNT")
+    parser.add_argument("--partitions", action=Once, type=int32, metavar="COUNT")
+    parser.add_argument("--replication-factor", action=Once, type=int16, metavar="COUNT")
     parser.add_argument("--replica-assignment", action=Once, metavar="ID:ID,ID:ID,...", help="brokers per partition")
     parser.add_argument("--config", action="append", metavar="NAME=VALUE", help="setting of the new topic; repeatable")
     parser.add_argument("--delete-config", action="append", metavar="NAME", help=argparse.SUPPRESS)
@@ -55,7 +56,7 @@ def topic_parser() -> ToolParser:
     parser.add_argument("--unavailable-partitions", action="store_true")
     parser.add_argument("--under-min-isr-partitions", action="store_true")
     parser.add_argument("--at-min-isr-partitions", action="store_true")
-    parser.add_argument("--partition-size-limit-per-response", action=Once, type=int, metavar="COUNT")
+    parser.add_argument("--partition-size-limit-per-response", action=Once, type=int32, metavar="COUNT")
     return parser
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from ottla import __version__
 from ottla.cli.exits import ExitCode
 from ottla.cli.kafka.frame.options import KAFKA_VERSION, CommandParser
+from ottla.cli.words.whole_numbers import int16, int32, int64
 
 LIST = "list"
 DESCRIBE = "describe"
@@ -37,25 +38,25 @@ def transactions_parser() -> CommandParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
 
     listing = commands.add_parser(LIST, help="list transactions")
-    listing.add_argument("--duration-filter", type=int, default=-1, metavar="MS", help="open for longer; < 0 is all")
+    listing.add_argument("--duration-filter", type=int64, default=-1, metavar="MS", help="open for longer; < 0 is all")
     listing.add_argument("--transactional-id-pattern", metavar="REGEX", help="ids that match")
 
     describing = commands.add_parser(DESCRIBE, help="describe the state of an active transactional-id")
     describing.add_argument("--transactional-id", required=True, metavar="ID")
 
     producing = commands.add_parser(DESCRIBE_PRODUCERS, help="describe the active producers of a partition")
-    producing.add_argument("--broker-id", type=int, metavar="ID", help="the replica to ask; default the leader")
+    producing.add_argument("--broker-id", type=int32, metavar="ID", help="the replica to ask; default the leader")
     _add_partition(producing, is_required=True)
 
     aborting = commands.add_parser(ABORT, help="abort a hanging transaction")
     _add_partition(aborting, is_required=True)
-    aborting.add_argument("--start-offset", type=int, metavar="OFFSET", help="where the transaction begins")
-    for name in ("producer-id", "producer-epoch", "coordinator-epoch"):
-        aborting.add_argument(f"--{name}", type=int, metavar="N", help="in place of --start-offset, all three")
+    aborting.add_argument("--start-offset", type=int64, metavar="OFFSET", help="where the transaction begins")
+    for name, kind in (("producer-id", int64), ("producer-epoch", int16), ("coordinator-epoch", int32)):
+        aborting.add_argument(f"--{name}", type=kind, metavar="N", help="in place of --start-offset, all three")
 
     finding = commands.add_parser(FIND_HANGING, help="find hanging transactions")
-    finding.add_argument("--broker-id", type=int, metavar="ID", help="the broker to search")
-    finding.add_argument("--max-transaction-timeout", type=int, default=15, metavar="MINUTES", help="default 15")
+    finding.add_argument("--broker-id", type=int32, metavar="ID", help="the broker to search")
+    finding.add_argument("--max-transaction-timeout", type=int32, default=15, metavar="MINUTES", help="default 15")
     _add_partition(finding, is_required=False)
 
     terminating = commands.add_parser(FORCE_TERMINATE, help="abort what is open of a transactionalId")
@@ -65,4 +66,4 @@ def transactions_parser() -> CommandParser:
 
 def _add_partition(parser: argparse.ArgumentParser, *, is_required: bool) -> None:
     parser.add_argument("--topic", required=is_required, metavar="TOPIC")
-    parser.add_argument("--partition", required=is_required, type=int, metavar="N")
+    parser.add_argument("--partition", required=is_required, type=int32, metavar="N")

@@ -8,6 +8,7 @@ from ottla.cli.exits import CommandError
 from ottla.cli.kafka.frame import client_options
 from ottla.cli.kafka.frame.java_errors import report_failure
 from ottla.cli.kafka.frame.options import ClientToolParser
+from ottla.cli.words.whole_numbers import int32, int64
 
 _ENDLESS: Final = -1
 
@@ -34,8 +35,8 @@ def _parser() -> ClientToolParser:
     parser.add_argument("--group-instance-id", metavar="ID", help="for a static member")
     parser.add_argument("--group-protocol", default="classic", metavar="PROTOCOL", help="only classic")
     parser.add_argument("--group-remote-assignor", metavar="NAME", help="only for group protocol consumer")
-    parser.add_argument("--max-messages", type=int, default=_ENDLESS, metavar="COUNT", help="default -1: for ever")
-    parser.add_argument("--session-timeout", type=int, metavar="MS", help="of the member")
+    parser.add_argument("--max-messages", type=int64, default=_ENDLESS, metavar="COUNT", help="default -1: for ever")
+    parser.add_argument("--session-timeout", type=int32, metavar="MS", help="of the member")
     parser.add_argument("--verbose", action="store_true", help="tell of each record")
     parser.add_argument("--enable-autocommit", action="store_true", help="commit now and then, not after each poll")
     parser.add_argument("--reset-policy", default="earliest", metavar="POLICY", help="earliest, latest or none")

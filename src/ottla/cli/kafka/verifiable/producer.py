@@ -11,6 +11,7 @@ from ottla.cli.kafka.frame import client_options
 from ottla.cli.kafka.frame.java_errors import report_failure
 from ottla.cli.kafka.frame.options import ClientToolParser
 from ottla.cli.kafka.verifiable.json_events import event, now_ms
+from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from signal import Signals
@@ -38,12 +39,14 @@ def _parser() -> ClientToolParser:
     parser = ClientToolParser("kafka-verifiable-producer", "Produces numbers, tells in JSON which were acknowledged.")
     client_options.add_client_options(parser, "producer")
     parser.add_argument("--topic", metavar="TOPIC", help="where to")
-    parser.add_argument("--max-messages", type=int, default=_ENDLESS, metavar="COUNT", help="default -1: for ever")
-    parser.add_argument("--throughput", type=int, default=-1, metavar="RATE", help="messages a second; default -1: all")
-    parser.add_argument("--acks", type=int, default=-1, choices=[-1, 0, 1], help="default -1")
-    parser.add_argument("--message-create-time", type=int, default=-1, metavar="MS", help="timestamps begin here")
-    parser.add_argument("--value-prefix", type=int, metavar="NUMBER", help="before each value, with a dot")
-    parser.add_argument("--repeating-keys", type=int, metavar="COUNT", help="keys 0 to COUNT-1, over and over")
+    parser.add_argument("--max-messages", type=int64, default=_ENDLESS, metavar="COUNT", help="default -1: for ever")
+    parser.add_argument(
+        "--throughput", type=int64, default=-1, metavar="RATE", help="messages a second; default -1: all"
+    )
+    parser.add_argument("--acks", type=int32, default=-1, choices=[-1, 0, 1], help="default -1")
+    parser.add_argument("--message-create-time", type=int64, default=-1, metavar="MS", help="timestamps begin here")
+    parser.add_argument("--value-prefix", type=int32, metavar="NUMBER", help="before each value, with a dot")
+    parser.add_argument("--repeating-keys", type=int32, metavar="COUNT", help="keys 0 to COUNT-1, over and over")
     return parser
 
 

@@ -14,6 +14,7 @@ def test_colons_are_between_replicas_and_commas_between_partitions() -> None:
     [
         ("1:1", "may not contain duplicate entries: 1"),
         ("1:2,3", "Partition 1 has different replication factor"),
+        ("99999999999", "'99999999999' does not name the brokers of partition 0"),
         ("1,x", "'x' does not name the brokers of partition 1"),
         ("", "does not name the brokers of partition 0"),
     ],
