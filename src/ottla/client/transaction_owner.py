@@ -116,13 +116,11 @@ class TransactionOwner:
     async def commit(self) -> None:
         """All of it; `CommitInDoubt` if it was not answered in time: to be called again."""
         with self.state.ending("commit_transaction"):
-            self.state.start_commit()
             await self.end(is_commit=True)
 
     async def abort(self) -> None:
         """Nothing of it; `RequestTimedOut` if it was not answered in time: to be called again."""
         with self.state.ending("abort_transaction"):
-            self.state.start_abort()
             await self.end(is_commit=False)
 
     def why_over(self) -> str:
@@ -138,8 +136,12 @@ class TransactionOwner:
             self.state.taken_over(self._fenced())
 
     async def end(self, *, is_commit: bool) -> None:
-        """The last step of a commit or an abort that was started."""
+        """Commit or abort, for whoever is within `state.ending`: what failed while records were awaited is refused."""
         state = self.state
+        if is_commit:
+            state.start_commit()
+        else:
+            state.start_abort()
         try:
             if (state.is_started or state.is_unsure) and not state.is_forgotten:
                 await self._end_at_coordinator(is_commit=is_commit)
