@@ -17,8 +17,9 @@ from ottla.broker.handlers import load_handlers
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile, encode_quorum_state
 from ottla.config.properties_file import parse_properties
 from ottla.config.values import ConfigError
-from ottla.coordinator.group.records import OffsetRecord, UnknownRecord, decode_record, encode_record
+from ottla.coordinator.group.records import OffsetRecord, decode_record, encode_record
 from ottla.coordinator.group.subscription import subscribed_topics
+from ottla.coordinator.unknown_record import UnknownRecord
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.metadata.snapshot import read_snapshot
 from ottla.protocol.batch_builder import BatchBuilder

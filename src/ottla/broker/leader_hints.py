@@ -9,8 +9,7 @@ HINTED_ERRORS = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LE
 
 def current_leader(context: RequestContext, topic: str, index: int) -> tuple[int, int]:
     """Leader id and epoch by the newest metadata; (-1, -1) where there is none."""
-    topic_image = context.broker.image.topics.by_name(topic)
-    partition = None if topic_image is None else topic_image.partition(index)
+    partition = context.broker.image.topics.partition_of(topic, index)
     return (-1, -1) if partition is None else (partition.leader, partition.leader_epoch)
 
 

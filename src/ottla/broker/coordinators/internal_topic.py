@@ -47,8 +47,7 @@ class InternalTopic:
         """The node that coordinates the key; creates the topic on first use. Raises ApiError."""
         name = self.spec.name
         await self._ensure_exists()
-        topic = self._image().topics.by_name(name)
-        partition = None if topic is None else topic.partition(self.partition_of(key))
+        partition = self._image().topics.partition_of(name, self.partition_of(key))
         if partition is None or partition.leader == NO_LEADER:
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} has no leader for {key!r} yet")
         return partition.leader

@@ -222,8 +222,11 @@ class _Production:
         assert transactional_id is not None, "looked at before"
         first = self.unverified[0].header
         keys = [(one.partition.topic, one.partition.index) for one in self.unverified]
+        support = TransactionSupport.of(
+            self.context.api_version, abortable_from=_ABORTABLE_VERSION, adding_from=_ADDING_VERSION
+        )
         refused = await self.context.broker.partition_adding.add_or_verify(
-            transactional_id, first.producer_id, first.producer_epoch, keys, _support(self.context.api_version)
+            transactional_id, first.producer_id, first.producer_epoch, keys, support
         )
         for key, (partition, records, header, row, guard) in zip(keys, self.unverified, strict=True):
             try:
@@ -351,12 +354,6 @@ class _Production:
             for broker, listener in leader_endpoints(self.context, self.hinted_leaders)
         ]
         return ProduceResponse(responses=self.responses, node_endpoints=endpoints)
-
-
-def _support(version: int) -> TransactionSupport:
-    if version >= _ADDING_VERSION:
-        return TransactionSupport.ADD_PARTITION
-    return TransactionSupport.GENERIC_ERROR if version >= _ABORTABLE_VERSION else TransactionSupport.DEFAULT_ERROR
 
 
 def _accept(row: PartitionProduceResponse, info: AppendInfo) -> None:

@@ -77,8 +77,11 @@ async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransac
         return lambda partition: (
             ErrorCode.TOPIC_AUTHORIZATION_FAILED if is_internal(partition[0]) else ErrorCode.OPERATION_NOT_ATTEMPTED
         )
+    topics = context.broker.image.topics
     missing = {
-        partition async for partition in context.time_slice().over(partitions) if not _exists(context, partition)
+        partition
+        async for partition in context.time_slice().over(partitions)
+        if topics.partition_of(*partition) is None
     }
     if missing:
         return lambda partition: (
@@ -100,11 +103,6 @@ async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransac
         code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
         return lambda _: code
     return lambda _: ErrorCode.NONE
-
-
-def _exists(context: RequestContext, partition: TopicPartition) -> bool:
-    topic = context.broker.image.topics.by_name(partition[0])
-    return topic is not None and topic.partition(partition[1]) is not None
 
 
 def _rows(topics: Sequence[AddPartitionsToTxnTopic], code_of: CodeOf) -> list[AddPartitionsToTxnTopicResult]:

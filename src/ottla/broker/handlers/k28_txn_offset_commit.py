@@ -83,7 +83,9 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
         raise ApiError(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING, f"{request.producer_id} is no producer id; InitProducerId gives one"
         )
-    support = _support_of(context.api_version)
+    support = TransactionSupport.of(
+        context.api_version, abortable_from=_KNOWS_ABORTABLE_FROM, adding_from=_ADDS_PARTITIONS_FROM
+    )
     try:
         guard = broker.replicas.partition(OFFSETS_TOPIC, index).begin_verification(
             request.producer_id, request.producer_epoch, NO_SEQUENCE, supports_epoch_bump=support.adds_partitions
@@ -101,14 +103,6 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
     except ApiError as error:
         raise ApiError(coordinator_error(error.code), error.message) from error
     return guard
-
-
-def _support_of(api_version: int) -> TransactionSupport:
-    if api_version >= _ADDS_PARTITIONS_FROM:
-        return TransactionSupport.ADD_PARTITION
-    return (
-        TransactionSupport.GENERIC_ERROR if api_version >= _KNOWS_ABORTABLE_FROM else TransactionSupport.DEFAULT_ERROR
-    )
 
 
 def _code_for(api_version: int, code: ErrorCode) -> ErrorCode:

@@ -52,7 +52,8 @@ class MarkerWriter:
                 request = _request(metadata, partitions, coordinator_epoch)
                 answer = await self._channel.write_markers(node_id, request)
                 lacking -= _settled(metadata, answer)
-            lacking = {one for one in lacking if self._exists(one)}
+            topics = self._image().topics
+            lacking = {one for one in lacking if topics.partition_of(*one) is not None}
             if not lacking:
                 return
             if asyncio.get_running_loop().time() >= warn_at_s:
@@ -71,15 +72,10 @@ class MarkerWriter:
         topics = self._image().topics
         leaders: defaultdict[int, list[TopicPartition]] = defaultdict(list)
         for name, index in sorted(partitions):
-            topic = topics.by_name(name)
-            state = None if topic is None else topic.partition(index)
+            state = topics.partition_of(name, index)
             if state is not None and state.leader != NO_LEADER:
                 leaders[state.leader].append((name, index))
         return leaders
-
-    def _exists(self, partition: TopicPartition) -> bool:
-        topic = self._image().topics.by_name(partition[0])
-        return topic is not None and topic.partition(partition[1]) is not None
 
 
 def _request(

@@ -46,6 +46,13 @@ class TransactionSupport(Enum):
     # Produce from 12 on, TxnOffsetCommit from 5 on: partitions are added here.
     ADD_PARTITION = "add partition"
 
+    @classmethod
+    def of(cls, version: int, *, abortable_from: int, adding_from: int) -> TransactionSupport:
+        """By the first versions of a request that know TRANSACTION_ABORTABLE, and that leave additions to us."""
+        if version >= adding_from:
+            return cls.ADD_PARTITION
+        return cls.GENERIC_ERROR if version >= abortable_from else cls.DEFAULT_ERROR
+
     @property
     def adds_partitions(self) -> bool:
         return self is TransactionSupport.ADD_PARTITION

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ottla.coordinator.group.classic_group import ClassicGroup
+from ottla.coordinator.unknown_record import UnknownRecord
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages.group_metadata_key import GroupMetadataKey
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
@@ -60,10 +61,6 @@ class GroupRecord(NamedTuple):
 
 
 GroupCoordinatorRecord = OffsetRecord | GroupRecord
-
-
-class UnknownRecord(ValueError):
-    """A record of a kind, or of a version, that we do not know."""
 
 
 def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> GroupRecord:

@@ -37,10 +37,7 @@ def unadded_partitions(
 def _check_owner(current: TransactionMetadata, producer: ProducerIdentity) -> None:
     check_producer_id(current, producer)
     if producer.epoch != current.producer_epoch:
-        raise ApiError(
-            ErrorCode.PRODUCER_FENCED,
-            f"{current.transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer.epoch}",
-        )
+        raise current.fences(producer)
     if current.state.is_prepared:
         raise current.still_ending()
 

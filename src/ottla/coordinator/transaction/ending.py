@@ -47,7 +47,7 @@ def end_transaction(
     if not is_over_rotation:
         check_producer_id(current, producer)
     if not _epoch_fits(current, producer.epoch, is_repeated=is_repeated):
-        raise _fenced(current, producer)
+        raise current.fences(producer)
     if current.state.is_prepared:
         _refuse_unless(current, is_commit=is_commit)
     if is_repeated:
@@ -86,7 +86,7 @@ def _end_by_state(
     """The older protocol."""
     check_producer_id(current, producer)
     if producer.epoch != current.producer_epoch:
-        raise _fenced(current, producer)
+        raise current.fences(producer)
     if current.state is TransactionState.ONGOING:
         return current.prepared(
             is_commit=is_commit, client_transaction_version=0, next_producer_id=NO_PRODUCER_ID, now_ms=now_ms
@@ -116,11 +116,4 @@ def _refuse(current: TransactionMetadata, *, is_commit: bool) -> NoReturn:
         ErrorCode.INVALID_TXN_STATE,
         f"{current.transactional_id!r} is {current.state.label}: there is nothing to "
         f"{'commit' if is_commit else 'abort'}",
-    )
-
-
-def _fenced(current: TransactionMetadata, producer: ProducerIdentity) -> ApiError:
-    return ApiError(
-        ErrorCode.PRODUCER_FENCED,
-        f"{current.transactional_id!r} is in epoch {current.producer_epoch} now, not in {producer.epoch}",
     )

@@ -28,7 +28,7 @@ def initialise(
     `fresh_producer_id` is used when the epochs are exhausted. Raises ApiError.
     """
     if expected is not None and not _may_continue(current, expected):
-        raise _fenced(current, expected)
+        raise current.fences(expected)
     if current.state.is_prepared:
         raise current.still_ending()
     if current.state is TransactionState.ONGOING:
@@ -106,12 +106,4 @@ def _next_epoch(current: TransactionMetadata, expected: ProducerIdentity | None)
         return current.producer_epoch + 1, current.producer_epoch
     if expected.epoch == current.last_producer_epoch:
         return current.producer_epoch, current.last_producer_epoch
-    raise _fenced(current, expected)
-
-
-def _fenced(current: TransactionMetadata, expected: ProducerIdentity) -> ApiError:
-    return ApiError(
-        ErrorCode.PRODUCER_FENCED,
-        f"{current.transactional_id!r} belongs to producer {current.producer_id} in epoch {current.producer_epoch} "
-        f"now, not to {expected.producer_id} in epoch {expected.epoch}",
-    )
+    raise current.fences(expected)

@@ -72,6 +72,14 @@ class TransactionMetadata:
         """Whether a producer has the id that takes over as soon as the transaction before has ended."""
         return self.state.is_prepared and producer.producer_id == self.next_producer_id
 
+    def fences(self, producer: ProducerIdentity) -> ApiError:
+        """What a producer hears whose epoch is over, or was never given to it."""
+        return ApiError(
+            ErrorCode.PRODUCER_FENCED,
+            f"{self.transactional_id!r} belongs to producer {self.producer_id} in epoch {self.producer_epoch} now, "
+            f"not to {producer.producer_id} in epoch {producer.epoch}",
+        )
+
     def still_ending(self) -> ApiError:
         """What somebody hears who comes before the markers are written."""
         return ApiError(

@@ -8,6 +8,7 @@ import struct
 
 from ottla.coordinator.transaction.metadata import TransactionMetadata, by_topic
 from ottla.coordinator.transaction.states import TransactionState
+from ottla.coordinator.unknown_record import UnknownRecord
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
@@ -16,10 +17,6 @@ _INT16 = struct.Struct(">h")
 _KEY_VERSION = 0
 _PLAIN_VALUE_VERSION = 0
 _FLEXIBLE_VALUE_VERSION = 1
-
-
-class UnknownRecord(ValueError):
-    """A record of a kind, or of a version, that we do not know."""
 
 
 def encode_key(transactional_id: str) -> bytes:

@@ -132,6 +132,11 @@ class TopicsImage:
         topic = self.by_id(topic_id)
         return topic.partition(partition_id) if topic else None
 
+    def partition_of(self, name: str, partition_id: int) -> PartitionState | None:
+        """A partition by the name of its topic."""
+        topic = self.by_name(name)
+        return topic.partition(partition_id) if topic else None
+
     def names(self) -> Iterator[str]:
         return iter(self._id_by_name)
 

@@ -1,0 +1,49 @@
+"""A coordinator's partition, read from the start of its log; what cannot be read is skipped and told with its count.
+
+Runs in a thread: a log may be large.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from ottla.coordinator.unknown_record import UnknownRecord
+from ottla.protocol.codec import MalformedMessage
+from ottla.protocol.record_batch import BatchHeader, batch_records, iterate_headers
+from ottla.protocol.records import CorruptRecords
+
+logger = logging.getLogger(__name__)
+
+
+def replay(
+    topic: str,
+    partition: int,
+    pieces: Iterable[memoryview],
+    take_record: Callable[[bytes, bytes | None, BatchHeader], None],
+    take_control: Callable[[memoryview, BatchHeader], None],
+) -> int:
+    """Give every record, by key and value, and every control batch to its taker, in their order; how many records.
+
+    A taker raises UnknownRecord, MalformedMessage or CorruptRecords for what it cannot read.
+    """
+    skipped: Counter[str] = Counter()
+    record_count = 0
+    for piece in pieces:
+        for position, header in iterate_headers(piece):
+            if header.is_control:
+                try:
+                    take_control(piece[position : position + header.size_bytes], header)
+                except CorruptRecords as error:
+                    skipped[str(error)] += 1
+                continue
+            for record in batch_records(piece, header, position):
+                record_count += 1
+                try:
+                    if record.key is None:
+                        raise UnknownRecord("record without a key")
+                    take_record(record.key, record.value, header)
+                except (UnknownRecord, MalformedMessage) as error:
+                    skipped[str(error)] += 1
+    for reason, count in skipped.items():
+        logger.warning("%s-%d: skipped %d of %s", topic, partition, count, reason)
+    return record_count
