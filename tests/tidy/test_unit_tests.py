@@ -20,6 +20,7 @@ PACKAGES = {
     "client": "tests/interop/test_client*.py, against Apache Kafka too",
     "config.broker": "tests/unit/config/test_broker_configs.py: every key against Kafka's own",
     "metadata.image": "tests/unit/metadata/image",
+    "pipeline": "tests/pipeline: on Spark, with Ottla and with Apache Kafka; tests/unit/pipeline",
     "raft": "tests/sim: whole quorums under a simulator",
     "storage.cleaning": "tests/unit/storage/cleaning, tests/property, tests/system",
 }

@@ -13,6 +13,7 @@ import atexit
 import functools
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -36,21 +37,25 @@ class LoopThread:
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """The result of a coroutine that runs on the loop."""
-        if not self._thread.is_alive():
-            coroutine.close()
-            raise RuntimeError("the client was closed")
         if self.is_current():
             coroutine.close()
             raise RuntimeError(
                 "a blocking call of the client was made on the client's own thread, where it would wait for itself: "
                 "call it on another one"
             )
-        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        future = self.start(coroutine)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def start(self, coroutine: Coroutine[Any, Any, R]) -> Future[R]:
+        """Let a coroutine run on the loop while the caller does something else."""
+        if not self._thread.is_alive():
+            coroutine.close()
+            raise RuntimeError("the client was closed")
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def finish(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run what ends something; on the loop's own thread it is only begun, and nobody hears how it went."""
@@ -105,6 +110,19 @@ def blocking(
     def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         thread: LoopThread = facade._thread
         return thread.run(method(facade._core, *args, **kwargs))
+
+    return call
+
+
+def started(
+    method: Callable[Concatenate[C, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[Any, P], Future[R]]:
+    """The same, without waiting: the result comes in a future."""
+
+    @functools.wraps(method)
+    def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        thread: LoopThread = facade._thread
+        return thread.start(method(facade._core, *args, **kwargs))
 
     return call
 

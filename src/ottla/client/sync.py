@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ottla.client import admin as async_admin
 from ottla.client import client as async_client
-from ottla.client.blocking import LoopThread, blocking, on_loop
+from ottla.client.blocking import LoopThread, blocking, on_loop, started
 from ottla.client.cluster import ClientSettings
 
 if TYPE_CHECKING:
@@ -93,6 +93,11 @@ class Client:
     fetch_batches = blocking(async_client.Client.fetch_batches)
     fetch_partitions = blocking(async_client.Client.fetch_partitions)
     init_producer_id = blocking(async_client.Client.init_producer_id)
+
+    # For whoever makes or opens batches meanwhile.
+    start_produce_batches = started(async_client.Client.produce_batches)
+    start_fetch_batches = started(async_client.Client.fetch_batches)
+    start_fetch_partitions = started(async_client.Client.fetch_partitions)
 
     _make_producer = on_loop(async_client.Client.producer)
     _make_consumer = on_loop(async_client.Client.consumer)

@@ -30,4 +30,7 @@ INNER_OF_PRODUCER = {"abandon_block", "abort_block", "begin_block", "check_senda
     ],
 )
 def test_no_call_is_missing(core: type, facade: type, inner: set[str]) -> None:
-    assert public(core) - inner == public(facade)
+    begun = {
+        name for name in public(facade) if name.removeprefix("start_") in public(core) and name not in public(core)
+    }
+    assert public(core) - inner == public(facade) - begun

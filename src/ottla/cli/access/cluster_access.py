@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.cli.access.property_names import slip
-from ottla.cli.exits import CommandError, UsageError, command_error
-from ottla.cli.words.whole_numbers import int32, int64
+from ottla.cli.exits import UsageError, command_error
 
 if TYPE_CHECKING:
     from ottla.client import Client, ClientSettings
@@ -40,41 +39,9 @@ class ClusterAccess:
 
     def settings(self) -> "ClientSettings":
         """The properties that concern every client."""
-        from ottla.client import ClientSettings
+        from ottla.cli.access.client_properties import client_settings
 
-        check_security(self.properties)
-        defaults = ClientSettings()
-        return ClientSettings(
-            client_id=self.properties.get("client.id", defaults.client_id),
-            connect_timeout_ms=self.milliseconds(
-                "socket.connection.setup.timeout.ms", defaults.connect_timeout_ms, int64
-            ),
-            request_timeout_ms=self.milliseconds("request.timeout.ms", defaults.request_timeout_ms),
-            call_timeout_ms=self.milliseconds("default.api.timeout.ms", defaults.call_timeout_ms),
-            metadata_max_age_ms=self.milliseconds("metadata.max.age.ms", defaults.metadata_max_age_ms, int64),
-        )
-
-    def milliseconds(self, name: str, default: float, parse: Callable[[str], int] = int32) -> float:
-        """A duration among the properties."""
-        text = self.properties.get(name)
-        if text is None:
-            return default
-        try:
-            value = parse(text)
-        except ValueError:
-            value = -1
-        if value < 0:
-            raise UsageError(f"{name}={text} is not a number of milliseconds.")
-        return value
-
-
-def check_security(properties: Mapping[str, str]) -> None:
-    """Refuse what the client cannot do yet, instead of connecting without it."""
-    protocol = properties.get("security.protocol", "PLAINTEXT").upper()
-    if protocol != "PLAINTEXT":
-        raise CommandError(
-            f"security.protocol={protocol} is not supported by this command yet.", remedy="PLAINTEXT listeners work."
-        )
+        return client_settings(self.properties)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,4 @@
-"""Whole numbers of the widths that requests have room for: what does not fit is refused where it is read.
-
-Each is the `type` of an option, and a ValueError for whoever reads a number out of a longer text.
-"""
+"""Whole numbers of the widths that requests have room for, as the `type` of an option."""
 
 import argparse
 from collections.abc import Callable
@@ -13,16 +10,13 @@ class NotInRange(argparse.ArgumentTypeError, ValueError):
 
 
 def _of_width(bits: int) -> Callable[[str], int]:
-    lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-
     def parse(text: str) -> int:
+        from ottla.protocol.whole_numbers import whole_number
+
         try:
-            number = int(text)
-        except ValueError:
-            raise NotInRange(f"{text or repr(text)} is not a whole number") from None
-        if not lowest <= number <= highest:
-            raise NotInRange(f"{text} is not a number from {lowest} to {highest}")
-        return number
+            return whole_number(text, bits)
+        except ValueError as error:
+            raise NotInRange(str(error)) from None
 
     return parse
 

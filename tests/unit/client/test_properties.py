@@ -1,9 +1,8 @@
 import pytest
 
-from ottla.cli.access.client_properties import consumer_settings, group_settings, producer_settings
-from ottla.cli.exits import UsageError
 from ottla.client import Codec, IsolationLevel, OffsetReset
 from ottla.client.assignors import COOPERATIVE_STICKY, RANGE
+from ottla.client.properties import InvalidProperty, consumer_settings, group_settings, producer_settings
 
 
 def test_a_producer_is_made_of_javas_names() -> None:
@@ -16,7 +15,7 @@ def test_a_producer_has_transactions_where_the_command_has_them() -> None:
     given = {"transactional.id": "t", "transaction.timeout.ms": "5000"}
     settings = producer_settings(given, may_have_transactions=True)
     assert (settings.transactional_id, settings.transaction_timeout_ms) == ("t", 5_000)
-    with pytest.raises(UsageError, match="needs acks=all"):
+    with pytest.raises(InvalidProperty, match="needs acks=all"):
         producer_settings({**given, "acks": "1"}, may_have_transactions=True)
 
 
@@ -50,7 +49,7 @@ def test_assignors_have_the_names_of_java_classes() -> None:
     ],
 )
 def test_what_a_producer_cannot_be_is_named(given: dict[str, str], why: str) -> None:
-    with pytest.raises(UsageError, match=why):
+    with pytest.raises(InvalidProperty, match=why):
         producer_settings(given)
 
 
@@ -63,6 +62,6 @@ def test_what_a_producer_cannot_be_is_named(given: dict[str, str], why: str) -> 
     ],
 )
 def test_what_a_member_cannot_be_is_named(given: dict[str, str], why: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(InvalidProperty) as caught:
         group_settings("g", given)
     assert why in f"{caught.value} {caught.value.remedy}"

@@ -1,0 +1,27 @@
+"""Topics as Spark DataFrames, through PySpark (the extra `spark`), on Ottla and on Apache Kafka alike.
+
+`format("ottla")` reads and appends in any Spark session; `write_topic` writes a stream exactly once. Names are loaded
+when they are first used, because Spark is large.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ottla.pipeline.errors import PipelineError
+
+__all__ = ["PipelineError"]
+
+_HOMES = {
+    "PipelineError": "ottla.pipeline.errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    found: object = getattr(importlib.import_module(home), name)
+    globals()[name] = found
+    return found

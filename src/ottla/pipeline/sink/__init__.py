@@ -1,0 +1,1 @@
+"""DataFrames into topics, exactly once: one transaction for each micro-batch."""

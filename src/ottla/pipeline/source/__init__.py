@@ -1,0 +1,1 @@
+"""Topics as DataFrames to read: `format("ottla")`, batch and streaming."""
