@@ -41,11 +41,14 @@ def varint_column(columns: Sequence[Varints | int]) -> Any:
     return pa.Array.from_buffers(pa.large_binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(content)])
 
 
-def binary_values(column: Any) -> tuple[Any, Int64s]:
+def binary_values(column: Any, name: str) -> tuple[Any, Int64s]:
     """A binary or string column with positions of 64 bits, nulls made empty, and the lengths of its rows."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    column = column.cast(pa.large_binary())
+    try:
+        column = column.cast(pa.large_binary())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise ValueError(f"bytes or text are needed in {name}, not {column.type}: cast it") from error
     lengths = pc.binary_length(column)
     if column.null_count:
         return column.fill_null(b""), lengths.fill_null(-1).to_numpy()

@@ -66,7 +66,8 @@ def decoded(
     headers = batch_headers(batches)
     if check_crc:
         headers.check_crcs(batches)
-    is_wanted = ~headers.is_control & (headers.last_offsets >= from_offset)
+    # Offsets are whatever a broker writes: a sum must not go around the end of the numbers.
+    is_wanted = ~headers.is_control & (headers.base_offsets >= from_offset - headers.last_offset_deltas)
     if until_offset is not None:
         is_wanted &= headers.base_offsets < until_offset
     if aborted:
@@ -112,7 +113,7 @@ def _joined(payloads: list[Buffer], headers: BatchHeaders) -> _Piece:
 
 def _columns(piece: _Piece, from_offset: int, until_offset: int | None) -> Any:
     headers, data = piece.headers, piece.data
-    counts = headers.record_counts
+    counts = np.maximum(headers.record_counts, 0)
     starts = record_starts(data, piece.begins, piece.ends, counts)
     if not len(starts):
         return nothing()
@@ -125,25 +126,21 @@ def _columns(piece: _Piece, from_offset: int, until_offset: int | None) -> Any:
     kinds = np.repeat(headers.is_log_append_time, counts)
     if kinds.any():
         timestamps = np.where(kinds, np.repeat(headers.max_timestamps, counts), timestamps)
-    rows = _rows_between(offsets, from_offset, until_offset)
-    _, _, key_starts, key_lengths, value_starts, value_lengths = (column[rows] for column in fields)
-    ends = ends[rows]
-    value_ends = behind_fields(value_starts, value_lengths, ends, "value")
+    value_ends = behind_fields(fields.value_starts, fields.value_lengths, ends, "value")
+    record_headers = header_column(data, value_ends, ends)
+    is_wanted = offsets >= from_offset
+    if until_offset is not None:
+        is_wanted &= offsets < until_offset
+    rows: Int64s | slice = slice(None)
+    if not is_wanted.all():
+        rows = np.flatnonzero(is_wanted)
+        record_headers = record_headers.take(pa.array(rows))
     arrays = [
         pa.array(offsets[rows]),
         pa.array(timestamps[rows]).view(SCHEMA.field("timestamp").type),
         pa.array(kinds[rows].astype(np.int8)),
-        binary_column(data, key_starts, key_lengths),
-        binary_column(data, value_starts, value_lengths),
-        header_column(data, value_ends, ends),
+        binary_column(data, fields.key_starts[rows], fields.key_lengths[rows]),
+        binary_column(data, fields.value_starts[rows], fields.value_lengths[rows]),
+        record_headers,
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-
-
-def _rows_between(offsets: Int64s, from_offset: int, until_offset: int | None) -> Int64s | slice:
-    is_wanted = offsets >= from_offset
-    if until_offset is not None:
-        is_wanted &= offsets < until_offset
-    if is_wanted.all():
-        return slice(None)
-    return np.flatnonzero(is_wanted)

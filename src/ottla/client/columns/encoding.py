@@ -100,11 +100,12 @@ def _rows(columns: Any, timestamp_ms: int) -> _Rows:
     if "value" not in names:
         raise ValueError(f"there is no column 'value' among {', '.join(names) or 'none'}")
     count = columns.num_rows
-    values, value_lengths = binary_values(columns.column("value"))
-    keys, key_lengths = binary_values(columns.column("key") if "key" in names else pa.nulls(count, pa.binary()))
+    values, value_lengths = binary_values(columns.column("value"), "value")
+    keys = columns.column("key") if "key" in names else pa.nulls(count, pa.binary())
+    keys, key_lengths = binary_values(keys, "key")
     headers, header_lengths = None, np.ones(count, np.int64)
     if "headers" in names and (found := encoded_headers(columns.column("headers"))) is not None:
-        headers, header_lengths = binary_values(found)
+        headers, header_lengths = binary_values(found, "headers")
     times = (
         _times(columns.column("timestamp"), timestamp_ms)
         if "timestamp" in names

@@ -16,6 +16,11 @@ def encoded_headers(column: Any) -> Any | None:
     """The number of headers and the headers of each row; None if no row has any."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    if column.null_count == len(column):
+        return None
+    kind = column.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(kind.value_type):
+        raise ValueError(f"headers are lists of a key and a value, not {kind}")
     pairs = column.flatten()
     if not len(pairs):
         return None
@@ -28,10 +33,10 @@ def encoded_headers(column: Any) -> Any | None:
 
 def _encoded(pairs: Any) -> Any:
     try:
-        names, name_lengths = binary_values(pc.struct_field(pairs, "key"))
-        values, value_lengths = binary_values(pc.struct_field(pairs, "value"))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, KeyError) as error:
+        fields = [pc.struct_field(pairs, name) for name in ("key", "value")]
+    except pa.ArrowInvalid as error:
         raise ValueError(f"headers are lists of a key and a value, not of {pairs.type}") from error
+    (names, name_lengths), (values, value_lengths) = (binary_values(field, "headers") for field in fields)
     if name_lengths.min() < 0:
         raise ValueError("a header has no key")
     return _joined(varint_column([as_varints(name_lengths)]), names, varint_column([as_varints(value_lengths)]), values)

@@ -21,7 +21,7 @@ def partitions(keys: Any, partition_count: int) -> npt.NDArray[np.int32]:
     """The partition of each key; -1 where there is none."""
     if partition_count < 1:
         raise ValueError(f"a topic has at least one partition, not {partition_count}")
-    column, lengths = binary_values(keys)
+    column, lengths = binary_values(keys, "keys")
     if not len(column):
         return np.empty(0, np.int32)
     _, bounds_buffer, content = column.buffers()

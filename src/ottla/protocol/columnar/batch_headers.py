@@ -54,8 +54,8 @@ class BatchHeaders:
         return self._column("base_offset")
 
     @property
-    def last_offsets(self) -> Int64s:
-        return self.base_offsets + self._column("last_offset_delta")
+    def last_offset_deltas(self) -> Int64s:
+        return self._column("last_offset_delta")
 
     @property
     def base_timestamps(self) -> Int64s:

@@ -27,7 +27,7 @@ def test_the_columns_are_the_headers() -> None:
     assert found.positions.tolist() == [position for position, _ in headers]
     assert found.sizes.tolist() == [header.size_bytes for _, header in headers]
     assert found.base_offsets.tolist() == [header.base_offset for _, header in headers]
-    assert found.last_offsets.tolist() == [header.last_offset for _, header in headers]
+    assert found.last_offset_deltas.tolist() == [header.last_offset_delta for _, header in headers]
     assert found.base_timestamps.tolist() == [header.base_timestamp for _, header in headers]
     assert found.max_timestamps.tolist() == [header.max_timestamp for _, header in headers]
     assert found.record_counts.tolist() == [1, 2, 3, 4]

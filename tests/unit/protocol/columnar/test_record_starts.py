@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ottla.protocol.columnar.record_starts import record_starts
@@ -12,6 +12,8 @@ from ottla.protocol.primitives import read_varint
 from ottla.protocol.records import CorruptRecords, Record, encode_record
 
 FEW, MANY = 20, 6_000
+# Each case makes thousands of records.
+SOME = settings(deadline=None, max_examples=25)
 
 
 def records(count: int, chance: random.Random, value: bytes | None = None) -> list[bytes]:
@@ -53,12 +55,14 @@ def walked(payload: bytes, count: int) -> list[int] | None:
     return found if position == len(payload) else None
 
 
+@SOME
 @given(st.integers(0, 2**32))
 def test_in_one_batch_from_many_places(seed: int) -> None:
     chance = random.Random(seed)
     starts_of([records(chance.choice((1, FEW, MANY)), chance)])
 
 
+@SOME
 @given(st.integers(0, 2**32))
 def test_in_many_batches_side_by_side(seed: int) -> None:
     chance = random.Random(seed)
@@ -81,6 +85,7 @@ def test_a_stretch_of_tiny_records_among_large_ones() -> None:
     )
 
 
+@SOME
 @given(st.integers(0, 2**32), st.integers(0, 2**32), st.integers(0, 255))
 @example(0, 1, 1)
 def test_a_changed_byte_is_refused_exactly_if_the_lengths_lead_elsewhere(seed: int, where: int, byte: int) -> None:
