@@ -32,6 +32,8 @@ from ottla.protocol.record_batch import (
 from ottla.protocol.records import Headers
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 # As large as a producer's request may be by default, and below what topics accept by default.
@@ -123,6 +125,15 @@ def columns_to_batches(
             built.append(writer.build(producer_id, producer_epoch, sequence, is_transactional=is_transactional))
             sequence = sequence if sequence == NO_SEQUENCE else (sequence + writer.count) & MAX_SEQUENCE
     return b"".join(built)
+
+
+def partitions_of_keys(keys: "pa.Array", partition_count: int) -> "npt.NDArray[np.int32]":
+    """The partition of each key, as Kafka's own producers choose it; -1 where there is no key."""
+    import numpy as np
+
+    from ottla.client.partitioner import partition_for_key
+
+    return np.array([-1 if key is None else partition_for_key(key, partition_count) for key in _binary(keys)], np.int32)
 
 
 def _pyarrow() -> Any:
