@@ -6,6 +6,7 @@ fill the first partitions.
 """
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ottla.client.columns import partitions_of_keys
-from ottla.pipeline.append.target_topics import TargetTopics
 from ottla.pipeline.errors import PipelineError
 
 _NOWHERE = -1
 
 
+class PartitionCounts(Protocol):
+    """How many partitions topics have; `ottla.pipeline.append.target_topics` asks the brokers."""
+
+    def partition_count(self, topic: str, *, is_fresh: bool = False) -> int: ...
+
+
 class RowPlacement:
     """Gives rows a column `partition` without gaps."""
 
-    def __init__(self, topics: TargetTopics, topic: str | None, first_turn: int) -> None:
+    def __init__(self, topics: PartitionCounts, topic: str | None, first_turn: int) -> None:
         self._topics = topics
         self._topic = topic
         self._first_turn = first_turn
