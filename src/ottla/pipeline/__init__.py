@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.pipeline.errors import PipelineError
+    from ottla.pipeline.failure import explain_failure
+    from ottla.pipeline.progress import show_progress
+    from ottla.pipeline.session import session
 
-__all__ = ["PipelineError"]
+__all__ = ["PipelineError", "explain_failure", "session", "show_progress"]
 
 _HOMES = {
     "PipelineError": "ottla.pipeline.errors",
+    "explain_failure": "ottla.pipeline.failure",
+    "session": "ottla.pipeline.session",
+    "show_progress": "ottla.pipeline.progress",
 }
 
 
