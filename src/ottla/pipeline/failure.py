@@ -3,11 +3,10 @@
 import re
 from typing import Final
 
-# The end of a Python traceback. The classes that carry somebody else's error are left out: what they carry stands below.
-_PYTHON_ERROR: Final = re.compile(
-    r"^(?!pyspark\.|py4j\.|java\.|scala\.|org\.)([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Failure|TimedOut|Timeout)): (.+)$",
-    re.MULTILINE,
-)
+# The end of a Python traceback. Classes that carry somebody else's error are left out: what they carry stands below.
+_CARRIERS: Final = r"pyspark\.|py4j\.|java\.|scala\.|org\."
+_ENDINGS: Final = "Error|Exception|Exit|Interrupt|Failure|TimedOut|Timeout"
+_PYTHON_ERROR: Final = re.compile(rf"^(?!{_CARRIERS})([A-Za-z_][\w.]*(?:{_ENDINGS})): (.+)$", re.MULTILINE)
 _OURS: Final = "ottla.pipeline."
 _TERMINATED: Final = "terminated with exception: "
 _LOST_TASK: Final = re.compile(r"most recent failure: Lost task .*?\): (?:[\w.$]+: )?(.+)")

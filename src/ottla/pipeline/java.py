@@ -15,9 +15,9 @@ VERSION_MIN: Final = 17
 _ANSWER_TIMEOUT_S: Final = 30
 
 _INSTALL: Final = (
-    f"Install Java {VERSION_MIN} or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless, or openjdk-21-jre-headless "
-    "where there is no 17; Fedora: dnf install java-21-openjdk-headless; macOS: brew install openjdk@21), or set JAVA_HOME "
-    "to the directory of one that is there."
+    f"Install Java {VERSION_MIN} or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless, or "
+    "openjdk-21-jre-headless where there is no 17; Fedora: dnf install java-21-openjdk-headless; macOS: brew install "
+    "openjdk@21), or set JAVA_HOME to the directory of one that is there."
 )
 
 

@@ -5,6 +5,7 @@ modules, and the stack of a thread that was stopped in the middle of a batch (Sp
 `foreachBatch` with a regular expression that overflows it; the query is stopped all the same).
 """
 
+import logging
 import os
 import re
 import sys
@@ -38,6 +39,7 @@ def launch_jvm(settings: dict[str, str], *, quietly: bool) -> None:
     if not quietly:
         SparkContext._ensure_initialized(conf=conf)
         return
+    _silence_pyspark()
     before = os.environ.get(_JVM_OPTIONS)
     # Not spark.driver.extraJavaOptions, which belongs to the user and would be replaced.
     if _LOG_OPTION not in (before or ""):
@@ -45,7 +47,7 @@ def launch_jvm(settings: dict[str, str], *, quietly: bool) -> None:
     reading, writing = os.pipe()
     threading.Thread(target=_forward, args=(reading,), name="stderr of Spark", daemon=True).start()
     try:
-        gateway = launch_gateway(conf, popen_kwargs={"stderr": writing})
+        gateway = launch_gateway(conf, popen_kwargs={"stderr": writing})  # type: ignore[no-untyped-call]
     finally:
         os.close(writing)
         if before is None:
@@ -53,6 +55,14 @@ def launch_jvm(settings: dict[str, str], *, quietly: bool) -> None:
         else:
             os.environ[_JVM_OPTIONS] = before
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _silence_pyspark() -> None:
+    """PySpark writes an exception about SQL to stderr, with its Java trace as JSON, and raises it as well."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _forward(reading: int) -> None:

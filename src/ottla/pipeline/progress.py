@@ -16,7 +16,7 @@ from ottla.pipeline.progress_line import progress_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 DRAW_INTERVAL_S: Final = 0.5
 LINE_INTERVAL_S: Final = 10.0
@@ -92,7 +92,8 @@ class Progress:
                 self._stream.flush()
 
     def _show(self) -> None:
-        lasting, drawn = [], []
+        lasting: list[str] = []
+        drawn: list[str] = []
         for query in self._queries():
             is_drawn = self._is_drawn and query.isActive
             (drawn if is_drawn else lasting).extend(self._lines_of(query))
@@ -104,7 +105,7 @@ class Progress:
 
     def _queries(self) -> "list[StreamingQuery]":
         """Those that run, and those that did when they were last asked for."""
-        from pyspark.sql.streaming import StreamingQuery
+        from pyspark.sql.streaming.query import StreamingQuery
 
         active = [self._shown] if isinstance(self._shown, StreamingQuery) else self._shown.streams.active
         self._seen |= {str(query.runId): query for query in active}

@@ -10,8 +10,8 @@ _UNKNOWN: Final = "-"
 def progress_line(progress: Mapping[str, Any]) -> str:
     """A line out of the JSON of a query's progress.
 
-    `in` is how fast rows arrived, `done` how fast they were worked through while a batch ran: there is room as long as it
-    is the larger one.
+    `in` is how fast rows arrived, `done` how fast they were worked through while a batch ran: there is room as long
+    as it is the larger one.
     """
     parts = [
         f"batch {progress['batchId']:,}",

@@ -59,8 +59,8 @@ def session(
 ) -> "SparkSession":
     """The Spark session of this process, started if there is none: on all cores of this machine, or on `master`.
 
-    The master is the argument, or spark.master of `config`, or OTTLA_SPARK_MASTER or SPARK_MASTER of the environment, or
-    what spark-submit and spark-defaults.conf say, or local[*].
+    The master is the argument, or spark.master of `config`, or OTTLA_SPARK_MASTER or SPARK_MASTER of the environment,
+    or what spark-submit and spark-defaults.conf say, or local[*].
     """
     require_pyspark()
     from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ def _defaults(master: str, file_system: str) -> dict[str, str]:
     found = dict(_DEFAULTS)
     if _is_local(master):
         found |= _LOCAL_DEFAULTS
-        # Of the state, too: it is a task each, and a checkpoint keeps the number. On a cluster Spark's 200 may be right.
+        # Each is a task, of the state too, and a checkpoint keeps their number. On a cluster Spark's 200 may be right.
         found["spark.sql.shuffle.partitions"] = str(_local_cores(master))
         if file_system == "file":
             found |= _LOCAL_FILES
