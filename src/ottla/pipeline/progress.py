@@ -11,7 +11,7 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, TextIO
 
-from ottla.pipeline.failure import explain_failure
+from ottla.pipeline.failures import explain_failure
 from ottla.pipeline.progress_line import progress_line
 
 if TYPE_CHECKING:
