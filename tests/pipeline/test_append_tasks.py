@@ -48,11 +48,13 @@ def committed(reference: ConfluentKafka, topic: str, partition: int = 0) -> list
     """What readers of committed records see before a record that comes after everything else."""
     reference.produce(topic, [Record(b"end")], partition=partition)
     found: list[bytes | None] = []
-    while not found or found[-1] != b"end":
-        [one] = reference.read(topic, partition, 0 if not found else last.offset + 1, 1, isolation=COMMITTED)
-        last = one
+    offset = 0
+    while True:
+        [one] = reference.read(topic, partition, offset, 1, isolation=COMMITTED)
+        if one.record.value == b"end":
+            return found
         found.append(one.record.value)
-    return found[:-1]
+        offset = one.offset + 1
 
 
 def test_each_task_is_an_idempotent_producer_of_its_own(server: Server, new_topic: Callable[..., str]) -> None:
