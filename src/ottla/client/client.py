@@ -13,7 +13,7 @@ from ottla.client.cluster import ClientSettings, Cluster
 from ottla.client.offsets import IsolationLevel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from types import TracebackType
 
     from ottla.client.consumer import Consumer, ConsumerSettings
@@ -119,6 +119,15 @@ class Client:
         from ottla.client.transaction_owner import TransactionOwner
 
         return TransactionOwner(self.cluster, transactional_id, transaction_timeout_ms=transaction_timeout_ms)
+
+    async def add_partitions_to_transaction(
+        self, transactional_id: str, identity: ProducerIdentity, partitions: Collection[TopicPartition]
+    ) -> None:
+        """By the older protocol, before somebody writes there in a transaction that somebody else owns."""
+        from ottla.client.transaction_requests import TransactionRequests
+
+        requests = TransactionRequests(self.cluster, transactional_id, self.cluster.settings.call_timeout_ms)
+        await requests.add_partitions(identity, partitions)
 
     async def init_producer_id(
         self, transactional_id: str | None = None, *, transaction_timeout_ms: int = 60_000

@@ -17,6 +17,7 @@ from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.client.produce_request import Produced, produce
 from ottla.client.retries import is_retriable
+from ottla.client.transaction_requests import QUICK_RETRY
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import NO_SEQUENCE, BatchHeader, iterate_headers, set_base_offset
 from ottla.protocol.records import CorruptRecords
@@ -69,7 +70,10 @@ async def produce_batches(
             return answer
 
         is_safe = is_retriable if header.base_sequence != NO_SEQUENCE else _was_not_written
-        results.append(await cluster.retry(send, what=f"producing to {target}", may_retry=is_safe))
+        # In a transaction what is refused at first is mostly the adding of another partition, at the same time.
+        policy = QUICK_RETRY if transactional_id is not None else None
+        what = f"producing to {target}"
+        results.append(await cluster.retry(send, what=what, may_retry=is_safe, policy=policy))
     return tuple(results)
 
 

@@ -92,6 +92,7 @@ class Client:
     produce_batches = blocking(async_client.Client.produce_batches)
     fetch_batches = blocking(async_client.Client.fetch_batches)
     fetch_partitions = blocking(async_client.Client.fetch_partitions)
+    add_partitions_to_transaction = blocking(async_client.Client.add_partitions_to_transaction)
     init_producer_id = blocking(async_client.Client.init_producer_id)
 
     # For whoever makes or opens batches meanwhile.

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.pipeline.errors import PipelineError
+    from ottla.pipeline.sink.placement import partitioned
+    from ottla.pipeline.sink.query import write_topic
 
-__all__ = ["PipelineError"]
+__all__ = ["PipelineError", "partitioned", "write_topic"]
 
 _HOMES = {
     "PipelineError": "ottla.pipeline.errors",
+    "partitioned": "ottla.pipeline.sink.placement",
+    "write_topic": "ottla.pipeline.sink.query",
 }
 
 
