@@ -10,6 +10,7 @@ The only module that needs pyarrow (the extra `arrow`), and it imports it when i
 """
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,11 @@ def batches_to_columns(
     batches: Buffer,
     *,
     from_offset: int = 0,
+    until_offset: int | None = None,
     aborted: Sequence[AbortedTransaction] | None = None,
     check_crc: bool = True,
 ) -> "pa.RecordBatch":
-    """The records from an offset on; `aborted` is None for read_uncommitted."""
+    """The records from an offset on, up to and without another; `aborted` is None for read_uncommitted."""
     pa = _pyarrow()
     offsets, timestamps, types = array("q"), array("q"), array("b")
     keys: list[bytes | None] = []
@@ -87,7 +89,10 @@ def batches_to_columns(
         pa.array(values, pa.binary()),
         _headers_column(headers, form.field("headers").type),
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=form)
+    columns_found = pa.RecordBatch.from_arrays(arrays, schema=form)
+    if until_offset is not None and offsets and offsets[-1] >= until_offset:
+        columns_found = columns_found.slice(0, bisect_left(offsets, until_offset))
+    return columns_found
 
 
 def columns_to_batches(
