@@ -22,6 +22,7 @@ class Checkpoint:
 
     def __init__(self, spark: "SparkSession", location: str) -> None:
         self.location = location
+        self._query_id: str | None = None
         jvm: Any = spark._jvm
         self._jvm = jvm
         self._root = jvm.org.apache.hadoop.fs.Path(location)
@@ -29,11 +30,12 @@ class Checkpoint:
 
     def query_id(self) -> str | None:
         """The id of the query; None before its first start."""
-        text = self._read("metadata")
-        return None if text is None else str(json.loads(text)["id"])
+        if self._query_id is None and (text := self._read("metadata")) is not None:
+            self._query_id = str(json.loads(text)["id"])
+        return self._query_id
 
     def last_planned(self) -> int:
-        """The highest batch with offsets."""
+        """The highest batch with offsets, NOTHING_PLANNED without any."""
         directory = self._jvm.org.apache.hadoop.fs.Path(self._root, "offsets")
         if not self._files.exists(directory):
             return NOTHING_PLANNED

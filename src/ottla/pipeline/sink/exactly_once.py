@@ -15,12 +15,13 @@ What happens if a task or an executor dies: the job fails as a whole, because ta
 aborted, which gives the next one a new epoch (KIP-890; by the older protocol a new `init` does), so whatever a lost
 task still sends is refused; and the batch is written again from its beginning.
 
-The first batch of a query leaves a marker even if it has no rows; other batches without rows leave nothing.
+A batch without rows is a transaction too, of its offsets and its marker alone: a group whose offsets stood still would
+look as if it lagged behind.
 """
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.client.errors import AbortableError, ClientError, CommitInDoubt, FatalProducerError, RequestTimedOut
 from ottla.client.group_offsets import CommittedOffset, GroupMetadata
@@ -41,11 +42,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SourceOffsets: TypeAlias = Mapping[TopicPartition, int]
+
 ID_PREFIX: Final = "ottla-sink-"
 # A commit that is not answered is asked for again: each time for as long as a call may take.
 _COMMIT_CALLS_MAX: Final = 5
 # On a cluster a batch survives lost executors, as often as Spark would let a task fail (spark.task.maxFailures).
 _ATTEMPTS_ON_CLUSTER: Final = 4
+# One task writes about so many records in the time that Spark needs to begin another one.
+_SMALL_BATCH_OFFSETS: Final = 5_000
 
 
 class ExactlyOnceSink:
@@ -63,6 +68,8 @@ class ExactlyOnceSink:
         )
         self._last_planned = checkpoint.last_planned()
         self._marker: Marker | None = None
+        # Up to where the batch before read its topics.
+        self._ends: SourceOffsets = {}
         # By the older protocol: the next sequence of each partition, under one identity.
         self._sequences: dict[TopicPartition, int] = {}
         self._sequences_of: ProducerIdentity | None = None
@@ -129,26 +136,28 @@ class ExactlyOnceSink:
         """One transaction; whatever it raises, none is open afterwards, unless its end is unknown."""
         try:
             self._owner.begin()
-            written = self._run_tasks(df, marker.batch_id, self._owner.hand_out())
-            if not written and self._is_known(marker.query_id):
-                self._abort()
-                return
+            offsets = self._checkpoint.source_offsets(marker.batch_id)
+            written = self._run_tasks(df, marker, offsets)
             self._owner.add_partitions([row.target for row in written])
-            self._send_offsets(marker, written)
+            self._send_offsets(marker, offsets, written)
             self._commit()
         except FatalProducerError as error:
             raise PipelineError(f"sink {self.name} was stopped: {error}") from error
         except Exception as error:
             self._abort_after(error)
             raise
-        self._marker = marker
+        self._marker, self._ends = marker, offsets
         self._sequences.update({row.target: row.next_sequence for row in written})
         logger.info("sink %s: batch %d, %d records", self.name, marker.batch_id, sum(row.records for row in written))
 
-    def _is_known(self, query_id: str) -> bool:
-        return self._marker is not None and self._marker.query_id == query_id
+    def _is_small(self, offsets: SourceOffsets) -> bool:
+        """Whether so few records were read that a shuffle would be most of the work; False if that is not known."""
+        if not offsets or not self._ends.keys() >= offsets.keys():
+            return False
+        return sum(end - self._ends[where] for where, end in offsets.items()) <= _SMALL_BATCH_OFFSETS
 
-    def _run_tasks(self, df: "DataFrame", batch_id: int, identity: ProducerIdentity) -> list[Written]:
+    def _run_tasks(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets) -> list[Written]:
+        identity = self._owner.hand_out()
         if self._owner.is_v2 or identity != self._sequences_of:
             self._sequences, self._sequences_of = {}, identity
         transaction = Transaction(
@@ -159,8 +168,8 @@ class ExactlyOnceSink:
             sequences=dict(self._sequences),
             topic=self._topic,
         )
-        topics = find_topics(df, self._topic, self._options.cluster)
-        placed = place(df, topics, topic=self._topic, turn=batch_id)
+        topics = find_topics(self._topic, self._options.cluster)
+        placed = place(df, topics, topic=self._topic, turn=marker.batch_id, is_small=self._is_small(offsets))
         rows = placed.mapInArrow(WriteTask(transaction), REPORT_SCHEMA).collect()
         written = [
             Written(TopicPartition(row["topic"], row["partition"]), row["records"], row["next_sequence"], row["bytes"])
@@ -169,9 +178,8 @@ class ExactlyOnceSink:
         check_disjoint(written)
         return written
 
-    def _send_offsets(self, marker: Marker, written: list[Written]) -> None:
-        offsets = self._existing(self._checkpoint.source_offsets(marker.batch_id))
-        self._owner.send_offsets(offsets, GroupMetadata(self.name))
+    def _send_offsets(self, marker: Marker, offsets: SourceOffsets, written: list[Written]) -> None:
+        self._owner.send_offsets(self._existing(offsets), GroupMetadata(self.name))
         place_of_marker = CommittedOffset(marker.batch_id, marker.to_text())
         self._owner.send_offsets(
             {self._marker_partition(written): place_of_marker}, GroupMetadata(self.transactional_id)
@@ -185,7 +193,7 @@ class ExactlyOnceSink:
             return TopicPartition(min(row.target.topic for row in written), 0)
         return TopicPartition(min(found.name for found in self._client.admin.list_topics()), 0)
 
-    def _existing(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def _existing(self, offsets: SourceOffsets) -> dict[TopicPartition, int]:
         """Without topics of another cluster, whose groups are not here."""
         if not offsets:
             return {}

@@ -8,7 +8,7 @@ and it was committed in the transaction of that batch, so it is there if and onl
     marker of this query, batch above it      not written: write
     marker of this query, the same batch      written: skip, if Spark planned it in an earlier run
     marker of this query, batch below it      the checkpoint is older than the output: refuse
-    no marker, or another query's; batch 0    not written: the first batch always leaves a marker
+    no marker, or another query's; batch 0    not written: each batch leaves a marker
     no marker, or another query's; later      refuse: somebody else has used the name, or the marker was lost
 
 The last two refusals are the cases in which nobody can say whether records would be missing or there twice.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.cluster_options import ClusterOptions
 from ottla.pipeline.errors import OptionError, PipelineError
 from ottla.pipeline.sink.options import sink_options
 
@@ -47,8 +48,8 @@ def partitioned(df: "DataFrame", *, topic: str | None = None, options: Mapping[s
     """The rows with the columns `topic` and `partition` that they go to, each partition in one task."""
     from pyspark.sql import functions as F
 
-    cluster = sink_options(options or {}).cluster
-    topics = find_topics(df, topic, cluster)
+    check_columns(df, topic)
+    topics = find_topics(topic, sink_options(options or {}).cluster)
     placed = place(df, topics, topic=topic)
     return placed if topic is None else placed.withColumn("topic", F.lit(topic))
 
@@ -72,9 +73,8 @@ def check_columns(df: "DataFrame", topic: str | None) -> None:
         raise OptionError("no topic is given: name it, or let the rows have a column topic")
 
 
-def find_topics(df: "DataFrame", topic: str | None, cluster: Any) -> Topics:
+def find_topics(topic: str | None, cluster: ClusterOptions) -> Topics:
     """The topics that rows may go to: the one, or with a column `topic` all that there are."""
-    check_columns(df, topic)
     admin = client_of(cluster).admin
     names = [topic] if topic is not None else [found.name for found in admin.list_topics()]
     described = admin.describe_topics(names)

@@ -7,10 +7,10 @@ from ottla.pipeline.errors import OptionError, PipelineError
 from ottla.pipeline.sink.checkpoint import Checkpoint
 from ottla.pipeline.sink.exactly_once import ExactlyOnceSink, logger
 from ottla.pipeline.sink.options import sink_options
-from ottla.pipeline.sink.placement import find_topics
+from ottla.pipeline.sink.placement import check_columns, find_topics
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _OUTPUT_MODES = ("append", "update", "complete")
@@ -35,7 +35,8 @@ def write_topic(
     _check(df, name, checkpoint, output_mode)
     spark = df.sparkSession
     settings = sink_options(options or {})
-    find_topics(df, topic, settings.cluster)
+    check_columns(df, topic)
+    find_topics(topic, settings.cluster)
     found = Checkpoint(spark, checkpoint)
     sink = ExactlyOnceSink(name, topic, settings, found)
     marker = sink.open()
@@ -69,10 +70,23 @@ def _check(df: "DataFrame", name: str, checkpoint: str, output_mode: str) -> Non
         raise OptionError(f"checkpoint={checkpoint!r}: a sink needs a directory, in which Spark notes how far it is")
     if output_mode not in _OUTPUT_MODES:
         raise OptionError(f"output_mode={output_mode!r} is not one of {', '.join(_OUTPUT_MODES)}")
-    spark = df.sparkSession
-    if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
-        raise PipelineError(
-            "spark.speculation=true starts tasks twice, which a transaction cannot bear: set it to false"
-        )
-    if any(query.name == name for query in spark.streams.active):
+    _check_attempts(df.sparkSession)
+    if any(query.name == name for query in df.sparkSession.streams.active):
         raise PipelineError(f"a query of the name {name} runs already in this session: stop it first")
+
+
+def _check_attempts(spark: "SparkSession") -> None:
+    """Two attempts of a task at the same time could write into one transaction before either sees the other.
+
+    An attempt after another one is found out by the tasks themselves. On one machine there are no lost executors, for
+    which stages are repeated while some of their tasks still run.
+    """
+    context = spark.sparkContext
+    if context.getConf().get("spark.speculation", "false") == "true":
+        raise PipelineError("spark.speculation=true starts tasks twice, which no transaction can bear: set it to false")
+    is_local = (context.master or "").startswith("local")
+    if not is_local and context.getConf().get("spark.stage.maxConsecutiveAttempts", "4") != "1":
+        raise PipelineError(
+            "on a cluster a sink needs spark.stage.maxConsecutiveAttempts=1, from the start of the session on "
+            "(ottla.pipeline.session sets it): a batch is repeated as a whole, in a new transaction, and never a stage"
+        )

@@ -1,9 +1,13 @@
 """Offset ranges packed into Spark's input partitions, each of which one task reads: pure.
 
 A task in Python costs tens of milliseconds, so there are few of them: as many as keep the cores busy, and only one for
-a small batch, however many partitions it touches. All ranges are laid end to end, in the order of their partitions, and
-cut into pieces of the same length: every offset is in exactly one split, splits differ by one offset at most, and
-inside a split each partition is in order.
+a small batch, however many partitions it touches. Every offset is in exactly one split, and inside a split each
+partition is in order.
+
+A batch is cut evenly: all ranges are laid end to end, in the order of their partitions, and cut into pieces of the same
+length, so that splits differ by one offset at most. A micro-batch keeps the records of a partition together, because
+what comes from one task stays in order on its way into a topic; only who asks for more splits than that gives
+(`minPartitions`, `maxRecordsPerPartition`) has its partitions cut.
 """
 
 from collections.abc import Iterable
@@ -37,8 +41,20 @@ def split_count(
     return min(count, offset_count)
 
 
+def pack_whole(ranges: Iterable[OffsetRange], count: int) -> list[Split]:
+    """The ranges in so many splits at most, each range in one of them: the longest first, to where there is least."""
+    splits: list[list[OffsetRange]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for one in sorted(ranges, key=lambda one: one.offset_count, reverse=True):
+        if one.offset_count > 0:
+            least = sizes.index(min(sizes))
+            splits[least].append(one)
+            sizes[least] += one.offset_count
+    return [Split(tuple(taken)) for taken in splits if taken]
+
+
 def pack(ranges: Iterable[OffsetRange], count: int) -> list[Split]:
-    """The ranges in so many splits, or in one for each offset if there are fewer."""
+    """The ranges cut into so many splits, or into one for each offset if there are fewer."""
     waiting = [one for one in ranges if one.offset_count > 0]
     total = sum(one.offset_count for one in waiting)
     count = min(count, total)

@@ -23,7 +23,7 @@ def test_a_batch_after_the_marker_is_written(last_planned: int) -> None:
     assert decide(Marker("q", 3), "q", 4, last_planned) is Decision.WRITE
 
 
-def test_batches_without_rows_leave_a_gap() -> None:
+def test_a_batch_far_after_the_marker_is_written_too() -> None:
     assert decide(Marker("q", 3), "q", 9, last_planned=8) is Decision.WRITE
 
 
