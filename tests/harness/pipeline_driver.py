@@ -39,8 +39,7 @@ def new_session(master: str, scratch: str) -> SparkSession:
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager",
-        # A task that is tried again inside one transaction could write twice.
-        "spark.task.maxFailures": "1",
+        # As the sink demands. Tasks are tried again, as Spark does by default: the sink has to refuse that.
         "spark.stage.maxConsecutiveAttempts": "1",
     }
     if jars := os.environ.get("OTTLA_TEST_JARS"):

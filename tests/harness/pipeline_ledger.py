@@ -57,28 +57,46 @@ def _out_of_place(output: Output) -> list[str]:
     return wrong + [f"{key!r} is in partitions {sorted(found)}" for key, found in homes.items() if len(found) > 1]
 
 
+def expected_rows(partitions: int, count: int, start: int = 0) -> list[Row]:
+    """Of so many records in each partition, but for those before the start."""
+    return [row(partition, number) for partition in range(partitions) for number in range(start, count)]
+
+
+def write_rows(bootstrap: str, topic: str, partitions: int, count: int, start: int = 0) -> None:
+    """Writes those records, each into its partition."""
+    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0})
+    failures: list[KafkaError] = []
+
+    def on_delivery(error: KafkaError | None, _message: object) -> None:
+        if error is not None:
+            failures.append(error)
+
+    for number in range(start, count):
+        for partition in range(partitions):
+            key, value = row(partition, number)
+            producer.produce(topic, value, key, partition, on_delivery=on_delivery)
+    assert producer.flush(TIMEOUT_S) == 0, "not all was written in time"
+    assert not failures, failures
+
+
 class Feed:
     """Writes the input in the background, as long as it is not too far ahead of whoever reads it."""
 
-    def __init__(
-        self, bootstrap: str, topic: str, partitions: int, *, lead: int, is_read: Callable[[], int] = lambda: 0
-    ) -> None:
-        self.topic = topic
+    def __init__(self, bootstrap: str, topic: str, partitions: int, *, lead: int, is_read: Callable[[], int]) -> None:
+        self._bootstrap = bootstrap
+        self._topic = topic
         self._partitions = partitions
-        # Per partition: how many are written; one of them each.
-        self.count = 0
         self._lead = lead
         self._is_read = is_read
-        self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2, "log_level": 0}
-        )
-        self._failures: list[KafkaError] = []
+        # In each partition.
+        self.count = 0
+        self._failures: list[Exception] = []
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
         self._thread.start()
 
     def expected(self) -> list[Row]:
-        return [row(partition, number) for partition in range(self._partitions) for number in range(self.count)]
+        return expected_rows(self._partitions, self.count)
 
     def finish(self) -> None:
         """No more input; all that was written is there."""
@@ -87,21 +105,15 @@ class Feed:
         assert not self._failures, self._failures
 
     def _write(self) -> None:
-        while not self._stopping.is_set():
+        while not self._stopping.is_set() and not self._failures:
             if self.count * self._partitions - self._is_read() >= self._lead:
                 self._stopping.wait(POLL_INTERVAL_S)
                 continue
-            for number in range(self.count, self.count + CHUNK):
-                for partition in range(self._partitions):
-                    key, value = row(partition, number)
-                    self._producer.produce(self.topic, value, key, partition, on_delivery=self._on_delivery)
+            try:
+                write_rows(self._bootstrap, self._topic, self._partitions, self.count + CHUNK, self.count)
+            except (AssertionError, KafkaException) as failure:
+                self._failures.append(failure)
             self.count += CHUNK
-            if self._producer.flush(TIMEOUT_S):
-                self._failures.append(KafkaError(KafkaError._MSG_TIMED_OUT))
-
-    def _on_delivery(self, error: KafkaError | None, _message: object) -> None:
-        if error is not None:
-            self._failures.append(error)
 
 
 def read_by_confluent(bootstrap: str, topic: str, partitions: int) -> dict[int, list[Row]]:
