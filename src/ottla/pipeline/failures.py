@@ -6,6 +6,7 @@ lost with it.
 """
 
 import re
+from typing import Final
 
 _INTERRUPTIONS = re.compile(
     r"java\.lang\.InterruptedException|java\.io\.InterruptedIOException|java\.nio\.channels\.ClosedByInterruptException"
@@ -14,6 +15,15 @@ _JAVA_TRACE = re.compile(r"\n\s*at [\w.$]+\(|\nJVM stacktrace:|\nDriver stacktra
 _OWN = re.compile(r"PipelineError: .+|OptionError: .+")
 # Enough for the traceback of somebody's function, and far from what Spark cannot take.
 _REASON_CHARACTERS_MAX = 4_000
+
+# The end of a Python traceback. Classes that carry somebody else's error are left out: what they carry stands below.
+_CARRIERS: Final = r"pyspark\.|py4j\.|java\.|scala\.|org\."
+_ENDINGS: Final = "Error|Exception|Exit|Interrupt|Failure|TimedOut|Timeout"
+_PYTHON_ERROR: Final = re.compile(rf"^(?!{_CARRIERS})(?:\w+\.)*(\w+(?:{_ENDINGS}): .+)$", re.MULTILINE)
+_TERMINATED: Final = "terminated with exception: "
+_LOST_TASK: Final = re.compile(r"most recent failure: Lost task .*?\): (?:[\w.$]+: )?(.+)")
+_CONDITION: Final = re.compile(r"^\[[A-Z_.0-9]+\] ")
+_SQL_STATE: Final = re.compile(r"\s*SQLSTATE: \w+;?")
 
 
 class Interrupted(Exception):
@@ -37,3 +47,32 @@ def interruption_of(error: BaseException) -> Interrupted | None:
     """What to raise instead, if the error is only that the query was stopped."""
     found = _INTERRUPTIONS.search(str(error))
     return None if found is None else Interrupted(found[0])
+
+
+def explain_failure(error: BaseException) -> str:
+    """Why a query died, on one line: our own words, else the innermost Python error, else what Spark says."""
+    text = str(error)
+    if not text:
+        return type(error).__name__
+    # What carries an error stands above it, so the last one is where it began.
+    causes = {found.start(): found[0].partition(": ")[2] for found in _OWN.finditer(text)}
+    causes |= {found.start(1): found[1] for found in _PYTHON_ERROR.finditer(text) if found.start(1) not in causes}
+    if causes:
+        return _plain(causes[max(causes)])
+    home = type(error).__module__
+    if home.startswith(("pyspark", "py4j")):
+        return _said_by_spark(text)
+    first = text.splitlines()[0]
+    return first if home.startswith("ottla.") else f"{type(error).__name__}: {first}"
+
+
+def _said_by_spark(text: str) -> str:
+    lost = _LOST_TASK.search(text)
+    if lost is not None:
+        return _plain(lost[1])
+    lines = [line for line in text.rpartition(_TERMINATED)[2].splitlines() if line.strip()]
+    return _plain(lines[0])
+
+
+def _plain(line: str) -> str:
+    return _SQL_STATE.sub("", _CONDITION.sub("", line.strip())).strip().removesuffix(";")
