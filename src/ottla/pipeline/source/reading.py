@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _CONNECT_AGAIN_S = 0.2
 # Of records, decompressed, in one piece of columns: what a task holds beside the fetch that it came from.
-PIECE_BYTES = 2 * 1024 * 1024
+PIECE_BYTES = 1024 * 1024
 
 
 def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator[pa.RecordBatch]":
