@@ -29,7 +29,7 @@ ABUSE_TESTS  := $(wildcard tests/system/test_wire_*.py)
 TRANSACTION_TESTS := $(wildcard tests/system/test_transactions_*.py)
 FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACTION_TESTS),$(wildcard tests/system/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill transactions faults abuse
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline kill transactions faults abuse
 
 .PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos chaos-transactions control
 .NOTPARALLEL:
@@ -118,6 +118,12 @@ spark: $(READY)
 	@$(FETCH) spark-connector >/dev/null
 	@$(PYTEST) -n 1 tests/interop/test_spark.py
 
+pipeline: $(READY)
+	@echo "== pipeline: topics as DataFrames on Spark, beside its Kafka connector =="
+	@$(PARTS) java mvn
+	@$(FETCH) spark-connector >/dev/null
+	@$(PYTEST) -n 1 tests/pipeline
+
 kill: $(READY)
 	@echo "== kill: kill -9 under load =="
 	@$(PYTEST) -n 1 tests/system/test_kill.py
@@ -160,7 +166,7 @@ chaos-transactions: $(READY)
 control: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) kafka >/dev/null
-	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill transactions
+	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark pipeline kill transactions
 
 system-parts:
 	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson
