@@ -86,7 +86,7 @@ def test_a_second_attempt_of_a_task_is_refused_and_the_batch_is_written_in_a_new
     driver = Driver(client, server.bootstrap, topic, topic)
     with driver.transaction() as transaction:
         write_partitions(rows(b"before", partition=0), transaction)
-    refused = pytest.raises(PipelineError, match=f"another attempt of this task has written to {topic}-0")
+    refused = pytest.raises(PipelineError, match=f"has written to {topic}-0 in this transaction already")
     with refused, driver.transaction() as transaction:
         write_partitions(rows(b"a", b"b", partition=0), transaction)
         # Other partitions are none of its business.
