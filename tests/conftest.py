@@ -12,7 +12,10 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
+    from harness.clients.confluent import ConfluentKafka
+    from harness.clients.contract import Client, TransactionalProducer
     from harness.servers import Server
+    from harness.transactions import NewProducer
 
 StartServer = Callable[..., "Server"]
 
@@ -67,6 +70,43 @@ def fresh_name(request: pytest.FixtureRequest) -> Callable[[], str]:
     """Names of topics and groups that no other test has, and that say which test they belong to."""
     test = "".join(c if c.isalnum() else "-" for c in request.node.name)[:60].strip("-").lower()
     return lambda: f"{test}-{next(_numbers)}"
+
+
+@pytest.fixture(scope="session")
+def reference(server: "Server") -> "ConfluentKafka":
+    """The client that prepares and checks what others do."""
+    from harness.clients.confluent import ConfluentKafka
+
+    return ConfluentKafka(server.bootstrap)
+
+
+@pytest.fixture
+def new_topic(reference: "ConfluentKafka", fresh_name: Callable[[], str]) -> Callable[..., str]:
+    """Creates a topic and waits until brokers tell of it: that may be later than the answer to the creation."""
+    from harness.waiting import eventually
+
+    def create(partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+        topic = fresh_name()
+        reference.create_topic(topic, partitions, configs or {})
+        eventually(reference.topics, lambda topics: topics.get(topic) == partitions)
+        return topic
+
+    return create
+
+
+@pytest.fixture
+def open_producer(fresh_name: Callable[[], str]) -> "Iterator[NewProducer]":
+    """Starts transactional producers, and closes them in the end."""
+    with ExitStack() as closing:
+
+        def start(
+            client: "Client", transactional_id: str | None = None, timeout_ms: int = 60_000
+        ) -> "TransactionalProducer":
+            producer = client.transactional_producer(transactional_id or fresh_name(), timeout_ms=timeout_ms)
+            closing.callback(producer.close)
+            return producer
+
+        yield start
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,19 +1,16 @@
 """The client under test, and the one that prepares and checks what it does."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from harness.clients.catalogue import start_client
 from harness.clients.confluent import ConfluentKafka
-from harness.clients.contract import Client, TransactionalProducer
+from harness.clients.contract import Client
 from harness.clients.java_client import JavaClient
 from harness.command_line import CommandLine
 from harness.servers import Server
 from harness.timed_records import timed_records
-from harness.transactions import NewProducer
-from harness.waiting import eventually
 
 
 @pytest.fixture(scope="session")
@@ -57,39 +54,6 @@ def tool(java: JavaClient) -> Callable[..., str]:
         return printed.out
 
     return run
-
-
-@pytest.fixture(scope="session")
-def reference(server: Server) -> ConfluentKafka:
-    return ConfluentKafka(server.bootstrap)
-
-
-@pytest.fixture
-def new_topic(reference: ConfluentKafka, fresh_name: Callable[[], str]) -> Callable[..., str]:
-    """Creates a topic and waits until brokers tell of it: that may be later than the answer to the creation."""
-
-    def create(partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
-        topic = fresh_name()
-        reference.create_topic(topic, partitions, configs or {})
-        eventually(reference.topics, lambda topics: topics.get(topic) == partitions)
-        return topic
-
-    return create
-
-
-@pytest.fixture
-def open_producer(fresh_name: Callable[[], str]) -> Iterator[NewProducer]:
-    """Starts transactional producers, and closes them in the end."""
-    with ExitStack() as closing:
-
-        def start(
-            client: Client, transactional_id: str | None = None, timeout_ms: int = 60_000
-        ) -> TransactionalProducer:
-            producer = client.transactional_producer(transactional_id or fresh_name(), timeout_ms=timeout_ms)
-            closing.callback(producer.close)
-            return producer
-
-        yield start
 
 
 @pytest.fixture

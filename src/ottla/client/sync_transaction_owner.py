@@ -21,7 +21,10 @@ class TransactionOwner:
         return self._core.is_v2
 
     init = blocking(core.TransactionOwner.init)
+    resume = blocking(core.TransactionOwner.resume)
     begin = on_loop(core.TransactionOwner.begin)
+    hand_out = on_loop(core.TransactionOwner.hand_out)
+    fail = on_loop(core.TransactionOwner.fail)
     holds = on_loop(core.TransactionOwner.holds)
     add_partitions = blocking(core.TransactionOwner.add_partitions)
     send_offsets = blocking(core.TransactionOwner.send_offsets)

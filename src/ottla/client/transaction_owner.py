@@ -80,6 +80,25 @@ class TransactionOwner:
         self.state.begin()
         return self.identity
 
+    async def resume(self, identity: ProducerIdentity) -> None:
+        """In the place of `init` and `begin`: go on with what an owner of this id in another process has begun."""
+        self.state.check_uninitialized()
+        await self._learn_protocol()
+        self.identity = identity
+        self.state.initialized()
+        self.state.begin()
+        self.state.perhaps_started()
+
+    def hand_out(self) -> ProducerIdentity:
+        """For others, who write from now on: there may be something to end, even if none of them says so."""
+        self.state.check_open("hand_out")
+        self.state.perhaps_started()
+        return self.identity
+
+    def fail(self, error: ClientError) -> None:
+        """What others had to write is not all there: nothing but an abort is in order now."""
+        self.state.record_failed(error)
+
     def holds(self, partition: TopicPartition) -> bool:
         """Whether records may go to a partition now; under the newer protocol, its first record adds it."""
         if self.is_v2:

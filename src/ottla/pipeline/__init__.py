@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ottla.pipeline.errors import PipelineError
+    from ottla.pipeline.failures import explain_failure
+    from ottla.pipeline.progress import show_progress
+    from ottla.pipeline.sink.placement import partitioned
+    from ottla.pipeline.sink.query import write_topic
+    from ottla.pipeline.spark_session import session
 
-__all__ = ["PipelineError"]
+__all__ = ["PipelineError", "explain_failure", "partitioned", "session", "show_progress", "write_topic"]
 
+# No module has the name of what it gives, because importing it would put the module here.
 _HOMES = {
     "PipelineError": "ottla.pipeline.errors",
+    "explain_failure": "ottla.pipeline.failures",
+    "partitioned": "ottla.pipeline.sink.placement",
+    "session": "ottla.pipeline.spark_session",
+    "show_progress": "ottla.pipeline.progress",
+    "write_topic": "ottla.pipeline.sink.query",
 }
 
 

@@ -1,0 +1,94 @@
+"""Why something failed on Spark, in a few lines: its errors come with the traces of two languages, one in the other.
+
+A function that Spark calls back from Java must raise something short for another reason too: Spark searches the whole
+text for signs that the query was only stopped, with an expression that runs out of stack on long ones, and the error is
+lost with it.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from ottla.pipeline.errors import PipelineError
+
+_INTERRUPTIONS = re.compile(
+    r"java\.lang\.InterruptedException|java\.io\.InterruptedIOException|java\.nio\.channels\.ClosedByInterruptException"
+)
+_JAVA_TRACE = re.compile(r"\n\s*at [\w.$]+\(|\nJVM stacktrace:|\nDriver stacktrace:")
+_OWN = re.compile(r"PipelineError: .+|OptionError: .+")
+# Enough for the traceback of somebody's function, and far from what Spark cannot take.
+_REASON_CHARACTERS_MAX = 4_000
+
+# The end of a Python traceback. Classes that carry somebody else's error are left out: what they carry stands below.
+_CARRIERS: Final = r"pyspark\.|py4j\.|java\.|scala\.|org\."
+_ENDINGS: Final = "Error|Exception|Exit|Interrupt|Failure|TimedOut|Timeout"
+_PYTHON_ERROR: Final = re.compile(rf"^(?!{_CARRIERS})(?:\w+\.)*(\w+(?:{_ENDINGS}): .+)$", re.MULTILINE)
+_TERMINATED: Final = "terminated with exception: "
+_LOST_TASK: Final = re.compile(r"most recent failure: Lost task .*?\): (?:[\w.$]+: )?(.+)")
+_CONDITION: Final = re.compile(r"^\[[A-Z_.0-9]+\] ")
+_SQL_STATE: Final = re.compile(r"\s*SQLSTATE: \w+;?")
+
+
+class Interrupted(Exception):
+    """The query was stopped while it waited; the text is what Spark knows it by."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"py4j.protocol.Py4JJavaError: An error occurred while calling the sink\n: {kind}\n")
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong, without Java's part of the story: our own words if there are any, else the Python traceback."""
+    text = str(error)
+    own = _OWN.findall(text)
+    if own:
+        return str(own[-1]).partition(": ")[2]
+    python_part = _JAVA_TRACE.split(text, maxsplit=1)[0].strip()
+    return python_part[-_REASON_CHARACTERS_MAX:] or type(error).__name__
+
+
+def interruption_of(error: BaseException) -> Interrupted | None:
+    """What to raise instead, if the error is only that the query was stopped."""
+    found = _INTERRUPTIONS.search(str(error))
+    return None if found is None else Interrupted(found[0])
+
+
+def explain_failure(error: BaseException) -> str:
+    """Why a query died, on one line: our own words, else the innermost Python error, else what Spark says."""
+    text = str(error)
+    if not text:
+        return type(error).__name__
+    # What carries an error stands above it, so the last one is where it began.
+    causes = {found.start(): found[0].partition(": ")[2] for found in _OWN.finditer(text)}
+    causes |= {found.start(1): found[1] for found in _PYTHON_ERROR.finditer(text) if found.start(1) not in causes}
+    if causes:
+        return _plain(causes[max(causes)])
+    home = type(error).__module__
+    if home.startswith(("pyspark", "py4j")):
+        return _said_by_spark(text)
+    first = text.splitlines()[0]
+    return first if home.startswith("ottla.") else f"{type(error).__name__}: {first}"
+
+
+@contextmanager
+def spark_errors() -> Iterator[None]:
+    """What Spark raises, as a PipelineError that explains it."""
+    try:
+        yield
+    except Exception as error:
+        # By name: where no session was started, Spark need not be loaded to know that the error is not its own.
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        raise PipelineError(explain_failure(error)) from error
+
+
+def _said_by_spark(text: str) -> str:
+    lost = _LOST_TASK.search(text)
+    if lost is not None:
+        return _plain(lost[1])
+    lines = [line for line in text.rpartition(_TERMINATED)[2].splitlines() if line.strip()]
+    return _plain(lines[0])
+
+
+def _plain(line: str) -> str:
+    return _SQL_STATE.sub("", _CONDITION.sub("", line.strip())).strip().removesuffix(";")

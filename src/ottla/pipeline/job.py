@@ -1,0 +1,105 @@
+"""Running queries until they end, one dies, or somebody has seen enough: what `ottla pipeline` does around them.
+
+A job is as healthy as all of its queries: when one dies, the others are stopped, so that whoever watches the process
+sees it and starts all of them again.
+"""
+
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.failures import explain_failure
+from ottla.pipeline.spark_session import is_started
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_LOOK_INTERVAL_S: Final = 0.2
+
+
+class Script:
+    """A program of the user's, read and compiled before Spark is started for it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._code = compile(path.read_bytes(), str(path), "exec")
+        except OSError as error:
+            raise PipelineError(f"{path} cannot be read: {error.strerror}") from None
+        except (SyntaxError, ValueError) as error:
+            raise PipelineError(f"{path} is not a Python program: {error}") from None
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Run it as Python would, as the module `__main__`, which stays: its functions go to workers by value."""
+        module = types.ModuleType("__main__")
+        module.__file__ = str(self.path)
+        sys.modules["__main__"] = module
+        sys.argv = [str(self.path), *arguments]
+        sys.path.insert(0, str(self.path.resolve().parent))
+        exec(self._code, module.__dict__)
+
+
+def wait_for_queries(spark: "SparkSession") -> None:
+    """Until no query of the session is left; PipelineError as soon as one has died."""
+    from pyspark.errors import StreamingQueryException
+
+    seen: dict[str, StreamingQuery] = {}
+    look = threading.Event()
+    while is_started() and (active := spark.streams.active):
+        seen |= {str(query.runId): query for query in active}
+        look.wait(_LOOK_INTERVAL_S)
+        for query in seen.values():
+            _raise_failure(query)
+    if not is_started():
+        return
+    try:
+        # Of one that was gone before it was seen.
+        spark.streams.awaitAnyTermination(0)
+    except StreamingQueryException as failure:
+        raise PipelineError(f"a query failed: {explain_failure(failure)}") from failure
+
+
+def _raise_failure(query: "StreamingQuery") -> None:
+    failure = None if query.isActive else query.exception()
+    if failure is not None:
+        raise PipelineError(f"query {query.name or query.id} failed: {explain_failure(failure)}") from failure
+
+
+@contextmanager
+def stopping_queries(spark: "SparkSession") -> Iterator[None]:
+    """Whatever happens inside, in the end the queries of the session are stopped, and then Spark.
+
+    A batch that is running is ended or aborted; with an exactly-once sink nothing is lost or written twice by that.
+    """
+    try:
+        yield
+    finally:
+        if is_started():
+            for query in spark.streams.active:
+                query.stop()
+            spark.stop()
+
+
+@contextmanager
+def interruptible(on_interrupt: Callable[[], None]) -> Iterator[None]:
+    """Inside, Ctrl-C and SIGTERM raise KeyboardInterrupt once; PySpark's own handler would let batches fail instead."""
+
+    def interrupt(_number: int, _frame: types.FrameType | None) -> None:
+        # The second Ctrl-C ends everything, wherever it is.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        on_interrupt()
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

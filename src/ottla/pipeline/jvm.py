@@ -1,0 +1,99 @@
+"""Spark's JVM on the driver, as a person wants to see it: silent, but for errors.
+
+What it writes to stderr comes through a pipe, because some of it no setting can silence: the line about incubator
+modules, Python workers that were ended while they wrote, and the stack of a thread that was stopped in the middle of a
+batch (Spark 4 matches the error of a `foreachBatch` with a regular expression that overflows it; the query is stopped
+all the same).
+"""
+
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+_LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
+_LOG_OPTION: Final = "-Dlog4j2.configurationFile"
+_JVM_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
+
+_NOISE: Final = re.compile(
+    rb"WARNING: Using incubator modules"
+    rb"|\s+at |\s+\.\.\. \d+ more"
+    rb'|Exception in thread "stream execution thread .*StackOverflowError'
+)
+_TRACEBACK: Final = b"Traceback (most recent call last):"
+_PIPE_OF_DAEMON: Final = re.compile(rb'(  File ".*/pyspark/daemon\.py".*\n|    .*\n)+BrokenPipeError')
+_CLEAR_LINE: Final = b"\r\x1b[K"
+
+
+def launch_jvm(settings: dict[str, str], *, quietly: bool) -> None:
+    """Start the JVM with these settings, unless this process has one already (or spark-submit has started it)."""
+    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        SparkContext._ensure_initialized()
+        return
+    conf = SparkConf(loadDefaults=False)
+    for name, value in settings.items():
+        conf.set(name, value)
+    if not quietly:
+        SparkContext._ensure_initialized(conf=conf)
+        return
+    _silence_pyspark()
+    before = os.environ.get(_JVM_OPTIONS)
+    # Not spark.driver.extraJavaOptions, which belongs to the user and would be replaced.
+    if _LOG_OPTION not in (before or ""):
+        os.environ[_JVM_OPTIONS] = f"{before or ''} {_LOG_OPTION}={_LOG_SETTINGS.as_uri()}".strip()
+    reading, writing = os.pipe()
+    threading.Thread(target=_forward, args=(reading,), name="stderr of Spark", daemon=True).start()
+    try:
+        gateway = launch_gateway(conf, popen_kwargs={"stderr": writing})  # type: ignore[no-untyped-call]
+    finally:
+        os.close(writing)
+        if before is None:
+            os.environ.pop(_JVM_OPTIONS, None)
+        else:
+            os.environ[_JVM_OPTIONS] = before
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _silence_pyspark() -> None:
+    """PySpark writes an exception about SQL to stderr, with its Java trace as JSON, and raises it as well."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _forward(reading: int) -> None:
+    """Copy lines to this process's stderr until the JVM has ended."""
+    target = sys.__stderr__.fileno() if sys.__stderr__ is not None else 2
+    # A line of progress may stand there.
+    prefix = _CLEAR_LINE if os.isatty(target) else b""
+    with open(reading, "rb") as lines:
+        for told in worth_telling(lines):
+            os.write(target, prefix + told)
+
+
+def worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines without noise; a Python traceback comes in one piece."""
+    trace = b""
+    for line in lines:
+        if trace:
+            trace += line
+            if line.startswith(b" "):
+                continue
+            # Workers that are not needed any more find nobody to say so to.
+            if not _PIPE_OF_DAEMON.match(trace.partition(b"\n")[2]):
+                yield trace
+            trace = b""
+        elif line.startswith(_TRACEBACK):
+            trace = line
+        elif not _NOISE.match(line):
+            yield line
+    if trace:
+        yield trace

@@ -1,0 +1,146 @@
+"""`show_progress`: how queries get on, on a terminal in place, elsewhere as a line now and then.
+
+A thread asks the queries, instead of a listener that is told: what draws on a terminal must not hold up Spark's events,
+a query with ten batches a second needs no ten lines, and one that is stuck in a batch is seen as well.
+"""
+
+import json
+import os
+import sys
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, TextIO
+
+from ottla.pipeline.failures import explain_failure
+from ottla.pipeline.progress_line import progress_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+DRAW_INTERVAL_S: Final = 0.5
+LINE_INTERVAL_S: Final = 10.0
+_COLUMNS_DEFAULT: Final = 120
+
+
+def show_progress(
+    shown: "StreamingQuery | SparkSession",
+    stream: TextIO | None = None,
+    *,
+    in_place: bool | None = None,
+    interval_s: float | None = None,
+) -> "Progress":
+    """Show a query, or all queries of a session, until `stop()` is called or a `with` block ends.
+
+    By default they are drawn in place where the stream (stderr) is a terminal, and told a line each 10 s elsewhere.
+    """
+    stream = sys.stderr if stream is None else stream
+    drawn = stream.isatty() if in_place is None else in_place
+    if interval_s is None:
+        interval_s = DRAW_INTERVAL_S if drawn else LINE_INTERVAL_S
+    progress = Progress(shown, stream, drawn, interval_s)
+    progress.start()
+    return progress
+
+
+class Progress:
+    """The thread that asks, and what it has drawn."""
+
+    def __init__(
+        self, shown: "StreamingQuery | SparkSession", stream: TextIO, is_drawn: bool, interval_s: float
+    ) -> None:
+        self._shown = shown
+        self._stream = stream
+        self._is_drawn = is_drawn
+        self._interval_s = interval_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="progress of queries", daemon=True)
+        self._seen: dict[str, StreamingQuery] = {}
+        self._told: dict[str, int] = {}
+        self._lines_drawn = 0
+
+    def start(self) -> None:
+        """Begin to ask."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask no more; what is on the terminal stays, and the next line is below it."""
+        self._ended.set()
+        self._thread.join()
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        from py4j.protocol import Py4JError
+
+        try:
+            while not self._ended.wait(self._interval_s):
+                self._show()
+            self._show()
+        except (Py4JError, OSError):
+            # The session has gone, or the terminal: there is nothing more to show, or nobody to see it.
+            return
+        finally:
+            if self._lines_drawn:
+                self._stream.write("\n")
+                self._stream.flush()
+
+    def _show(self) -> None:
+        lasting: list[str] = []
+        drawn: list[str] = []
+        for query in self._queries():
+            is_drawn = self._is_drawn and query.isActive
+            (drawn if is_drawn else lasting).extend(self._lines_of(query))
+        if self._is_drawn:
+            self._draw(lasting, drawn)
+        else:
+            self._stream.writelines(f"{line}\n" for line in lasting)
+        self._stream.flush()
+
+    def _queries(self) -> "list[StreamingQuery]":
+        """Those that run, and those that did when they were last asked for."""
+        from pyspark.sql.streaming.query import StreamingQuery
+
+        active = [self._shown] if isinstance(self._shown, StreamingQuery) else self._shown.streams.active
+        self._seen |= {str(query.runId): query for query in active}
+        return list(self._seen.values())
+
+    def _lines_of(self, query: "StreamingQuery") -> list[str]:
+        """The query's line; none where lines are told once and nothing is new."""
+        run = str(query.runId)
+        if not query.isActive:
+            del self._seen[run]
+            failure = query.exception()
+            if failure is not None:
+                return [f"{query.name or str(query.id)[:8]}  failed: {explain_failure(failure)}"]
+        last = query.lastProgress
+        if last is None:
+            return []
+        progress = json.loads(last.json)
+        if not self._is_drawn and self._told.get(run) == progress["batchId"]:
+            return []
+        self._told[run] = progress["batchId"]
+        return [progress_line(progress)]
+
+    def _draw(self, lasting: list[str], drawn: list[str]) -> None:
+        """Replace what was drawn: first by lines about queries that have ended, which stay, then by the others."""
+        if not (lasting or drawn or self._lines_drawn):
+            return
+        columns = _columns_of(self._stream)
+        up = f"\x1b[{self._lines_drawn - 1}A" if self._lines_drawn > 1 else ""
+        ended = "".join(f"{line}\x1b[K\n" for line in lasting)
+        self._stream.write(f"{up}\r{ended}" + "\n".join(f"{line[: columns - 1]}\x1b[K" for line in drawn) + "\x1b[J")
+        self._lines_drawn = len(drawn)
+
+
+def _columns_of(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS_DEFAULT
+    except (OSError, ValueError):
+        return _COLUMNS_DEFAULT

@@ -1,0 +1,84 @@
+"""What Spark has written down about a query: its id, the batches that it planned, and the offsets that they cover.
+
+A checkpoint is a directory on whatever file system Hadoop knows. `metadata` names the query; `offsets/<batch>` is
+written before a batch runs: a version, a line about the query, then a line for each source. What a Kafka source writes
+there, ours and Spark's own alike, is `{"topic": {"0": 23}}`: the next offset of each partition.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ottla.client.metadata import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOTHING_PLANNED = -1
+_LINES_BEFORE_SOURCES = 2
+
+
+class Checkpoint:
+    """Reads a checkpoint through Spark's own file systems."""
+
+    def __init__(self, spark: "SparkSession", location: str) -> None:
+        self.location = location
+        self._query_id: str | None = None
+        jvm: Any = spark._jvm
+        self._jvm = jvm
+        self._root = jvm.org.apache.hadoop.fs.Path(location)
+        self._files = self._root.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+
+    def query_id(self) -> str | None:
+        """The id of the query; None before its first start."""
+        if self._query_id is None and (text := self._read("metadata")) is not None:
+            self._query_id = str(json.loads(text)["id"])
+        return self._query_id
+
+    def last_planned(self) -> int:
+        """The highest batch with offsets, NOTHING_PLANNED without any."""
+        directory = self._jvm.org.apache.hadoop.fs.Path(self._root, "offsets")
+        if not self._files.exists(directory):
+            return NOTHING_PLANNED
+        names = [status.getPath().getName() for status in self._files.listStatus(directory)]
+        return max((int(name) for name in names if name.isdigit()), default=NOTHING_PLANNED)
+
+    def source_offsets(self, batch_id: int) -> dict[TopicPartition, int]:
+        """Up to which offsets a batch reads its topics."""
+        text = self._read(f"offsets/{batch_id}")
+        return {} if text is None else topic_offsets(text)
+
+    def _read(self, name: str) -> str | None:
+        path = self._jvm.org.apache.hadoop.fs.Path(self._root, name)
+        if not self._files.exists(path):
+            return None
+        stream = self._files.open(path)
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+
+def topic_offsets(planned: str) -> dict[TopicPartition, int]:
+    """The offsets of topics in the text of a planned batch; what other sources wrote there is left out."""
+    found: dict[TopicPartition, int] = {}
+    for line in planned.splitlines()[_LINES_BEFORE_SOURCES:]:
+        try:
+            _collect(json.loads(line), found)
+        except ValueError:
+            continue  # "-" where a source had nothing yet
+    return found
+
+
+def _collect(value: object, found: dict[TopicPartition, int]) -> None:
+    if not isinstance(value, dict):
+        return
+    for topic, partitions in value.items():
+        if isinstance(partitions, dict) and partitions and all(_is_offset(*row) for row in partitions.items()):
+            found.update({TopicPartition(topic, int(number)): offset for number, offset in partitions.items()})
+        else:
+            # Sources with names are one level deeper.
+            _collect(partitions, found)
+
+
+def _is_offset(partition: str, offset: object) -> bool:
+    return partition.isdigit() and isinstance(offset, int) and offset >= 0

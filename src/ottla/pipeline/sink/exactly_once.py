@@ -1,0 +1,234 @@
+"""The driver's side of an exactly-once sink: one transaction for each micro-batch, which it alone begins and ends.
+
+What a transaction holds: the records, written by the tasks under the driver's producer id and epoch; the offsets up to
+which the batch read its topics, in the group of the sink's name; and the marker (`marker.py`). All of it or nothing.
+
+What happens if the driver dies, by when:
+- before the commit is logged: the next driver's `init` aborts what is open, the marker is the old one, and the batch
+  is written again;
+- after that: the marker is the batch's own, and the batch is skipped when Spark runs it again. `init` waits until the
+  earlier transaction is over, so the marker that is read after it is the last one.
+A driver that was only asleep is fenced by the `init` of the next one: its tasks' records, its offsets and its commit
+are refused, so it can neither write nor move the marker.
+
+What happens if a task or an executor dies: the job fails as a whole, because tasks have one attempt; the transaction is
+aborted, which gives the next one a new epoch (KIP-890; by the older protocol a new `init` does), so whatever a lost
+task still sends is refused; and the batch is written again from its beginning.
+
+A batch without rows is a transaction too, of its offsets and its marker alone: a group whose offsets stood still would
+look as if it lagged behind.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ottla.client.errors import AbortableError, ClientError, CommitInDoubt, FatalProducerError, RequestTimedOut
+from ottla.client.group_offsets import CommittedOffset, GroupMetadata
+from ottla.client.metadata import TopicPartition
+from ottla.client.producer_ids import ProducerIdentity
+from ottla.client.sync import Client
+from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.failures import interruption_of, reason_of
+from ottla.pipeline.partition_writer import Written
+from ottla.pipeline.sink.checkpoint import Checkpoint
+from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, parse_marker
+from ottla.pipeline.sink.options import SinkOptions
+from ottla.pipeline.sink.placement import find_topics, place
+from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, Transaction, WriteTask, check_disjoint
+from ottla.pipeline.sink.transaction_end import until_answered
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+logger = logging.getLogger(__name__)
+
+SourceOffsets: TypeAlias = Mapping[TopicPartition, int]
+
+ID_PREFIX: Final = "ottla-sink-"
+# On a cluster a batch survives lost executors, as often as Spark would let a task fail (spark.task.maxFailures).
+_ATTEMPTS_ON_CLUSTER: Final = 4
+# One task writes about so many records in the time that Spark needs to begin another one.
+_SMALL_BATCH_OFFSETS: Final = 5_000
+
+
+class ExactlyOnceSink:
+    """The function that Spark calls with each micro-batch."""
+
+    def __init__(self, name: str, topic: str | None, options: SinkOptions, checkpoint: Checkpoint) -> None:
+        self.name = name
+        self.transactional_id = ID_PREFIX + name
+        self._topic = topic
+        self._options = options
+        self._checkpoint = checkpoint
+        self._client: Client = client_of(options.cluster)
+        self._owner = self._client.transaction_owner(
+            self.transactional_id, transaction_timeout_ms=options.transaction_timeout_ms
+        )
+        self._last_planned = checkpoint.last_planned()
+        self._marker: Marker | None = None
+        # Up to where the batch before read its topics.
+        self._ends: SourceOffsets = {}
+        # By the older protocol: the next sequence of each partition, under one identity.
+        self._sequences: dict[TopicPartition, int] = {}
+        self._sequences_of: ProducerIdentity | None = None
+
+    def open(self) -> Marker | None:
+        """Fence whoever had this sink before, end what it left open, and find out how far it came."""
+        try:
+            self._owner.init()
+            found = self._client.admin.list_group_offsets(self.transactional_id, require_stable=True)
+        except ClientError as error:
+            raise PipelineError(f"sink {self.name} cannot begin: {error}") from error
+        markers = [marker for row in found.values() if (marker := parse_marker(row.metadata)) is not None]
+        own = self._checkpoint.query_id()
+        # With several topics the marker may have stood at another one before.
+        self._marker = max(markers, key=lambda marker: (marker.query_id == own, marker.batch_id), default=None)
+        return self._marker
+
+    def __call__(self, df: "DataFrame", batch_id: int) -> None:
+        try:
+            self._process(df, batch_id)
+        except PipelineError:
+            raise
+        except AbortableError as error:
+            limit = f"kafka.transaction.timeout.ms={self._options.transaction_timeout_ms}"
+            raise PipelineError(
+                f"sink {self.name}: batch {batch_id} was not written: {error}. If batches take longer than {limit}, "
+                "raise that, or read less at a time (maxOffsetsPerTrigger)"
+            ) from None
+        except Exception as error:  # noqa: BLE001 (whatever it is, Spark needs it short)
+            raise interruption_of(error) or PipelineError(f"sink {self.name}: {reason_of(error)}") from None
+
+    def _process(self, df: "DataFrame", batch_id: int) -> None:
+        query_id = self._checkpoint.query_id()
+        if query_id is None:
+            raise PipelineError(f"the checkpoint {self._checkpoint.location} has no file metadata: it was deleted")
+        try:
+            decision = decide(self._marker, query_id, batch_id, self._last_planned)
+        except Undecidable as reason:
+            raise PipelineError(
+                f"sink {self.name} cannot know whether batch {batch_id} was written: {reason}. Start with a new "
+                f"checkpoint and read with startingOffsets=committed and kafka.group.id={self.name}: that goes on "
+                "after the last batch in the topic; or with another name, which writes everything that the source reads"
+            ) from None
+        if decision is Decision.SKIP:
+            logger.info("sink %s: batch %d was committed before, it is skipped", self.name, batch_id)
+            return
+        self._write_batch(df, Marker(query_id, batch_id))
+
+    def _write_batch(self, df: "DataFrame", marker: Marker) -> None:
+        master = df.sparkSession.sparkContext.master or ""
+        attempts = 1 if master.startswith("local") else _ATTEMPTS_ON_CLUSTER
+        for attempt in range(1, attempts + 1):
+            try:
+                self._try_batch(df, marker)
+            except Exception as error:
+                if isinstance(error, PipelineError) or attempt == attempts or interruption_of(error):
+                    raise
+                logger.warning(
+                    "sink %s: batch %d failed and is begun again (%d of %d): %s",
+                    self.name,
+                    marker.batch_id,
+                    attempt,
+                    attempts,
+                    reason_of(error),
+                )
+            else:
+                return
+
+    def _try_batch(self, df: "DataFrame", marker: Marker) -> None:
+        """One transaction; whatever it raises, none is open afterwards, unless its end is unknown."""
+        try:
+            self._owner.begin()
+            offsets = self._checkpoint.source_offsets(marker.batch_id)
+            written = self._run_tasks(df, marker, offsets)
+            self._owner.add_partitions([row.target for row in written])
+            self._send_offsets(marker, offsets, written)
+            self._commit()
+        except FatalProducerError as error:
+            raise PipelineError(f"sink {self.name} was stopped: {error}") from error
+        except Exception as error:
+            self._abort_after(error)
+            raise
+        self._marker, self._ends = marker, offsets
+        self._sequences.update({row.target: row.next_sequence for row in written})
+        logger.info("sink %s: batch %d, %d records", self.name, marker.batch_id, sum(row.records for row in written))
+
+    def _is_small(self, offsets: SourceOffsets) -> bool:
+        """Whether so few records were read that a shuffle would be most of the work; False if that is not known."""
+        if not offsets or not self._ends.keys() >= offsets.keys():
+            return False
+        return sum(end - self._ends[where] for where, end in offsets.items()) <= _SMALL_BATCH_OFFSETS
+
+    def _run_tasks(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets) -> list[Written]:
+        identity = self._owner.hand_out()
+        if self._owner.is_v2 or identity != self._sequences_of:
+            self._sequences, self._sequences_of = {}, identity
+        transaction = Transaction(
+            self._options,
+            self.transactional_id,
+            identity,
+            adds_partitions=not self._owner.is_v2,
+            sequences=dict(self._sequences),
+            topic=self._topic,
+        )
+        topics = find_topics(self._topic, self._options.cluster)
+        placed = place(df, topics, topic=self._topic, turn=marker.batch_id, is_small=self._is_small(offsets))
+        rows = placed.mapInArrow(WriteTask(transaction), REPORT_SCHEMA).collect()
+        written = [
+            Written(TopicPartition(row["topic"], row["partition"]), row["records"], row["next_sequence"], row["bytes"])
+            for row in rows
+        ]
+        check_disjoint(written)
+        return written
+
+    def _send_offsets(self, marker: Marker, offsets: SourceOffsets, written: list[Written]) -> None:
+        self._owner.send_offsets(self._existing(offsets), GroupMetadata(self.name))
+        place_of_marker = CommittedOffset(marker.batch_id, marker.to_text())
+        self._owner.send_offsets(
+            {self._marker_partition(written): place_of_marker}, GroupMetadata(self.transactional_id)
+        )
+
+    def _marker_partition(self, written: list[Written]) -> TopicPartition:
+        """An offset needs a partition that exists: of the topic, or of one of those that were written to."""
+        if self._topic is not None:
+            return TopicPartition(self._topic, 0)
+        if written:
+            return TopicPartition(min(row.target.topic for row in written), 0)
+        return TopicPartition(min(found.name for found in self._client.admin.list_topics()), 0)
+
+    def _existing(self, offsets: SourceOffsets) -> dict[TopicPartition, int]:
+        """Without topics of another cluster, whose groups are not here."""
+        if not offsets:
+            return {}
+        described = self._client.admin.describe_topics({partition.topic for partition in offsets})
+        counts = {name: len(found.partitions) for name, found in described.items() if found.error is None}
+        return {where: offset for where, offset in offsets.items() if where.partition < counts.get(where.topic, 0)}
+
+    def _commit(self) -> None:
+        self._until_answered(self._owner.commit, CommitInDoubt)
+
+    def _abort(self) -> None:
+        self._until_answered(self._owner.abort, RequestTimedOut)
+
+    def _until_answered(self, end: Callable[[], None], in_doubt: type[ClientError]) -> None:
+        try:
+            until_answered(end, in_doubt)
+        except in_doubt as error:
+            raise PipelineError(
+                f"sink {self.name}: the end of a transaction was not answered ({error}). Start the query again when "
+                "the broker can be reached: it will find out whether the batch was written"
+            ) from error
+
+    def _abort_after(self, error: Exception) -> None:
+        """Leave nothing open that would keep readers back; if that fails too, the next start does it."""
+        if isinstance(error.__cause__, CommitInDoubt | RequestTimedOut):
+            return
+        try:
+            if not isinstance(error, AbortableError):
+                self._owner.fail(RequestTimedOut("a task failed"))
+            self._abort()
+        except (ClientError, PipelineError) as failure:
+            logger.warning("sink %s: the transaction of a failed batch was not aborted: %s", self.name, failure)

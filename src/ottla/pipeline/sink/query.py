@@ -1,0 +1,95 @@
+"""Starting a query whose output goes into a topic exactly once."""
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ottla.pipeline.errors import OptionError, PipelineError
+from ottla.pipeline.sink.checkpoint import Checkpoint
+from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
+from ottla.pipeline.sink.options import sink_options
+from ottla.pipeline.sink.placement import check_columns, find_topics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+logger = logging.getLogger(__name__)
+
+_OUTPUT_MODES = ("append", "update", "complete")
+
+
+def write_topic(
+    df: "DataFrame",
+    *,
+    name: str,
+    topic: str | None = None,
+    checkpoint: str,
+    output_mode: str = "append",
+    options: Mapping[str, str] | None = None,
+    trigger: Mapping[str, Any] | None = None,
+) -> "StreamingQuery":
+    """Write a stream into a topic, or into those that a column `topic` names, each row exactly once.
+
+    `name` is the sink's for ever: its transactional id, its marker and the group with the source's offsets are made of
+    it, and one query at a time may have it. `options` are those of a Kafka sink (`kafka.bootstrap.servers`, ...),
+    `trigger` the arguments of Spark's `DataStreamWriter.trigger`.
+    """
+    _check(df, name, checkpoint, output_mode)
+    spark = df.sparkSession
+    settings = sink_options(options or {})
+    check_columns(df.schema, topic)
+    find_topics(topic, settings.cluster)
+    found = Checkpoint(spark, checkpoint)
+    sink = ExactlyOnceSink(name, topic, settings, found)
+    marker = sink.open()
+    if marker is not None and found.query_id() is None:
+        logger.warning(
+            "sink %s has written batches of another query (%s) before. This one begins with a new checkpoint: it goes "
+            "on where the output ends if its source has startingOffsets=committed and kafka.group.id=%s; otherwise it "
+            "writes what the source reads, and some of it may be there already",
+            name,
+            marker.query_id,
+            name,
+        )
+    writer = df.writeStream.queryName(name).outputMode(output_mode).option("checkpointLocation", checkpoint)
+    if trigger:
+        writer = writer.trigger(**trigger)
+    return writer.foreachBatch(sink).start()
+
+
+def _check(df: "DataFrame", name: str, checkpoint: str, output_mode: str) -> None:
+    if not hasattr(df, "_jdf"):
+        raise PipelineError(
+            "write_topic needs a classic Spark session: a Spark Connect client cannot own a transaction"
+        )
+    if not df.isStreaming:
+        raise OptionError(
+            "write_topic writes streams, and this DataFrame is a batch: df.write.format('ottla') writes it"
+        )
+    if not isinstance(name, str) or not name.strip():
+        raise OptionError(f"name={name!r}: a sink needs a name, under which it goes on after a restart")
+    if not isinstance(checkpoint, str) or not checkpoint.strip():
+        raise OptionError(f"checkpoint={checkpoint!r}: a sink needs a directory, in which Spark notes how far it is")
+    if output_mode not in _OUTPUT_MODES:
+        raise OptionError(f"output_mode={output_mode!r} is not one of {', '.join(_OUTPUT_MODES)}")
+    _check_attempts(df.sparkSession)
+    if any(query.name == name for query in df.sparkSession.streams.active):
+        raise PipelineError(f"a query of the name {name} runs already in this session: stop it first")
+
+
+def _check_attempts(spark: "SparkSession") -> None:
+    """Two attempts of a task at the same time could write into one transaction before either sees the other.
+
+    An attempt after another one is found out by the tasks themselves. On one machine there are no lost executors, for
+    which stages are repeated while some of their tasks still run.
+    """
+    context = spark.sparkContext
+    if context.getConf().get("spark.speculation", "false") == "true":
+        raise PipelineError("spark.speculation=true starts tasks twice, which no transaction can bear: set it to false")
+    is_local = (context.master or "").startswith("local")
+    if not is_local and context.getConf().get("spark.stage.maxConsecutiveAttempts", "4") != "1":
+        raise PipelineError(
+            "on a cluster a sink needs spark.stage.maxConsecutiveAttempts=1, from the start of the session on "
+            "(ottla.pipeline.session sets it): a batch is repeated as a whole, in a new transaction, and never a stage"
+        )

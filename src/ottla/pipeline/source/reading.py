@@ -1,0 +1,75 @@
+"""The rows of one split, on an executor: fetch, open, hand to Spark, with the next fetch under way meanwhile."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ottla.client.columns import iterate_columns
+from ottla.client.errors import ClientError
+from ottla.client.offsets import IsolationLevel
+from ottla.client.sync import Client
+from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.source.options import ReadOptions
+from ottla.pipeline.source.ranges import OffsetRange
+from ottla.pipeline.source.row_schema import RowMaker
+from ottla.pipeline.source.split_fetches import Chunk, SplitFetches
+from ottla.protocol.records import CorruptRecords
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CONNECT_AGAIN_S = 0.2
+# Of records, decompressed, in one piece of columns: what a task holds beside the fetch that it came from.
+PIECE_BYTES = 1024 * 1024
+
+
+def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator[pa.RecordBatch]":
+    """All records of the ranges, each range in its order."""
+    rows = RowMaker(include_headers=options.include_headers)
+    fetches = SplitFetches(_connected(options), ranges, options, time.monotonic)
+    pending = fetches.start()
+    try:
+        while pending is not None:
+            try:
+                answers = pending.result()
+            except ClientError as error:
+                raise PipelineError(f"fetching records: {error}") from error
+            chunks = fetches.take(answers)
+            pending = fetches.start()
+            for chunk in chunks:
+                yield from _rows(chunk, rows, options)
+    finally:
+        # Spark may have had enough rows.
+        if pending is not None:
+            pending.cancel()
+
+
+def _rows(chunk: Chunk, rows: RowMaker, options: ReadOptions) -> "Iterator[pa.RecordBatch]":
+    is_committed = options.isolation is IsolationLevel.READ_COMMITTED
+    one = chunk.range
+    pieces = iterate_columns(
+        chunk.fetched.batches,
+        from_offset=one.start,
+        until_offset=one.until,
+        aborted=chunk.fetched.aborted if is_committed else None,
+        check_crc=options.check_crc,
+        bytes_max=PIECE_BYTES,
+    )
+    try:
+        for columns in pieces:
+            yield rows.rows(one.topic, one.partition, columns)
+    except CorruptRecords as error:
+        raise PipelineError(f"{one.topic_partition}: a record batch is damaged: {error.message}") from None
+
+
+def _connected(options: ReadOptions) -> Client:
+    """The driver spoke with the cluster a moment ago, so one that cannot be reached now may only be starting again."""
+    deadline_s = time.monotonic() + options.poll_timeout_ms / 1000
+    while True:
+        try:
+            return client_of(options.cluster)
+        except ClientError as error:
+            if not error.is_retriable or time.monotonic() > deadline_s:
+                raise PipelineError(f"connecting to the cluster: {error}") from error
+        time.sleep(_CONNECT_AGAIN_S)

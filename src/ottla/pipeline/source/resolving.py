@@ -1,0 +1,82 @@
+"""From what the options want to offsets: the brokers are asked for places and times, all partitions at once."""
+
+import logging
+from collections.abc import Collection, Mapping
+
+from ottla.client.metadata import TopicPartition
+from ottla.client.offsets import NO_OFFSET, OffsetSpec
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.source.cluster_view import ClusterView
+from ottla.pipeline.source.offsets import Offsets, listed
+from ottla.pipeline.source.wanted_offsets import (
+    AtCommitted,
+    AtPlace,
+    AtTimes,
+    WantedOffsets,
+    check_partitions,
+)
+
+logger = logging.getLogger(__name__)
+
+
+def resolve(
+    view: ClusterView, wanted: WantedOffsets, partitions: Collection[TopicPartition], *, fail_on_data_loss: bool
+) -> Offsets:
+    """The offset of each partition; one that is given must be there, or is moved to the nearest that is."""
+    check_partitions(wanted, set(partitions))
+    if isinstance(wanted, AtPlace):
+        return view.offsets(dict.fromkeys(partitions, wanted.spec))
+    if isinstance(wanted, AtTimes):
+        return _at_times(view, wanted, partitions)
+    if isinstance(wanted, AtCommitted):
+        given, what = view.committed(wanted.group_id, partitions), f"what group {wanted.group_id!r} has committed"
+        if missing := set(partitions) - set(given):
+            logger.warning(
+                "group %r has no offset of %s: they are read from the beginning", wanted.group_id, listed(missing)
+            )
+    else:
+        given, what = dict(wanted.offsets), wanted.option
+    earliest = view.earliest(partitions)
+    latest = view.offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
+    found: Offsets = {}
+    for partition in partitions:
+        offset = given.get(partition, OffsetSpec.EARLIEST)
+        if offset < 0:
+            found[partition] = earliest[partition] if offset == OffsetSpec.EARLIEST else latest[partition]
+        else:
+            found[partition] = _inside(partition, offset, earliest, latest, what, fail_on_data_loss=fail_on_data_loss)
+    return found
+
+
+def _inside(
+    partition: TopicPartition,
+    offset: int,
+    earliest: Mapping[TopicPartition, int],
+    latest: Mapping[TopicPartition, int],
+    what: str,
+    *,
+    fail_on_data_loss: bool,
+) -> int:
+    low, high = earliest[partition], latest[partition]
+    if low <= offset <= high:
+        return offset
+    nearest = low if offset < low else high
+    text = f"{what}: offset {offset} of {partition} is not there, it begins at {low} and ends at {high}"
+    if fail_on_data_loss:
+        raise PipelineError(f"{text}; choose another one, or set failOnDataLoss to false to take {nearest} instead")
+    logger.warning("%s; %d is taken instead, because failOnDataLoss is false", text, nearest)
+    return nearest
+
+
+def _at_times(view: ClusterView, wanted: AtTimes, partitions: Collection[TopicPartition]) -> Offsets:
+    times = wanted.timestamps_ms
+    times_ms = dict.fromkeys(partitions, times) if isinstance(times, int) else dict(times)
+    found = view.offsets(times_ms)
+    late = {partition for partition, offset in found.items() if offset == NO_OFFSET}
+    if late and wanted.must_exist:
+        names = ", ".join(f"{partition} ({times_ms[partition]})" for partition in sorted(late)[:10])
+        raise PipelineError(
+            f"{wanted.option}: no record is as late as that in {names}; set startingOffsetsByTimestampStrategy to "
+            "latest to start at the end there"
+        )
+    return found | view.offsets(dict.fromkeys(late, OffsetSpec.LATEST))

@@ -1,0 +1,175 @@
+"""The fetches of one split: which offsets come next, how many bytes to ask for, and what an answer means.
+
+Guarantees. Each range is fetched in order and without a gap that the log does not have: the next position is what
+follows the last batch that came. A range ends when its position has reached its end; also when nothing came although
+the partition's own end is known to lie behind it, because all that was left were records that compaction or an abort
+took away. Data that is gone ends the query or is passed over, by `failOnDataLoss`. A range that gets nowhere for
+`kafkaConsumer.pollTimeoutMs` is an error: nothing waits for ever.
+
+All ranges of a split share each fetch, and the broker fills it in their order. How many bytes are asked for follows
+from how many offsets are left and what an offset took so far, so that a small batch of a long topic fetches little.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from ottla.client.errors import ClientError, KafkaError
+from ottla.client.fetch_request import FetchedBatches
+from ottla.client.metadata import TopicPartition
+from ottla.client.offsets import IsolationLevel, OffsetSpec
+from ottla.client.sync import Client
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.source.options import ReadOptions
+from ottla.pipeline.source.ranges import REMEDY, OffsetRange
+from ottla.protocol.columnar.batch_headers import batch_headers
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.records import CorruptRecords
+
+logger = logging.getLogger(__name__)
+
+FETCH_BYTES_MIN: Final = 64 * 1024
+# Before the first answer; a record of a few hundred bytes is usual.
+FIRST_OFFSET_BYTES: Final = 256.0
+# Records differ in size: without a margin a second fetch would often bring the last few.
+MARGIN: Final = 1.25
+
+_GONE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+# A broker that throttles answers without any partition, which the client reports so.
+_NO_ANSWER: Final = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class Clock(Protocol):
+    def __call__(self) -> float: ...
+
+
+@dataclass(slots=True)
+class _Cursor:
+    """Where a range stands."""
+
+    range: OffsetRange
+    position: int
+    offset_bytes: float = FIRST_OFFSET_BYTES
+
+    @property
+    def wanted_bytes(self) -> int:
+        return max(FETCH_BYTES_MIN, int((self.range.until - self.position) * self.offset_bytes * MARGIN))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one fetch brought of a range; records outside of its offsets are among it."""
+
+    range: OffsetRange
+    fetched: FetchedBatches
+
+
+class SplitFetches:
+    """See the module. `now_s` is a steady clock."""
+
+    def __init__(self, client: Client, ranges: Sequence[OffsetRange], options: ReadOptions, now_s: Clock) -> None:
+        self._client = client
+        self._options = options
+        self._now_s = now_s
+        self._cursors = {one.topic_partition: _Cursor(one, one.start) for one in ranges}
+        self._progress_s = now_s()
+
+    def start(self) -> "Future[dict[TopicPartition, FetchedBatches]] | None":
+        """Begin the next fetch; None if everything was read."""
+        if not self._cursors:
+            return None
+        wanted = [cursor.wanted_bytes for cursor in self._cursors.values()]
+        limits = replace(
+            self._options.fetch,
+            partition_max_bytes=min(max(wanted), self._options.fetch.partition_max_bytes),
+            max_bytes=min(sum(wanted), self._options.fetch.max_bytes),
+        )
+        return self._client.start_fetch_partitions(
+            {partition: cursor.position for partition, cursor in self._cursors.items()},
+            limits=limits,
+            isolation=self._options.isolation,
+            timeout_ms=self._options.poll_timeout_ms,
+        )
+
+    def take(self, answers: Mapping[TopicPartition, FetchedBatches]) -> list[Chunk]:
+        """What an answer brought; positions move on, and ranges that are through are left out of the next fetch."""
+        chunks = []
+        has_moved = False
+        for partition, answer in answers.items():
+            cursor = self._cursors[partition]
+            before = cursor.position
+            if answer.error is not None:
+                self._failed(partition, cursor, answer.error)
+            elif answer.batches:
+                chunks.append(Chunk(cursor.range._replace(start=cursor.position), answer))
+                self._advance(cursor, answer)
+            has_moved = has_moved or cursor.position > before
+        if has_moved:
+            self._progress_s = self._now_s()
+        else:
+            self._got_nothing(answers)
+        self._cursors = {
+            partition: cursor for partition, cursor in self._cursors.items() if cursor.position < cursor.range.until
+        }
+        return chunks
+
+    def _advance(self, cursor: _Cursor, answer: FetchedBatches) -> None:
+        try:
+            headers = batch_headers(answer.batches)
+        except CorruptRecords as error:
+            raise PipelineError(f"{cursor.range.topic_partition}: a record batch is damaged: {error.message}") from None
+        following = int(headers.base_offsets[-1] + headers.last_offset_deltas[-1]) + 1
+        first = min(int(headers.base_offsets[0]), cursor.position)
+        cursor.offset_bytes = len(answer.batches) / max(1, following - first)
+        cursor.position = max(cursor.position, following)
+
+    def _got_nothing(self, answers: Mapping[TopicPartition, FetchedBatches]) -> None:
+        """Nothing at all came, so it was not for want of room: what has its end behind it holds no more records."""
+        is_committed = self._options.isolation is IsolationLevel.READ_COMMITTED
+        for partition, answer in answers.items():
+            cursor = self._cursors[partition]
+            end = answer.last_stable_offset if is_committed else answer.high_watermark
+            if answer.error is None and end >= cursor.range.until:
+                cursor.position = cursor.range.until
+        waiting = [cursor for cursor in self._cursors.values() if cursor.position < cursor.range.until]
+        waited_ms = (self._now_s() - self._progress_s) * 1000
+        if waiting and waited_ms >= self._options.poll_timeout_ms:
+            raise PipelineError(
+                f"no records of {waiting[0].range} came from offset {waiting[0].position} on for "
+                f"{self._options.poll_timeout_ms} ms (kafkaConsumer.pollTimeoutMs): look whether its broker is well"
+            )
+
+    def _failed(self, partition: TopicPartition, cursor: _Cursor, error: KafkaError) -> None:
+        if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._out_of_range(partition, cursor)
+        elif error.code in _GONE:
+            self._lost(cursor, f"{partition} is gone, with offsets {cursor.position} to {cursor.range.until - 1}")
+            cursor.position = cursor.range.until
+        elif error.code is not _NO_ANSWER:
+            raise PipelineError(
+                f"reading {cursor.range} failed at offset {cursor.position}: {error}"
+                + (f" (tried for {self._options.poll_timeout_ms} ms)" if error.is_retriable else "")
+            )
+
+    def _out_of_range(self, partition: TopicPartition, cursor: _Cursor) -> None:
+        try:
+            found = self._client.admin.list_offsets({partition: OffsetSpec.EARLIEST})[partition]
+        except ClientError as error:
+            raise PipelineError(f"asking where {partition} begins: {error}") from error
+        if found.error is not None:
+            raise PipelineError(f"asking where {partition} begins: {found.error}")
+        # An offset that is not before the beginning is after the end: the log was cut off.
+        following = found.offset if found.offset > cursor.position else cursor.range.until
+        following = min(following, cursor.range.until)
+        self._lost(
+            cursor, f"offsets {cursor.position} to {following - 1} of {partition} are gone, it begins at {found.offset}"
+        )
+        cursor.position = following
+
+    def _lost(self, cursor: _Cursor, what: str) -> None:
+        text = f"data was lost while reading {cursor.range}: {what}"
+        if self._options.fail_on_data_loss:
+            raise PipelineError(f"{text} (retention, or somebody deleted them). {REMEDY}")
+        logger.warning("%s; the query goes on, because failOnDataLoss is false", text)

@@ -1,0 +1,74 @@
+"""Offset ranges packed into Spark's input partitions, each of which one task reads: pure.
+
+A task in Python costs tens of milliseconds, so there are few of them: as many as keep the cores busy, and only one for
+a small batch, however many partitions it touches. Every offset is in exactly one split, and inside a split each
+partition is in order.
+
+A batch is cut evenly: all ranges are laid end to end, in the order of their partitions, and cut into pieces of the same
+length, so that splits differ by one offset at most. A micro-batch keeps the records of a partition together, because
+what comes from one task stays in order on its way into a topic; only who asks for more splits than that gives
+(`minPartitions`, `maxRecordsPerPartition`) has its partitions cut.
+"""
+
+from collections.abc import Iterable
+
+from pyspark.sql.datasource import InputPartition
+
+from ottla.pipeline.source.ranges import OffsetRange
+
+SPLITS_PER_CORE = 2
+
+# About as many records as are opened in the time that one more task costs.
+SPLIT_OFFSETS_MIN = 10_000
+
+
+class Split(InputPartition):
+    """Ranges for one task, at most one of each partition."""
+
+    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
+        self.ranges = ranges
+
+
+def split_count(
+    offset_count: int, core_count: int, min_partitions: int | None = None, max_records_per_partition: int | None = None
+) -> int:
+    """How many splits so many offsets make; the options are those of the same names."""
+    count = min(SPLITS_PER_CORE * core_count, -(-offset_count // SPLIT_OFFSETS_MIN))
+    if min_partitions is not None:
+        count = max(count, min_partitions)
+    if max_records_per_partition is not None:
+        count = max(count, -(-offset_count // max_records_per_partition))
+    return min(count, offset_count)
+
+
+def pack_whole(ranges: Iterable[OffsetRange], count: int) -> list[Split]:
+    """The ranges in so many splits at most, each range in one of them: the longest first, to where there is least."""
+    splits: list[list[OffsetRange]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for one in sorted(ranges, key=lambda one: one.offset_count, reverse=True):
+        if one.offset_count > 0:
+            least = sizes.index(min(sizes))
+            splits[least].append(one)
+            sizes[least] += one.offset_count
+    return [Split(tuple(taken)) for taken in splits if taken]
+
+
+def pack(ranges: Iterable[OffsetRange], count: int) -> list[Split]:
+    """The ranges cut into so many splits, or into one for each offset if there are fewer."""
+    waiting = [one for one in ranges if one.offset_count > 0]
+    total = sum(one.offset_count for one in waiting)
+    count = min(count, total)
+    waiting.reverse()
+    splits = []
+    for number in range(count):
+        room = total * (number + 1) // count - total * number // count
+        taken = []
+        while room:
+            one = waiting.pop()
+            size = min(room, one.offset_count)
+            taken.append(one._replace(until=one.start + size))
+            if size < one.offset_count:
+                waiting.append(one._replace(start=one.start + size))
+            room -= size
+        splits.append(Split(tuple(taken)))
+    return splits

@@ -1,0 +1,134 @@
+"""`spark.readStream.format("ottla")`: where each micro-batch begins and ends.
+
+Spark keeps this object in a process of its own on the driver for as long as the query runs, and asks it in this order:
+where to start (only for a query without a checkpoint), then for each batch where it ends, what the latest offsets are,
+and how it is split. After a restart Spark asks for the splits of the last batch again, with the offsets that its
+checkpoint holds, and expects the same rows.
+
+Spark calls `commit` for a batch only when there is something for the next one: an idle stream would look as if it had
+not read its last batch. But it asks for the end of the next batch, again and again, only when the last one is through,
+and says where that one ended: this is what `commitGroup` publishes.
+
+Guarantees. The end of a batch is never after what brokers had when it was planned, so a task never waits for records.
+Brokers are asked once for each batch: partitions and latest offsets when its end is chosen, and the beginnings of
+partitions that are new. With Trigger.AvailableNow the end of the query is what was there at its start.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from ottla.client.metadata import TopicPartition
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.source.cluster_view import ClusterView
+from ottla.pipeline.source.cores import core_count
+from ottla.pipeline.source.group_commits import GroupCommits
+from ottla.pipeline.source.limits import lag_of, limited, should_wait
+from ottla.pipeline.source.offset_sizes import OffsetSizes
+from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, to_json
+from ottla.pipeline.source.options import SourceOptions
+from ottla.pipeline.source.ranges import REMEDY, plan_ranges, unknown_beginnings
+from ottla.pipeline.source.resolving import resolve
+from ottla.pipeline.source.splits import Split, pack, pack_whole, split_count
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+logger = logging.getLogger(__name__)
+
+
+class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """See the module; the names are Spark's. A copy of it goes to executors, for `read` alone."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._view = ClusterView(options)
+        self._sizes = OffsetSizes()
+        self._commits = None if options.commit_group is None else GroupCommits(self._view, options.commit_group)
+        self._latest: Offsets = {}
+        self._beginnings: Offsets = {}
+        self._is_available_now = False
+        self._available_now: Offsets | None = None
+        self._last_batch_s = float("-inf")
+
+    def initialOffset(self) -> OffsetsJson:
+        fail = self._options.read.fail_on_data_loss
+        return to_json(resolve(self._view, self._options.start, self._view.partitions(), fail_on_data_loss=fail))
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """One of the limits that there are: Spark knows none that has two, and only hands it back."""
+        limits = self._options.trigger
+        if limits.max_offsets is not None:
+            return ReadMaxRows(limits.max_offsets)
+        if limits.max_bytes is not None:
+            return ReadMaxBytes(limits.max_bytes)
+        return ReadAllAvailable() if limits.min_offsets is None else ReadMinRows(limits.min_offsets)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._is_available_now = True
+
+    def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
+        begin = from_json(start)
+        if self._commits is not None:
+            self._commits.publish(begin, waits=self._is_available_now)
+        self._latest = self._view.latest(begin) if self._available_now is None else self._available_now
+        if self._is_available_now:
+            self._available_now = self._latest
+        # A query that is told to read everything at once (Trigger.Once) has no limits.
+        if isinstance(limit, ReadAllAvailable) or not self._options.trigger.has_any:
+            return to_json(self._latest)
+        return self._limited_end(start, begin)
+
+    def reportLatestOffset(self) -> OffsetsJson | None:
+        return to_json(self._latest) or None
+
+    def partitions(self, start: OffsetsJson, end: OffsetsJson) -> list[InputPartition]:
+        begin, until = from_json(start), from_json(end)
+        planned = plan_ranges(begin, until, self._beginnings_of(unknown_beginnings(begin, until)))
+        for loss in planned.losses:
+            if self._options.read.fail_on_data_loss:
+                raise PipelineError(f"data was lost: {loss}. {REMEDY}")
+            logger.warning("data was lost: %s; the query goes on, because failOnDataLoss is false", loss)
+        total = sum(one.offset_count for one in planned.ranges)
+        asked_for = (self._options.min_partitions, self._options.max_records_per_partition)
+        count = split_count(total, core_count(), *asked_for)
+        return list(pack_whole(planned.ranges, count) if asked_for == (None, None) else pack(planned.ranges, count))
+
+    def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
+        from ottla.pipeline.source.reading import read_split
+
+        return read_split(partition.ranges, self._options.read) if isinstance(partition, Split) else iter(())
+
+    def stop(self) -> None:
+        if self._commits is not None:
+            self._commits.close()
+
+    def _limited_end(self, start: OffsetsJson, begin: Offsets) -> OffsetsJson:
+        limits = self._options.trigger
+        first = {**begin, **self._beginnings_of(unknown_beginnings(begin, self._latest))}
+        lag = lag_of(first, self._latest)
+        now_s = time.monotonic()
+        # What is there now is all there will be: to wait for more would be to wait for ever.
+        if not self._is_available_now and should_wait(lag, limits, (now_s - self._last_batch_s) * 1000):
+            return start
+        self._last_batch_s = now_s
+        sizes = {} if limits.max_bytes is None else self._sizes.of(self._view, first, lag, limits.max_bytes)
+        return to_json(limited(first, self._latest, limits, sizes))
+
+    def _beginnings_of(self, partitions: set[TopicPartition]) -> Offsets:
+        """Asked for once, when the end of a batch is chosen or else when it is split."""
+        missing = partitions - self._beginnings.keys()
+        known = {partition: self._beginnings[partition] for partition in partitions - missing}
+        self._beginnings = known | self._view.earliest(missing)
+        return self._beginnings

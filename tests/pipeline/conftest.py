@@ -1,0 +1,84 @@
+"""One Spark session for all tests of the pipeline, with Spark's own Kafka connector beside ours, to compare with."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.copying import Copying
+from harness.downloads import downloaded
+from harness.servers import Server
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    from pyspark.sql import SparkSession
+
+    home = tmp_path_factory.mktemp("spark")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.jars": ",".join(sorted(map(str, downloaded("spark-connector").glob("*.jar")))),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        # Tests look at the progress of idle queries, which is 10 s old by default.
+        "spark.sql.streaming.noDataProgressEventInterval": "500ms",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.local.dir": str(home / "scratch"),
+    }
+    builder = SparkSession.builder.master("local[2]").appName("pipeline")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def read(spark: "SparkSession", server: Server) -> "Callable[..., DataFrame]":
+    """A batch of the server's topics: `read("ottla", subscribe=...)`."""
+
+    def load(source: str, **options: str) -> "DataFrame":
+        return spark.read.format(source).option("kafka.bootstrap.servers", server.bootstrap).options(**options).load()
+
+    return load
+
+
+@pytest.fixture
+def read_stream(spark: "SparkSession", server: Server) -> "Callable[..., DataFrame]":
+    """The same as a stream."""
+
+    def load(source: str, **options: str) -> "DataFrame":
+        reader = spark.readStream.format(source).option("kafka.bootstrap.servers", server.bootstrap)
+        return reader.options(**options).load()
+
+    return load
+
+
+@pytest.fixture
+def copying(
+    spark: "SparkSession",
+    server: Server,
+    new_topic: "Callable[..., str]",
+    fresh_name: "Callable[[], str]",
+    tmp_path: Path,
+) -> Copying:
+    """A pipeline from one new topic into another."""
+    partitions = 3
+    topics = new_topic(partitions), new_topic(partitions)
+    return Copying(spark, server.bootstrap, fresh_name(), *topics, partitions, tmp_path / "checkpoint")
