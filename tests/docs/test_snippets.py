@@ -12,7 +12,7 @@ from harness.servers import Server
 PRINTED = {
     "README.md": "dobrý den\n",
     "docs/tutorial/first-steps.md": "30 orders from 3 partitions\n",
-    "docs/how-to/use-the-python-client.md": "orders 0\n31 orders\nTrue\nTrue\norders\n",
+    "docs/how-to/use-the-python-client.md": "orders 0\n31 orders\nTrue\nTrue\nTrue\nTrue\norders\n",
     "docs/how-to/use-transactions.md": (
         "the till is closed\n10 payments\n10 receipts\n"
         "commit_transaction is not possible now: no transaction is open: call begin_transaction first\n"

@@ -46,6 +46,8 @@ R = TypeVar("R", bound=Message)
 
 # A fetch answer holds what was asked for plus one batch; a peer that announces more speaks something else.
 RESPONSE_BYTES_MAX = 1 << 29
+# As much as a fetch asks for by default; an answer up to this size arrives in one buffer, without being copied.
+EXPECTED_RESPONSE_BYTES = 64 * 1024 * 1024
 IN_FLIGHT_MAX = 100
 _NO_BUFFER = memoryview(b"")
 
@@ -83,7 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._turns = asyncio.Semaphore(in_flight_max)
         self._pending: deque[_Pending] = deque()
-        self._reader = FrameReader(RESPONSE_BYTES_MAX)
+        self._reader = FrameReader(RESPONSE_BYTES_MAX, at_once_bytes=EXPECTED_RESPONSE_BYTES)
         self._buffer = _NO_BUFFER
         self._correlation_id = 0
         self._is_first_answer = True

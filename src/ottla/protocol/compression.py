@@ -32,6 +32,10 @@ _LZ4_BLOCK_BYTES = 64 * 1024
 
 # zstd refuses larger windows by default as well: a frame may ask for memory before it has produced a byte.
 _ZSTD_MAX_WINDOW_BYTES = 1 << 27
+# To make a decompressor takes as long as to open a batch of 16 KiB: as many are kept as have worked at the same time,
+# each with the memory for the windows of usual levels. To take one out of a list is atomic.
+_ZSTD_KEPT_BYTES = 4 * 1024 * 1024
+_idle_zstd_decompressors: list[zstandard.ZstdDecompressor] = []
 
 _GZIP_WBITS = 31
 # A member of a gzip stream may take 20 bytes; the input is handed over in pieces, or a megabyte of them takes seconds.
@@ -184,7 +188,10 @@ def _decompress_lz4(data: Buffer, max_output_bytes: int) -> bytes:
 
 
 def _decompress_zstd(data: Buffer, max_output_bytes: int) -> bytes:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW_BYTES)
+    try:
+        decompressor = _idle_zstd_decompressors.pop()
+    except IndexError:
+        decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW_BYTES)
     parts: list[bytes] = []
     total = 0
     with decompressor.stream_reader(data, read_across_frames=True) as reader:
@@ -196,6 +203,8 @@ def _decompress_zstd(data: Buffer, max_output_bytes: int) -> bytes:
     # A frame cut short ends like a whole one here, unless it says how long it is; the records are counted later anyway.
     if total < zstandard.frame_content_size(data):
         raise CompressionError("damaged zstd data: the frame has no end")
+    if decompressor.memory_size() <= _ZSTD_KEPT_BYTES:
+        _idle_zstd_decompressors.append(decompressor)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

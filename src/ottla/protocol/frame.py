@@ -7,6 +7,7 @@ Sharing asks one thing of the caller: nobody else's bytes come between `writable
 
 A frame that does not fit gets a buffer of its own, into which the kernel writes directly, so large batches are never
 copied here. That buffer grows with the bytes that really arrive: a length alone makes nobody allocate (CVE-2022-34917).
+Who has asked for a large frame says so with `at_once_bytes`, and gets a buffer that need not grow.
 """
 
 import struct
@@ -31,8 +32,9 @@ class OversizedFrame(ValueError):
 class FrameReader:
     """One connection's frames, none longer than `frame_bytes_max`."""
 
-    def __init__(self, frame_bytes_max: int) -> None:
+    def __init__(self, frame_bytes_max: int, at_once_bytes: int = LARGE_FRAME_INITIAL_BYTES) -> None:
         self.frame_bytes_max = frame_bytes_max
+        self._at_once_bytes = at_once_bytes
         # The shared buffer, or the connection's own while that holds the beginning of a frame up to `_end`.
         self._buffer = _shared
         self._end = 0
@@ -106,7 +108,7 @@ class FrameReader:
         self._end = end - start
 
     def _start_large(self, size: int, beginning: memoryview) -> None:
-        self._large = bytearray(min(size, LARGE_FRAME_INITIAL_BYTES))
+        self._large = bytearray(min(size, self._at_once_bytes))
         self.arriving_bytes = size
         self._large_filled = len(beginning)
         self._large[: len(beginning)] = beginning

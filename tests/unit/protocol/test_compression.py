@@ -1,6 +1,7 @@
 import gzip
 import struct
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import cramjam
 import lz4.frame
@@ -100,6 +101,25 @@ def test_the_default_level_of_lz4_is_the_fast_compressor_as_in_kafka() -> None:
 def test_zstd_frames_without_a_content_size_are_read() -> None:
     frame = zstandard.ZstdCompressor(write_content_size=False).compress(TEXT)
     assert decompress(Codec.ZSTD, frame, len(TEXT)) == TEXT
+
+
+def test_damaged_zstd_data_leaves_nothing_behind_for_the_next() -> None:
+    frame = compress(Codec.ZSTD, TEXT)
+    for _ in range(3):
+        for damaged in (frame[:-5], frame[: len(frame) // 2], b"no zstd at all", frame[:20] + b"\xff" * 20):
+            with pytest.raises(CompressionError):
+                decompress(Codec.ZSTD, damaged, len(TEXT))
+        with pytest.raises(CompressionError, match="more than"):
+            decompress(Codec.ZSTD, frame, len(TEXT) - 1)
+        assert decompress(Codec.ZSTD, frame, len(TEXT)) == TEXT
+
+
+def test_zstd_is_opened_by_several_threads_at_once() -> None:
+    texts = [b"%d " % number * 50_000 for number in range(8)]
+    frames = [compress(Codec.ZSTD, text) for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda frame: decompress(Codec.ZSTD, frame, 1 << 20), frames * 10)
+        assert list(found) == texts * 10
 
 
 def test_a_level_changes_the_output() -> None:

@@ -63,6 +63,16 @@ def test_a_length_alone_does_not_allocate_the_frame() -> None:
     assert len(reader.writable()) < 2_000_000
 
 
+def test_a_frame_that_was_asked_for_arrives_in_one_buffer() -> None:
+    reader = FrameReader(2**30, at_once_bytes=8_000_000)
+    feed(reader, (8_000_000).to_bytes(4) + b"begin", 100)
+    assert len(reader.writable()) == 8_000_000 - len(b"begin")
+    [frame] = feed(reader, bytes(8_000_000 - len(b"begin")), 1_000_000)
+    assert (len(frame), frame[:6]) == (8_000_000, b"begin\0")
+    feed(reader, (8_000_001).to_bytes(4), 100)
+    assert len(reader.writable()) == 8_000_000
+
+
 @pytest.mark.parametrize(("beginning", "what"), [(b"\x16\x03\x01\x02\x00", "TLS"), (b"GET / HTTP/1.1", "HTTP")])
 def test_what_speaks_another_protocol_is_named(beginning: bytes, what: str) -> None:
     with pytest.raises(OversizedFrame, match=what):
