@@ -46,7 +46,7 @@ def transform(rows: "DataFrame", asked: Transformation) -> "DataFrame":
         chosen = read.select(_ORIGINAL, F.expr(f"struct({asked.select})").alias(_CHOSEN))
         return _record(chosen)
     except PySparkException as error:
-        raise OptionError(f"{explain_failure(error)}{_hint(error, asked)}") from None
+        raise OptionError(explain_failure(error).removesuffix(".") + _hint(error, asked)) from None
 
 
 def first_records(rows: "DataFrame", asked: Transformation, count: int) -> list[dict[str, object]]:
