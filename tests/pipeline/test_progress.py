@@ -32,9 +32,9 @@ def test_a_query_is_drawn_in_place_and_told_line_by_line(rows: "DataFrame", tmp_
     writer = rows.writeStream.format("noop").queryName("followed").option("checkpointLocation", str(tmp_path))
     query = writer.start()
     # Of a session, and of one query.
-    with show_progress(rows.sparkSession, drawn, in_place=True, interval_s=0.05):
-        with show_progress(query, told, interval_s=3600):
-            query.processAllAvailable()
+    drawing = show_progress(rows.sparkSession, drawn, in_place=True, interval_s=0.05)
+    with drawing, show_progress(query, told, interval_s=3600):
+        query.processAllAvailable()
     query.stop()
     assert drawn.getvalue().startswith("\rfollowed  batch ")
     assert drawn.getvalue().endswith("\x1b[J\n")
@@ -55,8 +55,7 @@ def test_a_query_that_dies_says_why(rows: "DataFrame", tmp_path: Path) -> None:
     told = io.StringIO()
     writer = rows.select(refuse("value")).writeStream.format("noop").option("checkpointLocation", str(tmp_path))
     query = writer.queryName("refused").start()
-    with show_progress(query, told, interval_s=0.01):
-        with pytest.raises(StreamingQueryException) as failure:
-            query.awaitTermination(120)
+    with show_progress(query, told, interval_s=0.01), pytest.raises(StreamingQueryException) as failure:
+        query.awaitTermination(120)
     assert explain_failure(failure.value) == "ValueError: nobody likes records"
     assert told.getvalue() == "refused  failed: ValueError: nobody likes records\n"
