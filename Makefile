@@ -15,6 +15,7 @@ SERVERS ?= kafka,ottla
 WORKERS ?= 2
 ROUNDS  ?= 5
 SCALE   ?= 1
+comma   := ,
 
 # Two workers, each with servers of its own.
 PYTEST  := $(BIN)/pytest -n 2
@@ -29,9 +30,12 @@ ABUSE_TESTS  := $(wildcard tests/system/test_wire_*.py)
 TRANSACTION_TESTS := $(wildcard tests/system/test_transactions_*.py)
 FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACTION_TESTS),$(wildcard tests/system/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill transactions faults abuse
+PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
+PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_*.py))
 
-.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos chaos-transactions control
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse
+
+.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -45,6 +49,7 @@ help:
 	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
+	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
 
@@ -118,6 +123,17 @@ spark: $(READY)
 	@$(FETCH) spark-connector >/dev/null
 	@$(PYTEST) -n 1 tests/interop/test_spark.py
 
+pipeline: $(READY)
+	@echo "== pipeline: topics as DataFrames, exactly once =="
+	@$(PARTS) java mvn
+	@$(FETCH) spark-connector >/dev/null
+	@$(PYTEST) -n 1 $(PIPELINE_TESTS)
+
+pipeline-kill: $(READY)
+	@echo "== pipeline-kill: exactly once, with Spark's processes killed =="
+	@$(PARTS) java mvn
+	@$(PYTEST) -n 1 $(PIPELINE_KILLS)
+
 kill: $(READY)
 	@echo "== kill: kill -9 under load =="
 	@$(PYTEST) -n 1 tests/system/test_kill.py
@@ -157,10 +173,16 @@ chaos-transactions: $(READY)
 	@$(FETCH) kafka >/dev/null
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_transactions_kill.py
 
+chaos-pipeline: $(READY)
+	@$(PARTS) java mvn
+	@$(FETCH) kafka >/dev/null
+	@for server in $(subst $(comma), ,$(SERVERS)); do echo "== $$server =="; \
+	  OTTLA_TEST_SERVER=$$server OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s $(PIPELINE_KILLS) || exit 1; done
+
 control: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) kafka >/dev/null
-	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark kill transactions
+	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark pipeline pipeline-kill kill transactions
 
 system-parts:
 	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson

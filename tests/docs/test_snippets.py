@@ -1,44 +1,13 @@
-"""What the documentation shows is run: ```python and ```sh blocks in order, each document from a server without topics.
+"""What the documentation shows is run, each document from a server without topics."""
 
-A plain ``` block after an ```sh block is what that one prints. ```console blocks are shown only.
-"""
-
-import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
+from harness.documents import ROOT, run_document
 from harness.servers import Server
-
-ROOT = Path(__file__).resolve().parents[2]
-SHOWN_ADDRESS = "127.0.0.1:9092"
-
-# The command as a reader has it installed.
-OTTLA = f'ottla() {{ {shlex.quote(sys.executable)} -m ottla "$@"; }}'
-
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def run_document(text: str, bootstrap: str) -> None:
-    variables: dict[str, object] = {}
-    printed = ""
-    for language, block in BLOCK.findall(text):
-        code = block.replace(SHOWN_ADDRESS, bootstrap)
-        if language == "python":
-            exec(compile(code, "documentation", "exec"), variables)
-        elif language == "sh":
-            shell = ["bash", "-euo", "pipefail", "-c", f"{OTTLA}\n{code}"]
-            done = subprocess.run(shell, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done
-            printed = done.stdout
-        elif language == "":
-            assert printed == block
-    assert variables or printed, "the document shows nothing that could be run"
-
 
 PRINTED = {
     "README.md": "dobrý den\n",

@@ -3,7 +3,8 @@
     python pipeline_driver.py NAME VALUE ...
 
 It says "batch ID ROWS" of each batch that is through, and "failed ..." when the query dies: then it starts the query
-again, with the same checkpoint. It ends when a line comes in, or when nobody is left to send one.
+again, with the same checkpoint, unless another driver has taken over. It ends when a line comes in, or when nobody is
+left to send one.
 """
 
 import os
@@ -112,7 +113,9 @@ def main() -> None:
         try:
             follow(start(session, options), stopping)
         except (PySparkException, PipelineError) as error:
-            say(f"failed {' '.join(str(error).split())[:600]}")
+            say(f"failed {' '.join(str(error).split())}")
+            if "taken over" in str(error):
+                break
             time.sleep(PAUSE_S)
     session.stop()
 

@@ -63,10 +63,16 @@ class PipelineRun:
             "rows": str(ROWS_PER_BATCH),
             **options,
         }
-        self.driver = Worker(lambda _run: _command(given), spark_environment(), self.errors)
+        self._command = _command(given)
+        self.driver = self._new_driver()
+        # One that sleeps.
+        self._zombie: Worker | None = None
         self.feed = Feed(
             server.bootstrap, self.input, PARTITIONS, lead=ROWS_PER_BATCH * 3 * BATCHES_MAX, is_read=self.rows
         )
+
+    def _new_driver(self) -> Worker:
+        return Worker(lambda _run: self._command, spark_environment(), self.errors)
 
     def batches(self) -> int:
         self.driver.revive()
@@ -95,6 +101,35 @@ class PipelineRun:
         doubt = self.chance.random() < 0.5 and forget_last_commit(self.checkpoint)
         self.driver.start()
         return "the driver" + (f", and what Spark knew of batch {doubt}" if doubt else "")
+
+    def replace_sleeping_driver(self) -> str:
+        """The driver falls asleep in the middle of a batch, with its transaction open, and another one begins."""
+        eventually(self._falls_asleep_in_a_transaction, timeout_s=BATCHES_TIMEOUT_S)
+        self._zombie, successor = self.driver, self._new_driver()
+        successor.said += self.driver.said
+        self.driver = successor
+        return "the driver sleeps, and another one has begun"
+
+    def _falls_asleep_in_a_transaction(self) -> bool:
+        if f"ottla-sink-{self.name}" not in open_transactions(self.server.bootstrap):
+            return False
+        self.driver.freeze()
+        # What was on its way to the coordinator when it fell asleep has arrived by then.
+        time.sleep(0.5)
+        if f"ottla-sink-{self.name}" in open_transactions(self.server.bootstrap):
+            return True
+        self.driver.thaw()
+        return False
+
+    def wake_up_zombie(self) -> str:
+        """It goes on with what it was about; what it says of that."""
+        zombie = self._zombie
+        assert zombie is not None
+        failures = zombie.count("failed")
+        zombie.thaw()
+        zombie.wait_until_said("failed", failures + 1, timeout_s=BATCHES_TIMEOUT_S)
+        zombie.close()
+        return [line for line in zombie.said if line.startswith("failed")][failures]
 
     def kill_python_workers(self, of: Callable[[], list[int]] | None = None) -> str:
         """All that run tasks, or one of them."""
@@ -139,7 +174,9 @@ class PipelineRun:
 
     def close(self) -> None:
         self.feed.finish()
-        self.driver.close()
+        for driver in (self.driver, self._zombie):
+            if driver is not None:
+                driver.close()
 
 
 def _command(options: Mapping[str, str]) -> list[str]:

@@ -21,6 +21,7 @@ from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRe
 
 NEW_PROTOCOL_PRODUCE = 12
 NEW_PROTOCOL_END = 5
+LAST_EPOCH = 32_767
 NOT_YET = {"COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"}
 
 
@@ -65,6 +66,18 @@ class TransactionWire:
         answer = await self.client.call(request, version)
         identity = Identity(transactional_id or "", answer.producer_id, answer.producer_epoch)
         return name_of(answer.error_code), identity
+
+    async def exhaust_epochs(self, transactional_id: str, epoch: int) -> None:
+        """Brings an id from epoch 0 to this one: every start takes one."""
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
+        left = epoch
+        while left:
+            in_flight = min(500, left)
+            for correlation_id in [self.client.send(request, 5) for _ in range(in_flight)]:
+                answer = await self.client.receive(InitProducerIdRequest, 5, correlation_id)
+                assert name_of(answer.error_code) == "NONE"
+            left -= in_flight
+        assert answer.producer_epoch == epoch
 
     async def find_coordinator(self, key: str, version: int, *, key_type: int = 1) -> str:
         request = FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=[key] if version >= 4 else ())

@@ -10,7 +10,7 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import COMMITTED, Record
 from harness.servers import Server
 from harness.transaction_states import begun, begun_in_the_old_way, empty
-from harness.transaction_wire import Identity, TransactionWire, name_of
+from harness.transaction_wire import LAST_EPOCH, Identity, TransactionWire, name_of
 from harness.waiting import eventually_async
 from harness.wire import WireClient
 from ottla.protocol.messages import add_partitions_to_txn_request as adding
@@ -18,13 +18,10 @@ from ottla.protocol.messages import describe_producers_request as describing
 from ottla.protocol.messages import fetch_request as fetching
 from ottla.protocol.messages import list_offsets_request as listing
 from ottla.protocol.messages import offset_fetch_request as offsets
-from ottla.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from ottla.protocol.messages.list_transactions_request import ListTransactionsRequest
 
 Scenario = Callable[[TransactionWire, str], Awaitable[None]]
 Play = Callable[[Scenario], None]
-
-LAST_EPOCH = 32_767
 
 
 @asynccontextmanager
@@ -118,7 +115,7 @@ class TestInitialising:
         async def scenario(wire: TransactionWire, topic: str) -> None:
             identity = await wire.start(topic)
             first_id = identity.producer_id
-            await exhaust_epochs(wire, topic, LAST_EPOCH - 3)
+            await wire.exhaust_epochs(topic, LAST_EPOCH - 3)
             identity = identity.with_epoch(LAST_EPOCH - 3)
             seen = []
             for number in range(4):
@@ -138,19 +135,6 @@ class TestInitialising:
             assert seen == [(True, LAST_EPOCH - 2), (True, LAST_EPOCH - 1), (False, 0), (False, 1)]
 
         play(scenario)
-
-
-async def exhaust_epochs(wire: TransactionWire, transactional_id: str, epoch: int) -> None:
-    """Brings an id from epoch 0 to this one: every start takes one."""
-    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
-    left = epoch
-    while left:
-        in_flight = min(500, left)
-        for correlation_id in [wire.client.send(request, 5) for _ in range(in_flight)]:
-            answer = await wire.client.receive(InitProducerIdRequest, 5, correlation_id)
-            assert name_of(answer.error_code) == "NONE"
-        left -= in_flight
-    assert answer.producer_epoch == epoch
 
 
 class TestAddingPartitions:

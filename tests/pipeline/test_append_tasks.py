@@ -8,6 +8,8 @@ import pytest
 
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import COMMITTED, Record
+from harness.faulty_proxy import Fault, FaultyProxy
+from harness.ports import free_port
 from harness.servers import Server
 from harness.waiting import eventually
 from ottla.client import Codec
@@ -18,6 +20,7 @@ from ottla.pipeline.append.rows import Appended, append_rows
 from ottla.pipeline.append.target_topics import TargetTopics
 from ottla.pipeline.append.transactional_writer import TransactionalBatchWriter, begin
 from ottla.pipeline.errors import PipelineError
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.record_batch import BatchHeader, iterate_headers
 
 NOBODY = -1
@@ -29,8 +32,12 @@ def rows(*values: bytes, partition: int = 0) -> Iterator[pa.RecordBatch]:
 
 
 def written_with(server: Server, topic: str, **properties: str) -> AppendOptions:
+    return written_at(server.bootstrap, topic, **properties)
+
+
+def written_at(bootstrap: str, topic: str, **properties: str) -> AppendOptions:
     given = {f"kafka.{name.replace('_', '.')}": value for name, value in properties.items()}
-    return append_options({"kafka.bootstrap.servers": server.bootstrap, "topic": topic} | given)
+    return append_options({"kafka.bootstrap.servers": bootstrap, "topic": topic} | given)
 
 
 def headers(server: Server, topic: str) -> list[BatchHeader]:
@@ -48,11 +55,13 @@ def committed(reference: ConfluentKafka, topic: str, partition: int = 0) -> list
     """What readers of committed records see before a record that comes after everything else."""
     reference.produce(topic, [Record(b"end")], partition=partition)
     found: list[bytes | None] = []
-    while not found or found[-1] != b"end":
-        [one] = reference.read(topic, partition, 0 if not found else last.offset + 1, 1, isolation=COMMITTED)
-        last = one
+    offset = 0
+    while True:
+        [one] = reference.read(topic, partition, offset, 1, isolation=COMMITTED)
+        if one.record.value == b"end":
+            return found
         found.append(one.record.value)
-    return found[:-1]
+        offset = one.offset + 1
 
 
 def test_each_task_is_an_idempotent_producer_of_its_own(server: Server, new_topic: Callable[..., str]) -> None:
@@ -212,3 +221,29 @@ def test_brokers_of_the_older_protocol_are_told_of_the_partitions(start_server: 
     empty.commit([empty.write(rows())])
     assert committed(reference, "old", 0) == [b"first", b"second"]
     assert committed(reference, "old", 1) == [b"first", b"second"]
+
+
+def test_answers_that_get_lost_cost_no_rows_and_repeat_none_that_brokers_recognise(
+    start_server: Callable[..., Server],
+) -> None:
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    server = start_server({"advertised.listeners": f"PLAINTEXT://{address}"})
+    lost = {
+        ApiKey.PRODUCE: lambda number: Fault.ANSWER_LOST if number in (1, 3, 5) else None,
+        ApiKey.END_TXN: lambda number: Fault.ANSWER_LOST if number == 1 else None,
+    }
+    proxy = FaultyProxy(port, server.port, lost)
+    proxy.start()
+    try:
+        append_rows(rows(b"a"), written_at(address, "idempotent"))
+        append_rows(rows(b"b"), written_at(address, "loose", acks="1"))
+        writer = begin(written_at(address, "whole", transactional_id="x"), "x")
+        writer.commit([writer.write(rows(b"c"))])
+        reference = ConfluentKafka(address)
+        assert committed(reference, "idempotent") == [b"a"]
+        assert committed(reference, "loose") == [b"b", b"b"]
+        assert committed(reference, "whole") == [b"c"]
+    finally:
+        proxy.stop()
+    assert proxy.done == {(ApiKey.PRODUCE, Fault.ANSWER_LOST): 3, (ApiKey.END_TXN, Fault.ANSWER_LOST): 1}

@@ -25,6 +25,11 @@ _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _INT32 = struct.Struct(">i")
 
+# What Kafka calls the default level of lz4 is, unlike every other, the fast compressor.
+_LZ4_DEFAULT_LEVEL = 9
+_LZ4_FAST = 0
+_LZ4_BLOCK_BYTES = 64 * 1024
+
 # zstd refuses larger windows by default as well: a frame may ask for memory before it has produced a byte.
 _ZSTD_MAX_WINDOW_BYTES = 1 << 27
 
@@ -92,7 +97,7 @@ def _compress_lz4(data: Buffer, level: int | None) -> bytes:
     # Kafka's reader knows independent blocks only, and its own writer uses 64 KiB blocks without checksums.
     compressed: bytes = lz4.frame.compress(
         data,
-        compression_level=9 if level is None else level,
+        compression_level=_LZ4_FAST if level is None or level == _LZ4_DEFAULT_LEVEL else level,
         block_size=lz4.frame.BLOCKSIZE_MAX64KB,
         block_linked=False,
         store_size=False,
@@ -164,12 +169,18 @@ def _decompress_snappy_block(block: memoryview, max_output_bytes: int, bytes_bef
 
 def _decompress_lz4(data: Buffer, max_output_bytes: int) -> bytes:
     decompressor = lz4.frame.LZ4FrameDecompressor()
-    output: bytes = decompressor.decompress(data, max_length=max_output_bytes + 1)
-    if len(output) > max_output_bytes:
+    # As much as is asked for is allocated at once: so that is what such data usually becomes, and then more.
+    wanted = _LZ4_BLOCK_BYTES + 4 * len(data)
+    parts: list[bytes] = [decompressor.decompress(data, max_length=min(wanted, max_output_bytes + 1))]
+    total = len(parts[0])
+    while total <= max_output_bytes and not decompressor.eof:
+        if decompressor.needs_input or not parts[-1]:
+            raise CompressionError("damaged lz4 data: the frame has no end")
+        parts.append(decompressor.decompress(b"", max_length=min(total, max_output_bytes + 1 - total)))
+        total += len(parts[-1])
+    if total > max_output_bytes:
         raise OutputTooLarge(Codec.LZ4, max_output_bytes)
-    if not decompressor.eof:
-        raise CompressionError("damaged lz4 data: the frame has no end")
-    return output
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _decompress_zstd(data: Buffer, max_output_bytes: int) -> bytes:

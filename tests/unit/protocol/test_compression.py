@@ -82,6 +82,21 @@ def test_lz4_frames_of_other_writers_are_read() -> None:
     assert decompress(Codec.LZ4, frame, len(TEXT)) == TEXT
 
 
+def test_lz4_data_that_grows_a_thousandfold_is_read_up_to_the_bound() -> None:
+    frame = compress(Codec.LZ4, bytes(10_000_000))
+    assert len(frame) < 100_000
+    assert decompress(Codec.LZ4, frame, 10_000_000) == bytes(10_000_000)
+    with pytest.raises(CompressionError, match="more than 9999999 bytes"):
+        decompress(Codec.LZ4, frame, 9_999_999)
+
+
+def test_the_default_level_of_lz4_is_the_fast_compressor_as_in_kafka() -> None:
+    squares = b" ".join(b"%d" % (number * number) for number in range(5000))
+    fast = compress(Codec.LZ4, squares, 0)
+    assert compress(Codec.LZ4, squares) == compress(Codec.LZ4, squares, 9) == fast
+    assert len(compress(Codec.LZ4, squares, 10)) < len(fast)
+
+
 def test_zstd_frames_without_a_content_size_are_read() -> None:
     frame = zstandard.ZstdCompressor(write_content_size=False).compress(TEXT)
     assert decompress(Codec.ZSTD, frame, len(TEXT)) == TEXT

@@ -92,6 +92,12 @@ class ExactlyOnceSink:
             self._process(df, batch_id)
         except PipelineError:
             raise
+        except AbortableError as error:
+            limit = f"kafka.transaction.timeout.ms={self._options.transaction_timeout_ms}"
+            raise PipelineError(
+                f"sink {self.name}: batch {batch_id} was not written: {error}. If batches take longer than {limit}, "
+                "raise that, or read less at a time (maxOffsetsPerTrigger)"
+            ) from None
         except Exception as error:  # noqa: BLE001 (whatever it is, Spark needs it short)
             raise interruption_of(error) or PipelineError(f"sink {self.name}: {reason_of(error)}") from None
 

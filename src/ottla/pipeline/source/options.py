@@ -29,7 +29,8 @@ MAX_TRIGGER_DELAY: Final = "15m"
 PARTITION_FETCH_BYTES: Final = 8 * 1024 * 1024
 FETCH_BYTES: Final = 16 * 1024 * 1024
 
-_KNOWN: Final = (
+# All of them, with the names that the documentation gives them.
+OPTION_NAMES: Final = (
     "assign",
     "subscribe",
     "subscribePattern",
@@ -55,7 +56,7 @@ _KNOWN: Final = (
     "groupIdPrefix",
     "commitGroup",
 )
-_KNOWN_BY_LOWER: Final = {name.lower(): name for name in _KNOWN}
+_KNOWN_BY_LOWER: Final = {name.lower(): name for name in OPTION_NAMES}
 
 # Kafka's properties that are often given without their prefix.
 _UNPREFIXED: Final = frozenset({"bootstrap.servers", "group.id", "isolation.level", "security.protocol", "client.id"})

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ottla.client.columns import batches_to_columns
+from ottla.client.columns import iterate_columns
 from ottla.client.errors import ClientError
 from ottla.client.offsets import IsolationLevel
 from ottla.client.sync import Client
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _CONNECT_AGAIN_S = 0.2
+# Of records, decompressed, in one piece of columns: what a task holds beside the fetch that it came from.
+PIECE_BYTES = 1024 * 1024
 
 
 def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator[pa.RecordBatch]":
@@ -46,18 +48,19 @@ def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator
 def _rows(chunk: Chunk, rows: RowMaker, options: ReadOptions) -> "Iterator[pa.RecordBatch]":
     is_committed = options.isolation is IsolationLevel.READ_COMMITTED
     one = chunk.range
+    pieces = iterate_columns(
+        chunk.fetched.batches,
+        from_offset=one.start,
+        until_offset=one.until,
+        aborted=chunk.fetched.aborted if is_committed else None,
+        check_crc=options.check_crc,
+        bytes_max=PIECE_BYTES,
+    )
     try:
-        columns = batches_to_columns(
-            chunk.fetched.batches,
-            from_offset=one.start,
-            until_offset=one.until,
-            aborted=chunk.fetched.aborted if is_committed else None,
-            check_crc=options.check_crc,
-        )
+        for columns in pieces:
+            yield rows.rows(one.topic, one.partition, columns)
     except CorruptRecords as error:
         raise PipelineError(f"{one.topic_partition}: a record batch is damaged: {error.message}") from None
-    if columns.num_rows:
-        yield rows.rows(one.topic, one.partition, columns)
 
 
 def _connected(options: ReadOptions) -> Client:

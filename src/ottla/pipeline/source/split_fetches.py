@@ -24,8 +24,8 @@ from ottla.client.sync import Client
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.options import ReadOptions
 from ottla.pipeline.source.ranges import REMEDY, OffsetRange
+from ottla.protocol.columnar.batch_headers import batch_headers
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.record_batch import iterate_headers
 from ottla.protocol.records import CorruptRecords
 
 logger = logging.getLogger(__name__)
@@ -117,11 +117,12 @@ class SplitFetches:
 
     def _advance(self, cursor: _Cursor, answer: FetchedBatches) -> None:
         try:
-            headers = [header for _, header in iterate_headers(answer.batches)]
+            headers = batch_headers(answer.batches)
         except CorruptRecords as error:
             raise PipelineError(f"{cursor.range.topic_partition}: a record batch is damaged: {error.message}") from None
-        following = headers[-1].next_offset
-        cursor.offset_bytes = len(answer.batches) / max(1, following - min(headers[0].base_offset, cursor.position))
+        following = int(headers.base_offsets[-1] + headers.last_offset_deltas[-1]) + 1
+        first = min(int(headers.base_offsets[0]), cursor.position)
+        cursor.offset_bytes = len(answer.batches) / max(1, following - first)
         cursor.position = max(cursor.position, following)
 
     def _got_nothing(self, answers: Mapping[TopicPartition, FetchedBatches]) -> None:
