@@ -74,8 +74,9 @@ class Copying:
         expected = expected_rows(self.partitions, self.count)
         readers: tuple[Callable[..., Any], ...] = (read_by_confluent, read_by_ottla)
         for read in readers:
-            assert differences(expected, read(self.bootstrap, self.output, self.partitions)) == []
-        assert self.committed() == [self.count] * self.partitions
+            wrong = differences(expected, read(self.bootstrap, self.output, self.partitions))
+            assert not wrong, (read.__name__, wrong[:10])
+        assert (found := self.committed()) == [self.count] * self.partitions, found
         assert f"ottla-sink-{self.name}" not in open_transactions(self.bootstrap)
 
     def committed(self) -> list[int]:
