@@ -31,7 +31,7 @@ FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACT
 
 SLICES  := lint unit property fuzz docs interop tools librdkafka spark kill transactions faults abuse
 
-.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos chaos-transactions control
+.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -43,6 +43,8 @@ help:
 	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
 	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
 	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
+	@echo "make bench-pipeline      Spark's Kafka connector and Ottla's side by side, on both servers, into docs/benchmarks-pipeline.md"
+	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
@@ -148,6 +150,11 @@ bench: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
 	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
+
+bench-pipeline: $(READY)
+	@$(PARTS) java mvn
+	@$(FETCH) spark-connector kafka >/dev/null
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.pipeline --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) --servers=$(SERVERS) $(if $(FRESH),--fresh)
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py
