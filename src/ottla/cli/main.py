@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "offsets": ("ottla.cli.offsets.command", "get offsets of partitions by place or time"),
     "produce": ("ottla.cli.data.produce", "write records"),
     "consume": ("ottla.cli.data.consume", "read records"),
+    "pipeline": ("ottla.cli.pipeline.command", "run Spark jobs, copy topics through SQL exactly once"),
     "records": ("ottla.cli.records.command", "delete records before an offset"),
     "log": ("ottla.cli.log.command", "dump and verify the files of a partition"),
     "cluster": ("ottla.cli.cluster.command", "describe brokers, quorum, features and directories"),

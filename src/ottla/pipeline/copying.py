@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.errors import OptionError, PipelineError
-from ottla.pipeline.failures import explain_failure
+from ottla.pipeline.failures import explain_failure, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -47,6 +47,16 @@ def transform(rows: "DataFrame", asked: Transformation) -> "DataFrame":
         return _record(chosen)
     except PySparkException as error:
         raise PipelineError(f"{explain_failure(error)}{_hint(error, asked)}") from None
+
+
+def first_records(rows: "DataFrame", asked: Transformation, count: int) -> list[dict[str, object]]:
+    """What the first rows of a batch become, as text."""
+    from pyspark.sql import functions as F
+
+    text = [F.col(name).cast("string").alias(name) for name in ("key", "value")]
+    records = transform(rows, asked).select(*text)
+    with spark_errors():
+        return [row.asDict() for row in records.take(count)]
 
 
 def _readable(rows: "DataFrame", asked: Transformation) -> "DataFrame":

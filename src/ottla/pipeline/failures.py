@@ -6,7 +6,11 @@ lost with it.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
+
+from ottla.pipeline.errors import PipelineError
 
 _INTERRUPTIONS = re.compile(
     r"java\.lang\.InterruptedException|java\.io\.InterruptedIOException|java\.nio\.channels\.ClosedByInterruptException"
@@ -64,6 +68,18 @@ def explain_failure(error: BaseException) -> str:
         return _said_by_spark(text)
     first = text.splitlines()[0]
     return first if home.startswith("ottla.") else f"{type(error).__name__}: {first}"
+
+
+@contextmanager
+def spark_errors() -> Iterator[None]:
+    """What Spark raises, as a PipelineError that explains it."""
+    try:
+        yield
+    except Exception as error:
+        # By name: where no session was started, Spark need not be loaded to know that the error is not its own.
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        raise PipelineError(explain_failure(error)) from error
 
 
 def _said_by_spark(text: str) -> str:

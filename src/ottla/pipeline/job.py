@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.failures import explain_failure
+from ottla.pipeline.spark_session import is_started
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,11 +52,13 @@ def wait_for_queries(spark: "SparkSession") -> None:
 
     seen: dict[str, StreamingQuery] = {}
     look = threading.Event()
-    while active := spark.streams.active:
+    while is_started() and (active := spark.streams.active):
         seen |= {str(query.runId): query for query in active}
         look.wait(_LOOK_INTERVAL_S)
         for query in seen.values():
             _raise_failure(query)
+    if not is_started():
+        return
     try:
         # Of one that was gone before it was seen.
         spark.streams.awaitAnyTermination(0)
@@ -78,9 +81,10 @@ def stopping_queries(spark: "SparkSession") -> Iterator[None]:
     try:
         yield
     finally:
-        for query in spark.streams.active:
-            query.stop()
-        spark.stop()
+        if is_started():
+            for query in spark.streams.active:
+                query.stop()
+            spark.stop()
 
 
 @contextmanager

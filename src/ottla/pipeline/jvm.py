@@ -1,8 +1,9 @@
 """Spark's JVM on the driver, as a person wants to see it: silent, but for errors.
 
 What it writes to stderr comes through a pipe, because some of it no setting can silence: the line about incubator
-modules, and the stack of a thread that was stopped in the middle of a batch (Spark 4 matches the error of a
-`foreachBatch` with a regular expression that overflows it; the query is stopped all the same).
+modules, Python workers that were ended while they wrote, and the stack of a thread that was stopped in the middle of a
+batch (Spark 4 matches the error of a `foreachBatch` with a regular expression that overflows it; the query is stopped
+all the same).
 """
 
 import logging
@@ -10,6 +11,7 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +27,8 @@ _NOISE: Final = re.compile(
     rb"|\s+at |\s+\.\.\. \d+ more"
     rb'|Exception in thread "stream execution thread .*StackOverflowError'
 )
+_TRACEBACK: Final = b"Traceback (most recent call last):"
+_PIPE_OF_DAEMON: Final = re.compile(rb'(  File ".*/pyspark/daemon\.py".*\n|    .*\n)+BrokenPipeError')
 _CLEAR_LINE: Final = b"\r\x1b[K"
 
 
@@ -71,6 +75,25 @@ def _forward(reading: int) -> None:
     # A line of progress may stand there.
     prefix = _CLEAR_LINE if os.isatty(target) else b""
     with open(reading, "rb") as lines:
-        for line in lines:
-            if not _NOISE.match(line):
-                os.write(target, prefix + line)
+        for told in worth_telling(lines):
+            os.write(target, prefix + told)
+
+
+def worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines without noise; a Python traceback comes in one piece."""
+    trace = b""
+    for line in lines:
+        if trace:
+            trace += line
+            if line.startswith(b" "):
+                continue
+            # Workers that are not needed any more find nobody to say so to.
+            if not _PIPE_OF_DAEMON.match(trace.partition(b"\n")[2]):
+                yield trace
+            trace = b""
+        elif line.startswith(_TRACEBACK):
+            trace = line
+        elif not _NOISE.match(line):
+            yield line
+    if trace:
+        yield trace

@@ -16,6 +16,9 @@ from ottla.pipeline.java import require_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# The class for type checkers: commands know Spark through the pipeline alone.
+__all__ = ["SparkSession", "is_local", "is_started", "require_pyspark", "session"]
+
 MASTER_VARIABLES: Final = ("OTTLA_SPARK_MASTER", "SPARK_MASTER")
 
 _DEFAULTS: Final = {
@@ -100,6 +103,9 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
         require_java()
         if (master := _master_of_environment()) is not None:
             given.setdefault("spark.master", master)
+        if is_local(given.get("spark.master", "local")) and "spark.pyspark.python" not in given:
+            # Workers on this machine are of this environment, where ottla is. The JVM has to know it from the start.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # Spark takes a program without spark-submit for a shell, and draws bars over whatever it prints.
     launch_jvm({"spark.ui.showConsoleProgress": "false", **given}, quietly="spark.log.level" not in given)
     conf = SparkConf().setAll(list(given.items()))
@@ -110,9 +116,6 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
         conf.setAppName(app_name)
     for name, value in _defaults(conf.get("spark.master", ""), _default_file_system()).items():
         conf.setIfMissing(name, value)
-    if _is_local(conf.get("spark.master", "")) and not conf.contains("spark.pyspark.python"):
-        # The workers of this machine are of this environment, where ottla is.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     SparkContext.getOrCreate(conf)
 
 
@@ -133,7 +136,7 @@ def _master_of_environment() -> str | None:
 def _defaults(master: str, file_system: str) -> dict[str, str]:
     """The settings for a master, if nothing else says otherwise."""
     found = dict(_DEFAULTS)
-    if _is_local(master):
+    if is_local(master):
         found |= _LOCAL_DEFAULTS
         # Each is a task, of the state too, and a checkpoint keeps their number. On a cluster Spark's 200 may be right.
         found["spark.sql.shuffle.partitions"] = str(_local_cores(master))
@@ -142,7 +145,8 @@ def _defaults(master: str, file_system: str) -> dict[str, str]:
     return found
 
 
-def _is_local(master: str) -> bool:
+def is_local(master: str) -> bool:
+    """Whether a master is this process itself."""
     return master == "local" or master.startswith("local[")
 
 

@@ -1,17 +1,20 @@
 """Starting a query whose output goes into a topic exactly once."""
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ottla.pipeline.errors import OptionError, PipelineError
 from ottla.pipeline.sink.checkpoint import Checkpoint
-from ottla.pipeline.sink.exactly_once import ExactlyOnceSink, logger
+from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 from ottla.pipeline.sink.options import sink_options
 from ottla.pipeline.sink.placement import check_columns, find_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+logger = logging.getLogger(__name__)
 
 _OUTPUT_MODES = ("append", "update", "complete")
 

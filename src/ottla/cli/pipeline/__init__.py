@@ -1,0 +1,1 @@
+"""`ottla pipeline`: Spark jobs, and copies of topics, from the command line."""
