@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bench.generators import percentiles
+from bench.generators import GeneratorFailed, percentiles
 from bench.pipeline.contenders import CONTENDERS, STOCK
 from bench.pipeline.drivers import Driver, Drivers
 from bench.pipeline.filled_topics import PARTITIONS, FilledTopics
@@ -105,9 +105,12 @@ class LatencyRow(PipelineRow):
         means = self._means
         with means.drivers.directory() as directory, bed.topic(PARTITIONS) as source, bed.topic(PARTITIONS) as target:
             driver.ask(Job("start-copy", bed.bootstrap, source, target, directory, 0))
-            with driver.cost() as cost:
-                latencies_ms = timed_records(bed, source, target, self._size, seconds)
-            driver.ask(Job("stop", bed.bootstrap, source, target, directory, 0))
+            try:
+                with driver.cost() as cost:
+                    latencies_ms = timed_records(bed, source, target, self._size, seconds)
+            finally:
+                # If the query has failed, this says why.
+                driver.ask(Job("stop", bed.bootstrap, source, target, directory, 0))
         found = percentiles(latencies_ms)
         return {
             "p50_ms": found.p50_ms,
@@ -121,8 +124,10 @@ def timed_records(bed: Bed, source: str, target: str, size: int, seconds: float)
     """In milliseconds, in order."""
     arguments = map(str, (bed.bootstrap, source, target, size, PER_S, seconds))
     command = [sys.executable, "-m", "bench.pipeline.timed_records", *arguments]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return sorted(value / 1000 for value in found)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise GeneratorFailed(done.stderr.splitlines()[-1])
+    return sorted(value / 1000 for value in json.loads(done.stdout))
 
 
 def rows(means: Means) -> list[PipelineRow]:
