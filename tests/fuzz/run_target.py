@@ -11,7 +11,9 @@ import atheris
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-with atheris.instrument_imports(include=["ottla.protocol", "ottla.storage", "ottla.coordinator", "ottla.metadata"]):
+INSTRUMENTED = ["ottla.protocol", "ottla.storage", "ottla.coordinator", "ottla.metadata", "ottla.client"]
+
+with atheris.instrument_imports(include=INSTRUMENTED):
     from fuzz.targets import TARGETS
     from ottla.protocol import codec
 

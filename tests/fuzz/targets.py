@@ -15,6 +15,8 @@ from typing import cast
 from harness.sample_messages import sample
 from ottla.broker.handlers import load_handlers
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile, encode_quorum_state
+from ottla.client.columns import batches_to_columns, columns_to_batches
+from ottla.client.records import decode_records
 from ottla.config.properties_file import parse_properties
 from ottla.config.values import ConfigError
 from ottla.coordinator.group.records import OffsetRecord, decode_record, encode_record
@@ -224,6 +226,40 @@ def batch_seeds() -> Iterator[bytes]:
         yield bytes(builder.build())
 
 
+def columns(data: bytes) -> None:
+    """Batches as they came, and again with a checksum and a length that fit: as columns, and record by record."""
+    for stored in (data, _repaired(data)):
+        try:
+            records = decode_records("t", 0, stored, check_crc=False)
+        except ApiError:
+            records = None
+        try:
+            found = batches_to_columns(stored, check_crc=False)
+        except ApiError:
+            assert records is None
+            continue
+        assert records is not None
+        found.validate(full=True)
+        # Of single records those are counted that lie before any offset, too.
+        visible = [record for record in records if 0 <= record.offset < 2**63]
+        assert found.column("key").to_pylist() == [record.key for record in visible]
+        assert found.column("value").to_pylist() == [record.value for record in visible]
+        headers = [[(pair["key"], pair["value"]) for pair in row] for row in found.column("headers").to_pylist()]
+        assert headers == [list(record.headers) for record in visible]
+        if found.num_rows:
+            made = columns_to_batches(found, timestamp_ms=NOW_MS)
+            assert batches_to_columns(made).column("value").equals(found.column("value"))
+
+
+def column_seeds() -> Iterator[bytes]:
+    yield from batch_seeds()
+    yield b"".join(batch_seeds())
+    builder = BatchBuilder(timestamp_type=TimestampType.LOG_APPEND_TIME)
+    for number in range(100):
+        builder.append(None if number % 3 else b"key", b"value" * number, timestamp_ms=NOW_MS)
+    yield bytes(builder.build())
+
+
 def markers(data: bytes) -> None:
     """A batch of a producer as a replay of the log takes it, with the checksum and length that it would have there."""
     for records in (data, _repaired(data)):
@@ -358,6 +394,7 @@ TARGETS: dict[str, Target] = {
     "consumer-protocol": Target(consumer_protocol, consumer_protocol_seeds),
     "codecs": Target(codecs, codec_seeds),
     "batches": Target(batches, batch_seeds),
+    "columns": Target(columns, column_seeds),
     "markers": Target(markers, marker_seeds),
     "group-records": Target(group_records, group_record_seeds),
     "producer-snapshot": Target(producer_snapshot, producer_snapshot_seeds),

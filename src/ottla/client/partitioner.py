@@ -8,23 +8,23 @@ until a batch's worth of bytes has gone there, then to another (KIP-794): batche
 import struct
 from collections.abc import Callable, Sequence
 
-_MULTIPLIER = 0x5BD1E995
-_SEED = 0x9747B28C
+MURMUR2_MULTIPLIER = 0x5BD1E995
+MURMUR2_SEED = 0x9747B28C
 _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
     """The 32-bit hash as an unsigned number."""
     length = len(data)
-    value = _SEED ^ length
+    value = MURMUR2_SEED ^ length
     whole = length & ~3
     for (word,) in struct.iter_unpack("<I", data[:whole]):
-        mixed = word * _MULTIPLIER & _MASK
-        mixed = (mixed ^ mixed >> 24) * _MULTIPLIER & _MASK
-        value = (value * _MULTIPLIER & _MASK) ^ mixed
+        mixed = word * MURMUR2_MULTIPLIER & _MASK
+        mixed = (mixed ^ mixed >> 24) * MURMUR2_MULTIPLIER & _MASK
+        value = (value * MURMUR2_MULTIPLIER & _MASK) ^ mixed
     if whole < length:
-        value = (value ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
-    value = (value ^ value >> 13) * _MULTIPLIER & _MASK
+        value = (value ^ int.from_bytes(data[whole:], "little")) * MURMUR2_MULTIPLIER & _MASK
+    value = (value ^ value >> 13) * MURMUR2_MULTIPLIER & _MASK
     return value ^ value >> 15
 
 

@@ -26,12 +26,18 @@ def progress_line(progress: Mapping[str, Any]) -> str:
     operators = progress.get("stateOperators", ())
     if operators:
         parts.append(f"state {sum(operator['numRowsTotal'] for operator in operators):,} rows")
+    parts += [f"{name} {_value(value)}" for name, value in observed(progress).items()]
     return "  ".join([name_of(progress), *parts])
 
 
 def name_of(progress: Mapping[str, Any]) -> str:
     """The name that was given to the query, or the beginning of its id."""
     return str(progress.get("name") or progress["id"][:8])
+
+
+def observed(progress: Mapping[str, Any]) -> dict[str, object]:
+    """What the query counts for itself (`DataFrame.observe`)."""
+    return {name: value for metrics in progress.get("observedMetrics", {}).values() for name, value in metrics.items()}
 
 
 def lag(progress: Mapping[str, Any]) -> int | None:
@@ -77,6 +83,10 @@ def _rate(rate: object) -> str:
 
 def _count(count: int | None) -> str:
     return _UNKNOWN if count is None else f"{count:,}"
+
+
+def _value(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
 def _duration(duration_ms: object) -> str:

@@ -1,18 +1,18 @@
 """`commitGroup`: a stream's progress as the committed offsets of a group, for tools that show lag.
 
-Nobody depends on it: the stream goes on from its checkpoint. So a commit that fails is a warning, and one that takes
-long is left to itself; the next batch commits again. The group must have no members, or the coordinator refuses.
+Nobody depends on it: the stream goes on from its checkpoint. So a commit that fails is a warning, and a stream does not
+wait for one; while one is under way there is no other. The group must have no members, or the coordinator refuses.
 """
 
 import logging
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from ottla.client.errors import ClientError
 from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
+from ottla.pipeline.source.offsets import Offsets
 
 logger = logging.getLogger(__name__)
 
@@ -27,18 +27,22 @@ class GroupCommits:
         self._group_id = group_id
         self._executor: ThreadPoolExecutor | None = None
         self._running: Future[None] | None = None
+        self._published: Offsets | None = None
 
-    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit, unless an earlier one still runs."""
-        if self._running is not None and not self._running.done():
+    def publish(self, offsets: Offsets, *, waits: bool) -> None:
+        """Commit what is not committed yet; called again and again, so what has to wait now comes later.
+
+        A query that is about to end waits for it a little, because its process ends as well.
+        """
+        is_running = self._running is not None and not self._running.done()
+        if not offsets or offsets == self._published or is_running:
             return
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, thread_name_prefix="ottla-commit")
-        self._running = self._executor.submit(self._commit, dict(offsets))
-        try:
-            self._running.result(PATIENCE_S)
-        except FutureTimeoutError:
-            logger.warning("group %r: the commit of offsets takes long; the query does not wait for it", self._group_id)
+        self._published = offsets
+        self._running = self._executor.submit(self._commit, offsets)
+        if waits:
+            wait([self._running], PATIENCE_S)
 
     def close(self) -> None:
         """Begin no more commits."""
@@ -47,7 +51,7 @@ class GroupCommits:
 
     def _commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         try:
-            errors = self._view.commit(self._group_id, offsets) if offsets else {}
+            errors = self._view.commit(self._group_id, offsets)
         except (ClientError, PipelineError) as error:
             logger.warning("group %r: offsets could not be committed: %s", self._group_id, error)
             return

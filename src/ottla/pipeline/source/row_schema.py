@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -85,7 +86,8 @@ class RowMaker:
     def _headers(self, column: pa.ListArray) -> pa.Array:
         """Spark's names inside of the list; a record without headers has none, as Spark's connector says it: null."""
         kind = self._schema.field("headers").type
-        pairs = column.flatten()
-        renamed = pa.StructArray.from_arrays(pairs.flatten(), fields=list(kind.value_type))
-        lengths = pa.compute.list_value_length(column)
-        return pa.ListArray.from_arrays(column.offsets, renamed, type=kind, mask=pa.compute.equal(lengths, 0))
+        pairs = pa.StructArray.from_arrays(column.flatten().flatten(), fields=list(kind.value_type))
+        # The rows may be cut out of more of them, and then their first pair is not the first one.
+        ends = pc.subtract(column.offsets, column.offsets[0])
+        is_empty = pc.equal(pc.list_value_length(column), 0)
+        return pa.ListArray.from_arrays(ends, pairs, type=kind, mask=is_empty)

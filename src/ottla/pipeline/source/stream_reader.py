@@ -2,8 +2,12 @@
 
 Spark keeps this object in a process of its own on the driver for as long as the query runs, and asks it in this order:
 where to start (only for a query without a checkpoint), then for each batch where it ends, what the latest offsets are,
-and how it is split; `commit` for a batch comes when the next one is planned. After a restart Spark asks for the splits
-of the last batch again, with the offsets that its checkpoint holds, and expects the same rows.
+and how it is split. After a restart Spark asks for the splits of the last batch again, with the offsets that its
+checkpoint holds, and expects the same rows.
+
+Spark calls `commit` for a batch only when there is something for the next one: an idle stream would look as if it had
+not read its last batch. But it asks for the end of the next batch, again and again, only when the last one is through,
+and says where that one ended: this is what `commitGroup` publishes.
 
 Guarantees. The end of a batch is never after what brokers had when it was planned, so a task never waits for records.
 Brokers are asked once for each batch: partitions and latest offsets when its end is chosen, and the beginnings of
@@ -54,6 +58,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._commits = None if options.commit_group is None else GroupCommits(self._view, options.commit_group)
         self._latest: Offsets = {}
         self._beginnings: Offsets = {}
+        self._is_available_now = False
         self._available_now: Offsets | None = None
         self._last_batch_s = float("-inf")
 
@@ -71,11 +76,15 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if limits.min_offsets is None else ReadMinRows(limits.min_offsets)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._available_now = self._view.latest({})
+        self._is_available_now = True
 
     def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:
         begin = from_json(start)
+        if self._commits is not None:
+            self._commits.publish(begin, waits=self._is_available_now)
         self._latest = self._view.latest(begin) if self._available_now is None else self._available_now
+        if self._is_available_now:
+            self._available_now = self._latest
         # A query that is told to read everything at once (Trigger.Once) has no limits.
         if isinstance(limit, ReadAllAvailable) or not self._options.trigger.has_any:
             return to_json(self._latest)
@@ -101,10 +110,6 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         return read_split(partition.ranges, self._options.read) if isinstance(partition, Split) else iter(())
 
-    def commit(self, end: OffsetsJson) -> None:
-        if self._commits is not None:
-            self._commits.commit(from_json(end))
-
     def stop(self) -> None:
         if self._commits is not None:
             self._commits.close()
@@ -115,7 +120,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         lag = lag_of(first, self._latest)
         now_s = time.monotonic()
         # What is there now is all there will be: to wait for more would be to wait for ever.
-        if self._available_now is None and should_wait(lag, limits, (now_s - self._last_batch_s) * 1000):
+        if not self._is_available_now and should_wait(lag, limits, (now_s - self._last_batch_s) * 1000):
             return start
         self._last_batch_s = now_s
         sizes = {} if limits.max_bytes is None else self._sizes.of(self._view, first, lag, limits.max_bytes)

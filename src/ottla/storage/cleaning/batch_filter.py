@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ottla.protocol.batch_builder import rebuild_batch
+from ottla.protocol.columnar.varints import Bools, Int64s
 from ottla.protocol.compression import Buffer, compress
 from ottla.protocol.control_records import parse_end_txn_marker
 from ottla.protocol.record_batch import (
@@ -29,7 +30,7 @@ from ottla.protocol.record_batch import (
 )
 from ottla.storage.cleaning.job import CleaningJob
 from ottla.storage.cleaning.offset_map import OffsetMap
-from ottla.storage.cleaning.record_columns import Bools, Int64s, Payload, RecordColumns
+from ottla.storage.cleaning.record_columns import Payload, RecordColumns
 from ottla.storage.cleaning.transactions import CleanedTransactions
 
 

@@ -65,12 +65,14 @@ def test_bytes_behind_the_last_record_are_corrupt() -> None:
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (b"\x01", "does not fit"),
+        (b"\x01" + bytes(6), "does not fit"),
         (b"\x10\x00\x00\x01\x00\x00\x00\x00\x00", "before that of its batch"),
         (b"\x10\x00\x00\x00\x03\x00\x00\x00\x00", "negative length"),
         (b"\x10\x00\x00\x00\x20\x00\x00\x00\x00", "ends behind it"),
         (b"\x10\x00\x00\x00" + b"\xfe" * 4 + b"\x00", "behind it"),
-        (b"\x04\x00\x00", "fields end behind it"),
+        (b"\x04\x00\x00", "1 records do not fit into 3 bytes"),
+        (b"\x04\x00\x00" + bytes(4), "has no room for its fields"),
+        (b"\x0c\x00\x80\x80\x80\x80\x00", "fields end behind it"),
         (b"\x18\x00" + b"\xff" * 11, "has no end"),
     ],
 )

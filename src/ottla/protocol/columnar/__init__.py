@@ -1,0 +1,4 @@
+"""Many record batches at once, as columns of numbers (NumPy): for whoever looks at every record.
+
+The broker's own process looks at none, and imports nothing of this.
+"""

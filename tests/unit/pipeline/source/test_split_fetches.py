@@ -1,0 +1,106 @@
+"""What an answer to a fetch means for the ranges of a split; the answers are made by hand."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from ottla.client.errors import KafkaError
+from ottla.client.fetch_request import NOTHING, FetchedBatches
+from ottla.client.offsets import IsolationLevel
+from ottla.client.records import NewRecord, encode_records
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.source.options import ReadOptions, batch_options
+from ottla.pipeline.source.ranges import OffsetRange
+from ottla.pipeline.source.split_fetches import SplitFetches
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_batch import set_base_offset
+
+if TYPE_CHECKING:
+    from ottla.client.sync import Client
+
+FIRST, SECOND = OffsetRange("t", 0, 10, 20), OffsetRange("t", 1, 0, 5)
+OPTIONS = batch_options({"kafka.bootstrap.servers": "h:1", "subscribe": "t"}).read
+
+
+class Time:
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def fetches(*ranges: OffsetRange, options: ReadOptions = OPTIONS, time: Time | None = None) -> SplitFetches:
+    # Nothing is asked for here.
+    return SplitFetches(cast("Client", None), ranges, options, time or Time())
+
+
+def batch(base_offset: int, count: int, high_watermark: int = 1000) -> FetchedBatches:
+    made = encode_records([NewRecord(b"v") for _ in range(count)])
+    set_base_offset(made, base_offset)
+    return FetchedBatches(memoryview(bytes(made)), high_watermark, high_watermark)
+
+
+def test_a_range_is_through_when_its_end_was_fetched() -> None:
+    split = fetches(FIRST)
+    [chunk] = split.take({FIRST.topic_partition: batch(8, 6)})
+    assert chunk.range == FIRST
+    [chunk] = split.take({FIRST.topic_partition: batch(14, 30)})
+    assert chunk.range == FIRST._replace(start=14)
+    assert split.start() is None
+
+
+def test_a_range_that_ends_in_a_gap_is_through_when_the_next_batch_lies_behind_it() -> None:
+    split = fetches(FIRST)
+    split.take({FIRST.topic_partition: batch(25, 3)})
+    assert split.start() is None
+
+
+@pytest.mark.parametrize("isolation", IsolationLevel)
+def test_a_range_without_records_is_through_when_the_partition_is_known_to_go_further(
+    isolation: IsolationLevel,
+) -> None:
+    split = fetches(FIRST, options=replace(OPTIONS, isolation=isolation))
+    assert split.take({FIRST.topic_partition: FetchedBatches(NOTHING, 20, 20)}) == []
+    assert split.start() is None
+
+
+def test_nothing_is_concluded_from_an_empty_answer_while_other_ranges_may_have_filled_the_fetch() -> None:
+    split = fetches(FIRST, SECOND)
+    split.take({FIRST.topic_partition: FetchedBatches(NOTHING, 1000), SECOND.topic_partition: batch(0, 5)})
+    [chunk] = split.take({FIRST.topic_partition: batch(10, 10)})
+    assert chunk.range == FIRST
+    assert split.start() is None
+
+
+def test_a_range_that_gets_nowhere_is_an_error_after_the_poll_timeout() -> None:
+    time = Time()
+    split = fetches(FIRST, time=time)
+    # The end of the partition has not been seen to be where it was when the batch was planned.
+    empty = {FIRST.topic_partition: FetchedBatches(NOTHING, 15, 15)}
+    time.now_s = 119.0
+    split.take(empty)
+    time.now_s = 120.0
+    with pytest.raises(PipelineError, match=r"no records of t-0 \[10, 20\) came from offset 10 on for 120000 ms"):
+        split.take(empty)
+
+
+def test_a_partition_that_is_gone_is_an_error_or_passed_over() -> None:
+    gone = {FIRST.topic_partition: FetchedBatches(NOTHING, error=KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))}
+    with pytest.raises(PipelineError, match=r"t-0 is gone, with offsets 10 to 19.*failOnDataLoss to false"):
+        fetches(FIRST).take(gone)
+    split = fetches(FIRST, options=replace(OPTIONS, fail_on_data_loss=False))
+    assert split.take(gone) == []
+    assert split.start() is None
+
+
+def test_a_refusal_names_the_range_and_the_offset() -> None:
+    refused = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(PipelineError, match=r"reading t-0 \[10, 20\) failed at offset 10: TOPIC_AUTHORIZATION_FAILED"):
+        fetches(FIRST).take({FIRST.topic_partition: FetchedBatches(NOTHING, error=refused)})
+
+
+def test_damaged_batches_are_named() -> None:
+    damaged = FetchedBatches(memoryview(bytes(70)), 1000)
+    with pytest.raises(PipelineError, match="t-0: a record batch is damaged"):
+        fetches(FIRST).take({FIRST.topic_partition: damaged})

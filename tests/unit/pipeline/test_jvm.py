@@ -1,0 +1,40 @@
+from ottla.pipeline.jvm import worth_telling
+
+STOPPED_IN_A_BATCH = b"""\
+Exception in thread "stream execution thread for [id = 277a, runId = 383a]" java.lang.StackOverflowError
+\tat java.base/java.util.regex.Pattern$Loop.match(Pattern.java:4898)
+\t... 1021 more
+"""
+ENDED_WORKER = b"""\
+Traceback (most recent call last):
+  File "/opt/lib/pyspark.zip/pyspark/daemon.py", line 264, in manager
+    code = worker(sock, authenticated)
+  File "/opt/lib/pyspark.zip/pyspark/daemon.py", line 95, in worker
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+TRACE_OF_A_USER = b"""\
+Traceback (most recent call last):
+  File "/home/ada/job.py", line 3, in shout
+    send(text)
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+
+
+def told(text: bytes) -> bytes:
+    return b"".join(worth_telling(text.splitlines(keepends=True)))
+
+
+def test_noise_is_not_told() -> None:
+    banner = b"WARNING: Using incubator modules: jdk.incubator.vector\n"
+    assert told(banner + STOPPED_IN_A_BATCH + ENDED_WORKER) == b""
+
+
+def test_errors_are_told_without_their_java_stack() -> None:
+    error = b"12:00:00 spark ERROR BlockManager: disk full\n"
+    assert told(error + b"\tat org.apache.spark.storage.X(Y.scala:1)\n" + error) == error + error
+
+
+def test_a_traceback_of_python_is_told_whole() -> None:
+    assert told(TRACE_OF_A_USER + ENDED_WORKER + b"after\n") == TRACE_OF_A_USER + b"after\n"
+    unfinished = TRACE_OF_A_USER[: TRACE_OF_A_USER.index(b"Broken")]
+    assert told(unfinished) == unfinished
