@@ -1,10 +1,12 @@
 """Programs that work until they are told to end, and may be killed, frozen and replaced; what they say is kept."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from harness.waiting import eventually
 
@@ -14,23 +16,32 @@ END_TIMEOUT_S = 60.0
 class Worker:
     """`command` makes the command of the n-th process: a successor may need another name."""
 
-    def __init__(self, command: Callable[[int], Sequence[str]], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        command: Callable[[int], Sequence[str]],
+        environment: Mapping[str, str] | None = None,
+        errors: Path | None = None,
+    ) -> None:
         self._command = command
         self._environment = environment
+        # Where it complains, if that is much.
+        self._errors = errors
         self._runs = 0
         # One line each; of all processes so far.
         self.said: list[str] = []
         self._start()
 
     def _start(self) -> None:
-        self._process = subprocess.Popen(
-            self._command(self._runs),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=self._environment,
-            start_new_session=True,
-        )
+        with contextlib.ExitStack() as closing:
+            self._process = subprocess.Popen(
+                self._command(self._runs),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=closing.enter_context(self._errors.open("a")) if self._errors else None,
+                text=True,
+                env=self._environment,
+                start_new_session=True,
+            )
         self._runs += 1
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
@@ -56,7 +67,7 @@ class Worker:
 
     def replace(self) -> None:
         """kill -9, and a successor."""
-        self._kill()
+        self.kill()
         self._start()
 
     def revive(self) -> None:
@@ -64,11 +75,20 @@ class Worker:
         if self.has_ended:
             self.replace()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def freeze(self) -> None:
-        os.kill(self._process.pid, signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        os.kill(self._process.pid, signal.SIGCONT)
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, which: signal.Signals) -> None:
+        """To it and to all that it has started in its session."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, which)
 
     def tell(self, line: str = "") -> None:
         assert self._process.stdin is not None
@@ -88,8 +108,14 @@ class Worker:
             self.tell()
         return self.wait()
 
-    def _kill(self) -> None:
-        self._process.kill()
+    def start(self) -> None:
+        """A successor of one that has ended."""
+        assert self.has_ended
+        self._start()
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._signal(signal.SIGKILL)
         self._process.wait()
         self._hang_up()
 
@@ -102,8 +128,7 @@ class Worker:
 
     def close(self) -> None:
         if not self.has_ended:
-            self.thaw()
-            self._process.kill()
+            self._signal(signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None and not stream.closed:

@@ -3,10 +3,12 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.copying import Copying
 from harness.downloads import downloaded
 from harness.servers import Server
 
@@ -66,3 +68,17 @@ def read_stream(spark: "SparkSession", server: Server) -> "Callable[..., DataFra
         return reader.options(**options).load()
 
     return load
+
+
+@pytest.fixture
+def copying(
+    spark: "SparkSession",
+    server: Server,
+    new_topic: "Callable[..., str]",
+    fresh_name: "Callable[[], str]",
+    tmp_path: Path,
+) -> Copying:
+    """A pipeline from one new topic into another."""
+    partitions = 3
+    topics = new_topic(partitions), new_topic(partitions)
+    return Copying(spark, server.bootstrap, fresh_name(), *topics, partitions, tmp_path / "checkpoint")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from ottla.client.addresses import parse_addresses
 from ottla.client.admin import Admin
 from ottla.client.cluster import ClientSettings, Cluster
+from ottla.client.errors import ClientError, KafkaError
 from ottla.client.offsets import IsolationLevel
+from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -67,6 +69,7 @@ class Client:
         *,
         transactional_id: str | None = None,
         acks: int = -1,
+        may_repeat: bool = False,
         timeout_ms: float | None = None,
     ) -> tuple[Produced, ...]:
         """Write ready record batches; see `ottla.client.raw`."""
@@ -79,6 +82,7 @@ class Client:
             batches,
             transactional_id=transactional_id,
             acks=acks,
+            may_repeat=may_repeat,
             timeout_ms=timeout_ms,
         )
 
@@ -128,6 +132,27 @@ class Client:
 
         requests = TransactionRequests(self.cluster, transactional_id, self.cluster.settings.call_timeout_ms)
         await requests.add_partitions(identity, partitions)
+
+    async def partition_count(
+        self, topic: str, *, auto_create: bool = False, is_fresh: bool = False, timeout_ms: float | None = None
+    ) -> int:
+        """How many partitions a topic has: as it is known, unless it has to be fresh.
+
+        A topic that does not exist is waited for if the brokers may create it; otherwise that is raised at once.
+        """
+
+        def may_retry(error: ClientError) -> bool:
+            is_unknown = isinstance(error, KafkaError) and error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return error.is_retriable and (auto_create or not is_unknown)
+
+        async def look() -> int:
+            if is_fresh:
+                await self.cluster.refresh((topic,), auto_create=auto_create)
+            return len((await self.cluster.topic(topic, auto_create=auto_create)).partitions)
+
+        return await self.cluster.retry(
+            look, what=f"finding topic {topic!r}", timeout_ms=timeout_ms, may_retry=may_retry
+        )
 
     async def init_producer_id(
         self, transactional_id: str | None = None, *, transaction_timeout_ms: int = 60_000

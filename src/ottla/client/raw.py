@@ -36,11 +36,13 @@ async def produce_batches(
     *,
     transactional_id: str | None = None,
     acks: int = -1,
+    may_repeat: bool = False,
     timeout_ms: float | None = None,
 ) -> tuple[Produced, ...]:
     """Write ready batches, one after the other; what the broker says of each. A refusal is raised and ends the row.
 
-    A batch with a sequence is sent again after a lost connection, one without is not: it could be written twice.
+    A batch with a sequence is sent again after a lost connection, one without is not, because it could be written
+    twice, unless it `may_repeat`.
     """
     target = TopicPartition(topic, partition)
     results = []
@@ -69,7 +71,7 @@ async def produce_batches(
                 raise answer.error
             return answer
 
-        is_safe = is_retriable if header.base_sequence != NO_SEQUENCE else _was_not_written
+        is_safe = is_retriable if may_repeat or header.base_sequence != NO_SEQUENCE else _was_not_written
         # In a transaction what is refused at first is mostly the adding of another partition, at the same time.
         policy = QUICK_RETRY if transactional_id is not None else None
         what = f"producing to {target}"

@@ -94,6 +94,7 @@ class Client:
     fetch_partitions = blocking(async_client.Client.fetch_partitions)
     add_partitions_to_transaction = blocking(async_client.Client.add_partitions_to_transaction)
     init_producer_id = blocking(async_client.Client.init_producer_id)
+    partition_count = blocking(async_client.Client.partition_count)
 
     # For whoever makes or opens batches meanwhile.
     start_produce_batches = started(async_client.Client.produce_batches)

@@ -3,7 +3,13 @@
 Spark makes this object on the driver, and again in each of its helper processes; it holds the options and nothing else.
 """
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 
@@ -37,3 +43,15 @@ class OttlaDataSource(DataSource):
         options = stream_options(self.options)
         check_schema(schema, include_headers=options.read.include_headers)
         return OttlaStreamReader(options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from ottla.pipeline.append.batch_writer import batch_writer
+        from ottla.pipeline.append.options import append_options
+
+        return batch_writer(schema, append_options(self.options), overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from ottla.pipeline.append.options import append_options
+        from ottla.pipeline.append.stream_writer import OttlaStreamWriter
+
+        return OttlaStreamWriter(schema, append_options(self.options), overwrite=overwrite)

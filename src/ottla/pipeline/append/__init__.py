@@ -1,1 +1,1 @@
-"""DataFrames into topics through `format("ottla")`: appended, at least once, or a batch in one transaction."""
+"""`format("ottla")` as a sink: rows appended to topics, at least once, or a batch of them in one transaction."""

@@ -31,11 +31,13 @@ from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import client_of
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.failures import interruption_of, reason_of
+from ottla.pipeline.partition_writer import Written
 from ottla.pipeline.sink.checkpoint import Checkpoint
 from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, parse_marker
 from ottla.pipeline.sink.options import SinkOptions
 from ottla.pipeline.sink.placement import find_topics, place
-from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, Transaction, WriteTask, Written
+from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, Transaction, WriteTask, check_disjoint
+from ottla.pipeline.sink.transaction_end import until_answered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,8 +47,6 @@ logger = logging.getLogger(__name__)
 SourceOffsets: TypeAlias = Mapping[TopicPartition, int]
 
 ID_PREFIX: Final = "ottla-sink-"
-# A commit that is not answered is asked for again: each time for as long as a call may take.
-_COMMIT_CALLS_MAX: Final = 5
 # On a cluster a batch survives lost executors, as often as Spark would let a task fail (spark.task.maxFailures).
 _ATTEMPTS_ON_CLUSTER: Final = 4
 # One task writes about so many records in the time that Spark needs to begin another one.
@@ -208,17 +208,13 @@ class ExactlyOnceSink:
         self._until_answered(self._owner.abort, RequestTimedOut)
 
     def _until_answered(self, end: Callable[[], None], in_doubt: type[ClientError]) -> None:
-        for call in range(1, _COMMIT_CALLS_MAX + 1):
-            try:
-                return end()
-            except in_doubt as error:
-                if call == _COMMIT_CALLS_MAX:
-                    raise PipelineError(
-                        f"sink {self.name}: the end of a transaction was not answered ({error}). Start the query again "
-                        "when the broker can be reached: it will find out whether the batch was written"
-                    ) from error
-                logger.warning("sink %s: %s", self.name, error)
-        return None
+        try:
+            until_answered(end, in_doubt)
+        except in_doubt as error:
+            raise PipelineError(
+                f"sink {self.name}: the end of a transaction was not answered ({error}). Start the query again when "
+                "the broker can be reached: it will find out whether the batch was written"
+            ) from error
 
     def _abort_after(self, error: Exception) -> None:
         """Leave nothing open that would keep readers back; if that fails too, the next start does it."""
@@ -230,14 +226,3 @@ class ExactlyOnceSink:
             self._abort()
         except (ClientError, PipelineError) as failure:
             logger.warning("sink %s: the transaction of a failed batch was not aborted: %s", self.name, failure)
-
-
-def check_disjoint(written: list[Written]) -> None:
-    """PipelineError if two tasks wrote into one partition: the broker may have taken records of one for the other's."""
-    targets = [row.target for row in written]
-    twice = {target for target in targets if targets.count(target) > 1}
-    if twice:
-        raise PipelineError(
-            f"two tasks wrote to {', '.join(map(str, sorted(twice)))} in one transaction, and only one may: the rows "
-            "have to be repartitioned by topic and partition (ottla.pipeline.partitioned does it)"
-        )

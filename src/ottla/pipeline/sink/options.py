@@ -43,6 +43,11 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
             raise OptionError(f"kafka.{name}={properties[name]} cannot be set for a sink: {reason}")
     if properties.get("acks", "all") not in ("all", "-1"):
         raise OptionError(f"kafka.acks={properties['acks']}: what is written exactly once needs acks=all")
+    return write_options(cluster)
+
+
+def write_options(cluster: ClusterOptions) -> SinkOptions:
+    """What the producer's properties say of how batches are made; OptionError names what cannot be one."""
 
     def read(given: Mapping[str, str]) -> SinkOptions:
         known = ClientProperties(given)
@@ -55,4 +60,4 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
             known.number("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS, lowest=1),
         )
 
-    return read_properties(read, properties)
+    return read_properties(read, dict(cluster.properties))

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline.cluster_clients import client_of
-from ottla.pipeline.cluster_options import ClusterOptions
+from ottla.pipeline.cluster_options import ClusterOptions, cluster_options
 from ottla.pipeline.errors import OptionError, PipelineError
-from ottla.pipeline.sink.options import sink_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
 # Kafka's, as a signed number.
 _MURMUR2_SEED: Final = 0x9747B28C - (1 << 32)
@@ -48,15 +48,15 @@ def partitioned(df: "DataFrame", *, topic: str | None = None, options: Mapping[s
     """The rows with the columns `topic` and `partition` that they go to, each partition in one task."""
     from pyspark.sql import functions as F
 
-    check_columns(df, topic)
-    topics = find_topics(topic, sink_options(options or {}).cluster)
+    check_columns(df.schema, topic)
+    topics = find_topics(topic, cluster_options(options or {}))
     placed = place(df, topics, topic=topic)
     return placed if topic is None else placed.withColumn("topic", F.lit(topic))
 
 
-def check_columns(df: "DataFrame", topic: str | None) -> None:
+def check_columns(schema: "StructType", topic: str | None) -> None:
     """OptionError unless the columns are those of records: the names and types of Spark's Kafka sink, and timestamp."""
-    found = {field.name: field.dataType.simpleString() for field in df.schema.fields}
+    found = {field.name: field.dataType.simpleString() for field in schema.fields}
     strange = sorted(found.keys() - _TYPES.keys())
     if strange:
         raise OptionError(

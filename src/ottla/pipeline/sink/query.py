@@ -38,7 +38,7 @@ def write_topic(
     _check(df, name, checkpoint, output_mode)
     spark = df.sparkSession
     settings = sink_options(options or {})
-    check_columns(df, topic)
+    check_columns(df.schema, topic)
     find_topics(topic, settings.cluster)
     found = Checkpoint(spark, checkpoint)
     sink = ExactlyOnceSink(name, topic, settings, found)

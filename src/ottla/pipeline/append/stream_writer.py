@@ -1,0 +1,43 @@
+"""`df.writeStream.format("ottla")`: micro-batches appended to topics, at least once.
+
+The rows of a micro-batch are acknowledged by the brokers before Spark notes that it is done; one that Spark runs again
+after a failure is written again as a whole. Each row exactly once is what `ottla.pipeline.write_topic` is for.
+
+Spark makes a writer for each micro-batch, and another one in the process that commits: it may not cost anything.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from ottla.pipeline.append.options import AppendOptions
+from ottla.pipeline.errors import OptionError
+from ottla.pipeline.sink.placement import check_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+
+class OttlaStreamWriter(DataSourceStreamArrowWriter):
+    """Holds the options alone: what a task has written needs no commit, and nothing could take it back."""
+
+    def __init__(self, schema: "StructType", options: AppendOptions, *, overwrite: bool) -> None:
+        if overwrite:
+            raise OptionError(
+                'output mode complete would replace what is in the topic: format("ottla") appends alone, and '
+                "ottla.pipeline.write_topic(df, output_mode=...) writes the results of each batch, exactly once"
+            )
+        if options.transactional_id is not None:
+            raise OptionError(
+                f"kafka.transactional.id={options.transactional_id}: a stream in transactions is "
+                "ottla.pipeline.write_topic(df, name=..., ...), which writes each row exactly once"
+            )
+        check_columns(schema, options.topic)
+        self._options = options
+
+    def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:
+        from ottla.pipeline.append.rows import append_rows
+
+        return append_rows(iterator, self._options)

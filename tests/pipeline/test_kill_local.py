@@ -1,0 +1,32 @@
+"""Topic -> Spark -> topic on `local[*]`, exactly once, while its driver and its Python workers are killed."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.pipeline_run import PARTITIONS, PipelineRun
+from harness.servers import Server
+
+# `make chaos-pipeline KILLS=n` wants more.
+KILLS = int(os.environ.get("OTTLA_KILLS", "2"))
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(180 + 60 * KILLS)]
+
+
+def test_every_record_comes_through_once_and_in_order(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    run = PipelineRun(start_server(), "local[2]", tmp_path, "local")
+    kinds = (run.kill_driver, run.kill_python_workers, run.kill_driver, run.kill_source_process)
+    try:
+        for number in range(KILLS):
+            run.reach_a_random_moment()
+            killed = kinds[number % len(kinds)]()
+            print(f"kill {number + 1} of {KILLS}: {killed}, after {run.batches()} batches and {run.rows()} rows")
+        run.proceed(1)
+        run.settle()
+        assert run.differences() == {"read_by_confluent": [], "read_by_ottla": []}
+        assert run.committed() == [run.feed.count] * PARTITIONS
+        assert run.open_transactions() == []
+    finally:
+        run.close()
