@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 BATCHES = 4
+# A batch has a whole number of offsets of each partition, and all of them together have to be through in four.
+ROUNDED_OFF = 100
 _SERVERS = "kafka.bootstrap.servers"
 
 
@@ -43,7 +45,7 @@ class Queries:
     def _micro_batches(self, job: Job) -> "DataFrame":
         reader = self._spark.readStream.format(self._contender.source).option(_SERVERS, job.bootstrap)
         if job.rows:
-            reader = reader.option("maxOffsetsPerTrigger", -(-job.rows // BATCHES))
+            reader = reader.option("maxOffsetsPerTrigger", -(-job.rows // BATCHES) + ROUNDED_OFF)
         return reader.option("subscribe", job.source).option("startingOffsets", "earliest").load()
 
     def _count(self, job: Job) -> Done:
