@@ -40,6 +40,10 @@ MARGIN: Final = 1.25
 # Tiered storage answers empty when a read takes longer than 500 ms: several of those in a row.
 EMPTY_ANSWERS_MIN: Final = 4
 EMPTY_SPREAD_S: Final = 2.0
+# Between answers that bring nothing, which may come at once: about doubled each time, up to the most.
+PAUSE_S: Final = 0.05
+PAUSE_S_MAX: Final = 1.0
+IDLE_ANSWERS_MAX: Final = 10  # counted no further
 
 _GONE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 # A broker that throttles answers without any partition, which the client reports so.
@@ -91,11 +95,17 @@ class SplitFetches:
         self._now_s = now_s
         self._cursors = {one.topic_partition: _Cursor(one, one.start) for one in ranges}
         self._progress_s = now_s()
+        self._idle_answers = 0
 
     @property
     def has_more(self) -> bool:
         """Whether a range is not through yet."""
         return bool(self._cursors)
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait before the next fetch, so that a broker in need is not asked all the time."""
+        return min(PAUSE_S_MAX, PAUSE_S * (2**self._idle_answers - 1))
 
     def start(self) -> "Future[dict[TopicPartition, FetchedBatches]] | None":
         """Begin the next fetch; None if everything was read."""
@@ -128,6 +138,7 @@ class SplitFetches:
                 chunks.append(Chunk(cursor.range._replace(start=cursor.position), answer))
                 self._advance(cursor, answer)
             has_moved = has_moved or cursor.position > before
+        self._idle_answers = 0 if has_moved else min(self._idle_answers + 1, IDLE_ANSWERS_MAX)
         if has_moved:
             self._progress_s = self._now_s()
         else:

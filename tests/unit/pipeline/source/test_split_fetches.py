@@ -12,7 +12,7 @@ from ottla.client.records import NewRecord, encode_records
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.options import ReadOptions, batch_options
 from ottla.pipeline.source.ranges import OffsetRange
-from ottla.pipeline.source.split_fetches import EMPTY_ANSWERS_MIN, EMPTY_SPREAD_S, SplitFetches
+from ottla.pipeline.source.split_fetches import EMPTY_ANSWERS_MIN, EMPTY_SPREAD_S, PAUSE_S, PAUSE_S_MAX, SplitFetches
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import set_base_offset
 
@@ -143,6 +143,19 @@ def test_a_range_that_gets_nowhere_is_an_error_after_the_poll_timeout() -> None:
     time.now_s = 120.0
     with pytest.raises(PipelineError, match=r"no records of t-0 \[10, 20\) came from offset 10 on for 120000 ms"):
         split.take(empty)
+
+
+def test_a_broker_that_answers_at_once_with_nothing_is_asked_again_after_pauses() -> None:
+    split = fetches(FIRST)
+    assert split.pause_s == 0
+    pauses = []
+    for error in (KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR), None) * 1000:
+        split.take({FIRST.topic_partition: FetchedBatches(NOTHING, error=error)})
+        pauses.append(split.pause_s)
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (PAUSE_S, PAUSE_S_MAX)
+    split.take({FIRST.topic_partition: batch(10, 5)})
+    assert split.pause_s == 0
 
 
 def test_a_partition_that_is_gone_is_an_error_or_passed_over() -> None:
