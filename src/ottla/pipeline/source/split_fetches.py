@@ -105,7 +105,7 @@ class SplitFetches:
     @property
     def pause_s(self) -> float:
         """How long to wait before the next fetch, so that a broker in need is not asked all the time."""
-        return min(PAUSE_S_MAX, PAUSE_S * (2**self._idle_answers - 1))
+        return min(PAUSE_S_MAX, PAUSE_S * (2.0**self._idle_answers - 1))
 
     def start(self) -> "Future[dict[TopicPartition, FetchedBatches]] | None":
         """Begin the next fetch; None if everything was read."""
