@@ -40,7 +40,7 @@ from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, to_js
 from ottla.pipeline.source.options import SourceOptions
 from ottla.pipeline.source.ranges import REMEDY, plan_ranges, unknown_beginnings
 from ottla.pipeline.source.resolving import resolve
-from ottla.pipeline.source.splits import Split, pack, pack_whole, split_count
+from ottla.pipeline.source.splits import Split, pack_stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,10 +100,8 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._options.read.fail_on_data_loss:
                 raise PipelineError(f"data was lost: {loss}. {REMEDY}")
             logger.warning("data was lost: %s; the query goes on, because failOnDataLoss is false", loss)
-        total = sum(one.offset_count for one in planned.ranges)
         asked_for = (self._options.min_partitions, self._options.max_records_per_partition)
-        count = split_count(total, core_count(), *asked_for)
-        return list(pack_whole(planned.ranges, count) if asked_for == (None, None) else pack(planned.ranges, count))
+        return list(pack_stream(planned.ranges, core_count(), *asked_for))
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         from ottla.pipeline.source.reading import read_split
