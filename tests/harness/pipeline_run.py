@@ -143,6 +143,12 @@ class PipelineRun:
         found = [pid for pid in below if "streaming" in command_line(pid) and PYTHON in command_line(pid)]
         return f"{sum(map(end, found))} processes of the source"
 
+    def kill_server(self) -> str:
+        """The broker, and with it perhaps the answer to a commit; it comes back."""
+        self.server.kill()
+        self.server.start()
+        return "the server"
+
     def kill_one(self, of: Callable[[], list[int]], what: str) -> str:
         found = eventually(of, timeout_s=BATCHES_TIMEOUT_S)
         end(self.chance.choice(found))

@@ -1,4 +1,4 @@
-"""Topic -> Spark -> topic on one machine, exactly once, while its driver and its Python workers are killed."""
+"""Topic -> Spark -> topic on one machine, exactly once, while its driver, its Python workers and its broker are killed."""
 
 import os
 from collections.abc import Callable
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300 + 120 * KILLS)]
 
 def test_every_record_comes_through_once_and_in_order(start_server: Callable[..., Server], tmp_path: Path) -> None:
     run = PipelineRun(start_server(), "local[2]", tmp_path, "local")
-    kinds = (run.kill_python_workers, run.kill_driver, run.kill_source_process, run.kill_driver)
+    kinds = (run.kill_python_workers, run.kill_driver, run.kill_server, run.kill_source_process)
     try:
         for number in range(KILLS):
             run.reach_a_random_moment()
