@@ -1,4 +1,4 @@
-"""Topic -> Spark -> topic on one machine, exactly once, while its driver, its Python workers and its broker are killed."""
+"""Topic -> Spark -> topic on one machine, exactly once, while driver, Python workers and broker are killed."""
 
 import os
 from collections.abc import Callable
