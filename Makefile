@@ -35,7 +35,7 @@ PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_
 
 SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse
 
-.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench chaos chaos-transactions chaos-pipeline control
+.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -47,6 +47,8 @@ help:
 	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
 	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
 	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
+	@echo "make bench-pipeline      Spark's Kafka connector and Ottla's side by side, on both servers, into docs/benchmarks-pipeline.md"
+	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
 	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
@@ -164,6 +166,11 @@ bench: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
 	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
+
+bench-pipeline: $(READY)
+	@$(PARTS) java mvn
+	@$(FETCH) spark-connector kafka >/dev/null
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.pipeline --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) --servers=$(SERVERS) $(if $(FRESH),--fresh)
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py

@@ -1,16 +1,16 @@
 """docs/benchmarks.md and its plots, made from the results; the reading of them is written by hand and kept."""
 
-import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench import plots
+from bench.comparison import Comparison, bars, compare, table
 from bench.results import ROOT, Results
-from bench.row import METRICS, Measured, Row
+from bench.row import Measured, Row
 from bench.stalls import BOUNDS_MS, PER_S, StallRow
 
 DOCUMENTS = ROOT / "docs"
+SIDES = ("Apache Kafka", "Ottla")
 START = "<!-- The reading, written by hand: kept when the page is made anew. -->"
 END = "<!-- The end of the reading. -->"
 
@@ -36,84 +36,10 @@ it was due.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    median: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{number(self.median)} ({number(self.low)}-{number(self.high)})"
-
-
-def number(value: float) -> str:
-    if value >= 1000:
-        return f"{float(f'{value:.3g}'):,.0f}"
-    return f"{value:.3g}"
-
-
-def spread(measurements: Sequence[Measured], metric: str) -> Spread | None:
-    values = [measured.metrics[metric] for measured in measurements if metric in measured.metrics]
-    return Spread(statistics.median(values), min(values), max(values)) if values else None
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    row: Row
-    metric: str
-    kafka: Spread | None
-    ottla: Spread | None
-
-    @property
-    def times_better(self) -> float | None:
-        if self.kafka is None or self.ottla is None or not self.kafka.median or not self.ottla.median:
-            return None
-        ratio = self.ottla.median / self.kafka.median
-        return ratio if METRICS[self.metric].more_is_better else 1 / ratio
-
-    @property
-    def wanted(self) -> str:
-        """In words; a bound of Ottla's own says whether it is kept."""
-        wanted, bound = self.row.wanted.get(self.metric), self.row.at_most.get(self.metric)
-        words = [] if wanted is None else [f"{wanted:g}"]
-        if bound is not None:
-            is_missed = self.ottla is not None and self.ottla.median > bound
-            words.append(f"at most {bound:g}" + (" (missed)" if is_missed else ""))
-        return ", ".join(words)
-
-
 def comparisons(rows: Sequence[Row], results: Results) -> Iterator[Comparison]:
     for row in rows:
         kafka, ottla = (results.measurements(row.name, kind) for kind in ("kafka", "ottla"))
-        found = {name for measured in (*kafka, *ottla) for name in measured.metrics}
-        for metric in METRICS:
-            if metric in found:
-                yield Comparison(row, metric, spread(kafka, metric), spread(ottla, metric))
-
-
-def table(found: Sequence[Comparison]) -> Iterator[str]:
-    yield "| row | what | Apache Kafka | Ottla | times better | wanted |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for one in found:
-        metric = METRICS[one.metric]
-        ratio = "" if one.times_better is None else f"{one.times_better:.2f}"
-        cells = (
-            one.row.title,
-            f"{metric.title}, {metric.unit}",
-            "" if one.kafka is None else str(one.kafka),
-            "" if one.ottla is None else str(one.ottla),
-            ratio,
-            one.wanted,
-        )
-        yield "| " + " | ".join(cells) + " |"
-
-
-def bars(found: Sequence[Comparison]) -> list[plots.Bar]:
-    return [
-        plots.Bar(f"{one.row.title}: {METRICS[one.metric].title}", one.times_better, one.row.wanted[one.metric])
-        for one in found
-        if one.times_better is not None and one.metric in one.row.wanted
-    ]
+        yield from compare(row.title, kafka, ottla, row.wanted, row.at_most)
 
 
 def panels(rows: Sequence[Row], results: Results) -> Iterator[plots.Panel]:
@@ -155,11 +81,11 @@ def write(rows: Sequence[Row], results: Results, directory: Path) -> None:
         f"{START}\n\n{reading(page)}\n\n{END}\n",
         "## Rates, latencies, starts, memory\n",
         "![How many times better Ottla is, row by row, with a mark at what is wanted](benchmarks/ratios.svg)\n",
-        *table(compared),
+        *table(compared, SIDES),
         "\n## Stalls\n",
         STALLS,
         "![Latencies of the probe while the server is busy](benchmarks/stalls.svg)\n",
-        *table(list(comparisons(stalls, results))),
+        *table(list(comparisons(stalls, results)), SIDES),
         "\n## Commands\n",
         "Beside what is shown, each gets the server's address and a topic of its own.\n",
         *(f"- {row.title}: {row.command}" for row in rows if results.measurements(row.name, "ottla")),

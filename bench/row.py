@@ -50,6 +50,11 @@ METRICS = {
     "idle_mb": Metric("idle", "MB"),
     "loaded_mb": Metric("after load", "MB"),
     "peak_mb": Metric("highest", "MB"),
+    "rows": Metric("rate", "rows/s", more_is_better=True),
+    "query_s": Metric("whole query", "s"),
+    "spark_cpu_us": Metric("Spark's CPU per row", "µs"),
+    "broker_cpu_us": Metric("broker CPU per row", "µs"),
+    "spark_mb": Metric("Spark's memory, highest", "MB"),
 }
 
 
@@ -70,9 +75,13 @@ class Row(ABC):
         self.command = command
         self.wanted = wanted or {}
 
+    def kinds(self, servers: Sequence[str]) -> Sequence[str]:
+        """What is measured side by side: the servers, unless there is more to compare."""
+        return servers
+
     @abstractmethod
     def open(self, beds: Beds, kind: str, scale: float) -> AbstractContextManager[Measure]:
-        """Prepares one server; the result measures it once per call."""
+        """Prepares one of the kinds; the result measures it once per call."""
 
 
 class LoadRow(Row):

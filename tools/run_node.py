@@ -1,4 +1,4 @@
-"""`make run`: a node in the foreground, and a first conversation with it.
+"""`make run`: a node in the foreground, a first conversation with it, and where there is Java a first pipeline.
 
 The node runs in a session of its own, so that Ctrl-C reaches this program alone, which then asks the node to stop and
 waits until it has. What the node logs goes to a file beside its data, to leave the screen to the conversation.
@@ -15,6 +15,9 @@ from types import FrameType
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.java import require_java
 
 ROOT = Path(__file__).resolve().parents[1]
 START_TIMEOUT_S = 60.0
@@ -96,10 +99,31 @@ def converse(node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path
     if done.returncode != 0:
         print(f"The conversation failed with exit code {done.returncode}; see {log}.", file=sys.stderr)
         return 1
+    show_pipeline(listen)
     print("\nThe node stays up until Ctrl-C; the next `make run` finds its data again.", flush=True)
     code = node.wait()
     print(f"The node ended with exit code {code}; see {log}.", file=sys.stderr)
     return code or 1
+
+
+def show_pipeline(listen: str) -> None:
+    """Topics through Spark; the node does without it if Java is missing."""
+    try:
+        require_java()
+    except PipelineError as missing:
+        print(f"\nNo pipeline is shown. {missing}")
+        return
+    print(f"\nA first pipeline on Spark, exactly once (examples/pipeline.py {listen}):", flush=True)
+    command = [sys.executable, str(ROOT / "examples" / "pipeline.py"), listen]
+    # In a session of its own, like the node: Ctrl-C ends it from here.
+    pipeline = subprocess.Popen(command, start_new_session=True)
+    try:
+        if pipeline.wait() != 0:
+            print(f"The pipeline failed with exit code {pipeline.returncode}; the node goes on.", file=sys.stderr)
+    finally:
+        if pipeline.poll() is None:
+            pipeline.terminate()
+            pipeline.wait()
 
 
 def main() -> int:

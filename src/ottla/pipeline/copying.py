@@ -7,7 +7,7 @@ they do not touch passes as it is, byte by byte: key, value, headers and timesta
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ottla.pipeline.errors import OptionError, PipelineError
+from ottla.pipeline.errors import OptionError
 from ottla.pipeline.failures import explain_failure, spark_errors
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Transformation:
 
 
 def transform(rows: "DataFrame", asked: Transformation) -> "DataFrame":
-    """Records for a sink out of a source's rows; PipelineError if an expression means nothing."""
+    """Records for a sink out of a source's rows; OptionError if an expression means nothing."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
@@ -46,7 +46,7 @@ def transform(rows: "DataFrame", asked: Transformation) -> "DataFrame":
         chosen = read.select(_ORIGINAL, F.expr(f"struct({asked.select})").alias(_CHOSEN))
         return _record(chosen)
     except PySparkException as error:
-        raise PipelineError(f"{explain_failure(error)}{_hint(error, asked)}") from None
+        raise OptionError(explain_failure(error).removesuffix(".") + _hint(error, asked)) from None
 
 
 def first_records(rows: "DataFrame", asked: Transformation, count: int) -> list[dict[str, object]]:

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -88,13 +88,12 @@ def stopping_queries(spark: "SparkSession") -> Iterator[None]:
 
 
 @contextmanager
-def interruptible(on_interrupt: Callable[[], None]) -> Iterator[None]:
-    """Inside, Ctrl-C and SIGTERM raise KeyboardInterrupt once; PySpark's own handler would let batches fail instead."""
+def interruptible() -> Iterator[None]:
+    """Inside, Ctrl-C and SIGTERM raise KeyboardInterrupt; PySpark's own handler would let batches fail before that."""
 
     def interrupt(_number: int, _frame: types.FrameType | None) -> None:
         # The second Ctrl-C ends everything, wherever it is.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        on_interrupt()
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -56,6 +56,7 @@ class Progress:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress of queries", daemon=True)
         self._seen: dict[str, StreamingQuery] = {}
+        self._over: set[str] = set()
         self._told: dict[str, int] = {}
         self._lines_drawn = 0
 
@@ -104,11 +105,11 @@ class Progress:
         self._stream.flush()
 
     def _queries(self) -> "list[StreamingQuery]":
-        """Those that run, and those that did when they were last asked for."""
+        """Those that run, and those of which it has not been told yet that they do not any more."""
         from pyspark.sql.streaming.query import StreamingQuery
 
         active = [self._shown] if isinstance(self._shown, StreamingQuery) else self._shown.streams.active
-        self._seen |= {str(query.runId): query for query in active}
+        self._seen |= {run: query for query in active if (run := str(query.runId)) not in self._over}
         return list(self._seen.values())
 
     def _lines_of(self, query: "StreamingQuery") -> list[str]:
@@ -116,6 +117,7 @@ class Progress:
         run = str(query.runId)
         if not query.isActive:
             del self._seen[run]
+            self._over.add(run)
             failure = query.exception()
             if failure is not None:
                 return [f"{query.name or str(query.id)[:8]}  failed: {explain_failure(failure)}"]

@@ -101,6 +101,8 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         require_java()
+        # With it the JVM looks for data sources on the driver: in this environment, whatever the PATH says.
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         if (master := _master_of_environment()) is not None:
             given.setdefault("spark.master", master)
         if is_local(given.get("spark.master", "local")) and "spark.pyspark.python" not in given:

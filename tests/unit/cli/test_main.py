@@ -51,7 +51,7 @@ def test_python_without_assertions_is_refused() -> None:
     assert "-O" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["server", "topics", "groups", "offsets", "records", "storage", "log"])
+@pytest.mark.parametrize("command", ["server", "topics", "groups", "offsets", "records", "storage", "log", "pipeline"])
 def test_help_imports_nothing_that_only_the_work_needs(command: str) -> None:
     code = (
         "import sys\n"
@@ -60,7 +60,7 @@ def test_help_imports_nothing_that_only_the_work_needs(command: str) -> None:
         "except SystemExit:\n    print(*sys.modules)"
     )
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()[-1].split()
-    heavy = ("asyncio", "ottla.broker", "ottla.client", "ottla.config", "ottla.protocol", "ottla.storage")
+    heavy = ("asyncio", "pyspark", "ottla.broker", "ottla.client", "ottla.config", "ottla.protocol", "ottla.storage")
     assert [name for name in loaded if name.startswith(heavy)] == []
 
 

@@ -72,7 +72,7 @@ ottla.pipeline.errors.PipelineError: sink totals was stopped: PRODUCER_FENCED: a
     ("text", "explanation"),
     [
         (IN_A_FUNCTION, "ValueError: boom says the user"),
-        (IN_SQL, 'The value \'x\' of the type "STRING" cannot be cast to "INT" because it is malformed.'),
+        (IN_SQL, 'The value \'x\' of type "STRING" cannot be cast to "INT" because it is malformed.'),
         (OF_THE_SINK, "sink totals was stopped: PRODUCER_FENCED: another one has its name"),
         (
             f"ottla.pipeline.errors.PipelineError: sink totals: {IN_A_FUNCTION}",

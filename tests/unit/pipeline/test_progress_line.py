@@ -19,6 +19,19 @@ OF_KAFKA = """
               "processedRowsPerSecond": 156.7, "metrics": {"maxOffsetsBehindLatest": "200"}}],
  "sink": {"description": "ForeachBatchSink", "numOutputRows": -1}}
 """
+OF_OTTLA = """
+{"id": "0eba76f9-3b53-45f0-a217-a3a676d42b03", "runId": "573da5d5-b04d-4e25-90c6-94489d4f650f", "name": "big",
+ "timestamp": "2026-11-15T20:40:03.784Z", "batchId": 1, "batchDuration": 960, "numInputRows": 300,
+ "inputRowsPerSecond": 17.7, "processedRowsPerSecond": 312.5,
+ "durationMs": {"addBatch": 866, "commitOffsets": 33, "getBatch": 0, "latestOffset": 2, "queryPlanning": 24,
+                "triggerExecution": 960, "walCommit": 19},
+ "stateOperators": [],
+ "sources": [{"description": "PythonMicroBatchStreamWithTriggerAvailableNow@41646f4a",
+              "startOffset": {"orders": {"0": 150, "1": 150}}, "endOffset": {"orders": {"0": 300, "1": 300}},
+              "latestOffset": {"orders": {"0": 500, "1": 500}}, "numInputRows": 300, "inputRowsPerSecond": 17.7,
+              "processedRowsPerSecond": 312.5}],
+ "sink": {"description": "ForeachBatchSink", "numOutputRows": -1}}
+"""
 
 
 def reported(text: str, **changes: Any) -> dict[str, Any]:
@@ -29,6 +42,10 @@ def test_a_stateful_query_on_kafka() -> None:
     assert progress_line(reported(OF_KAFKA)) == (
         "counting  batch 1  in 18/s  done 157/s  lag 400  took 1909 ms  state 1,007 rows"
     )
+
+
+def test_an_exactly_once_copy_of_a_topic() -> None:
+    assert progress_line(reported(OF_OTTLA)) == "big  batch 1  in 18/s  done 312/s  lag 400  took 960 ms"
 
 
 def test_a_query_without_a_name_has_its_id_and_a_sink_that_counts_its_rows() -> None:

@@ -54,24 +54,20 @@ def start_spark(options: argparse.Namespace, app_name: str) -> "SparkSession":
     return session(app_name, options.master, settings)
 
 
-def _below_progress() -> str:
-    return "\n" if sys.stderr.isatty() else ""
-
-
 def watch_queries(spark: "SparkSession", options: argparse.Namespace, start: Callable[[], None]) -> int:
     """Start queries, show them, and wait until they have ended; Ctrl-C is how endless ones are meant to end."""
     from ottla.pipeline.job import interruptible, stopping_queries, wait_for_queries
     from ottla.pipeline.progress import show_progress
 
     with ExitStack() as ending:
+        ending.enter_context(interruptible())
         ending.enter_context(stopping_queries(spark))
         if options.progress != "none":
             ending.enter_context(show_progress(spark, in_place=False if options.progress == "line" else None))
         try:
-            with interruptible(lambda: say(f"{_below_progress()}stopping ...")):
-                start()
-                wait_for_queries(spark)
+            start()
+            wait_for_queries(spark)
         except KeyboardInterrupt:
             # Whatever the program was about to do, its queries are stopped in order.
-            return ExitCode.DONE
+            say("\nstopping ..." if sys.stderr.isatty() else "stopping ...")
     return ExitCode.DONE

@@ -31,8 +31,12 @@ def resolve(
     if isinstance(wanted, AtCommitted):
         given, what = view.committed(wanted.group_id, partitions), f"what group {wanted.group_id!r} has committed"
         if missing := set(partitions) - set(given):
-            logger.warning(
-                "group %r has no offset of %s: they are read from the beginning", wanted.group_id, listed(missing)
+            # A group without any is one that begins.
+            logger.log(
+                logging.WARNING if given else logging.INFO,
+                "group %r has no offset of %s: they are read from the beginning",
+                wanted.group_id,
+                listed(missing),
             )
     else:
         given, what = dict(wanted.offsets), wanted.option

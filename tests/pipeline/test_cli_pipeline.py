@@ -1,0 +1,129 @@
+"""`ottla pipeline` as a user runs it: processes with a Spark of their own, against a running server."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.clients.confluent import ConfluentKafka
+from harness.clients.contract import Record
+from harness.servers import Server
+from harness.waiting import eventually
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+JOB = """
+import os, sys
+from pyspark.sql import functions as F
+from ottla.pipeline import session, write_topic
+
+origin, target, name, checkpoint = sys.argv[1:]
+
+@F.udf("string")
+def shout(text):
+    if text == "boom":
+        raise ValueError("nobody may say boom")
+    return text.upper()
+
+cluster = {"kafka.bootstrap.servers": os.environ["OTTLA_BOOTSTRAP_SERVERS"]}
+rows = session().readStream.format("ottla").options(**cluster, subscribe=origin, startingOffsets="earliest").load()
+shouted = rows.select(shout(F.col("value").cast("string")).alias("value"))
+write_topic(shouted, name=name, topic=target, checkpoint=checkpoint, options=cluster)
+print("started", name)
+"""
+
+
+Ottla = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def ottla(server: Server) -> Ottla:
+    """Runs a command for the server to its end."""
+
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "ottla", "-b", server.bootstrap, *words]
+        environment = {**os.environ, **environment}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+    return run
+
+
+def committed(ottla: Ottla, topic: str) -> list[str]:
+    return sorted(ottla("consume", topic, "-e", "--read-committed").stdout.splitlines())
+
+
+def test_a_job_is_watched_until_it_is_stopped_or_dies(
+    ottla: Ottla,
+    server: Server,
+    reference: ConfluentKafka,
+    new_topic: Callable[..., str],
+    fresh_name: Callable[[], str],
+    tmp_path: Path,
+) -> None:
+    origin, target, name = new_topic(2), new_topic(2), fresh_name()
+    job = tmp_path / "job.py"
+    job.write_text(JOB)
+    words = ["pipeline", "run", "--master", "local[2]", str(job), origin, target, name, str(tmp_path / "checkpoint")]
+    reference.produce(origin, [Record(b"one"), Record(b"two")])
+
+    command = [sys.executable, "-m", "ottla", "-b", server.bootstrap, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        eventually(lambda: committed(ottla, target), ["ONE", "TWO"].__eq__, timeout_s=240)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (0, f"started {name}\n")
+    assert err.splitlines()[:2] == ["starting Spark, which takes some seconds ...", "stopping ..."]
+    assert err.splitlines()[-1].startswith(f"{name}  batch ")
+    assert len(err.splitlines()) == 3
+
+    reference.produce(origin, [Record(b"three"), Record(b"boom")])
+    died = ottla(*words)
+    assert died.returncode == 1
+    assert died.stderr.splitlines()[-1] == f"ottla pipeline: query {name} failed: ValueError: nobody may say boom"
+    assert "Traceback" not in died.stderr
+    assert "THREE" not in committed(ottla, target)
+
+
+def test_a_copy_goes_on_where_it_ended(
+    ottla: Ottla, reference: ConfluentKafka, new_topic: Callable[..., str], fresh_name: Callable[[], str]
+) -> None:
+    origin, target = new_topic(2), fresh_name()
+    reference.produce(origin, [Record(b'{"item": "tea", "price": %d}' % price) for price in range(20)], partition=1)
+    reference.produce(origin, [Record(b"no JSON")])
+    words = ["pipeline", "copy", "--from", origin, "--to", target, "--master", "local[2]", "--once"]
+    words += ["--schema", "item string, price int", "--where", "value.price >= 17"]
+    words += ["--select", "value.item, value.price * 2 as double"]
+
+    first = ottla(*words)
+    assert first.returncode == 0, first
+    assert f"created topic {target} with 2 partitions, as {origin} has." in first.stderr
+    assert "not JSON 1" in first.stderr
+    expected = [f'{{"item":"tea","double":{price}}}' for price in (34, 36, 38)]
+    assert committed(ottla, target) == expected
+
+    reference.produce(origin, [Record(b'{"item": "tea", "price": 50}')])
+    again = ottla(*words)
+    assert again.returncode == 0, again
+    assert f"copy {origin}-to-{target} goes on where it ended" in again.stderr
+    assert committed(ottla, target) == sorted([*expected, '{"item":"tea","double":100}'])
+
+
+def test_what_is_wrong_is_told_before_spark_is_started(
+    ottla: Ottla, new_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic = new_topic()
+    unknown = ottla("pipeline", "copy", "--from", f"{topic}x", "--to", "elsewhere")
+    assert (unknown.returncode, unknown.stderr.splitlines()[-1]) == (3, f"  Did you mean {topic}?")
+    assert ottla("pipeline", "copy", "--from", topic, "--to", topic).returncode == 2
+    assert ottla("pipeline", "copy", "--from", topic, "--to", "x", "--offsets", "middle").returncode == 2
+    assert ottla("pipeline", "copy", "--from", topic, "--to", "x", "--conf", "spark").returncode == 2
+    without = ottla("pipeline", "copy", "--from", topic, "--to", "x", JAVA_HOME=str(tmp_path))
+    assert (without.returncode, "apt install openjdk" in without.stderr) == (1, True)
+    missing = ottla("pipeline", "run", str(tmp_path / "job.py"))
+    assert (missing.returncode, "cannot be read: No such file" in missing.stderr) == (1, True)
+    (tmp_path / "job.py").write_text("def")
+    assert "is not a Python program: invalid syntax" in ottla("pipeline", "run", str(tmp_path / "job.py")).stderr
