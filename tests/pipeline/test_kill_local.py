@@ -12,7 +12,7 @@ from harness.servers import Server
 # `make chaos-pipeline KILLS=n` wants more.
 KILLS = int(os.environ.get("OTTLA_KILLS", "2"))
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300 + 120 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600 + 120 * KILLS)]
 
 
 def test_every_record_comes_through_once_and_in_order(start_server: Callable[..., Server], tmp_path: Path) -> None:
