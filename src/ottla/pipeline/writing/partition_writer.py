@@ -10,19 +10,17 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from ottla.client.columns import columns_to_batches
-from ottla.client.errors import ClientError, KafkaError
 from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
-from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.sink.options import SinkOptions
-from ottla.protocol.errors import ErrorCode
+from ottla.pipeline.writing.refusals import explained_refusals
+from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE
 
 if TYPE_CHECKING:
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
 # Rows of all partitions of a task that wait to be written, however many partitions there are.
 BUFFER_BYTES_MAX: Final = 64 << 20
-
-_FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +60,7 @@ class Role(Protocol):
 class PartitionWriter:
     """Writes rows once; each has a number in its column `partition`, and its topic in `topic` if none is given here."""
 
-    def __init__(self, client: Client, options: SinkOptions, role: Role, topic: str | None) -> None:
+    def __init__(self, client: Client, options: WriteOptions, role: Role, topic: str | None) -> None:
         self._client = client
         self._options = options
         self._role = role
@@ -143,7 +139,7 @@ class PartitionWriter:
     def _wait(self, target: TopicPartition) -> None:
         partition = self._partitions[target]
         if partition.on_its_way is not None:
-            with told(target):
+            with explained_refusals(target, self._role.transactional_id):
                 partition.on_its_way.result()
             partition.on_its_way = None
 
@@ -182,34 +178,3 @@ def by_target(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[TopicP
         if start < end:
             row = order[start]
             yield TopicPartition(str(topics[numbers[row]]), int(partitions[row])), ordered.slice(start, end - start)
-
-
-class told:
-    """What a broker refuses, in words for whoever runs the pipeline."""
-
-    def __init__(self, target: TopicPartition | None = None) -> None:
-        self._where = "" if target is None else f" to {target}"
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: Any) -> None:
-        if not isinstance(error, ClientError):
-            return
-        code = error.code if isinstance(error, KafkaError) else None
-        if code in _FENCED:
-            raise PipelineError(
-                f"writing{self._where} was refused: another driver has taken over this sink, or the transaction was "
-                f"open for longer than kafka.transaction.timeout.ms and the broker has aborted it ({error})"
-            ) from error
-        if code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            raise PipelineError(
-                f"writing{self._where} was refused: somebody else writes there as the same producer. In a transaction "
-                f"each partition needs one task (ottla.pipeline.partitioned), with one attempt ({error})"
-            ) from error
-        if code is ErrorCode.MESSAGE_TOO_LARGE:
-            raise PipelineError(
-                f"writing{self._where} was refused: a batch is larger than the topic's max.message.bytes. Raise that, "
-                f"or lower kafka.batch.size, unless a single record is that large ({error})"
-            ) from error
-        raise PipelineError(f"writing{self._where} failed: {error}") from error
