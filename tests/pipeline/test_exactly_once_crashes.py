@@ -36,9 +36,9 @@ class MortalSink(ExactlyOnceSink):
 
 
 class BeforeTheTransaction(MortalSink):
-    def _write_batch(self, df: Any, marker: Any) -> None:
+    def _write_batch(self, *given: Any) -> None:
         self._dies()
-        super()._write_batch(df, marker)
+        super()._write_batch(*given)
 
 
 class AfterTheFirstPartitions(MortalSink):
@@ -109,3 +109,60 @@ def test_a_driver_that_dies_again_and_again_at_one_batch_writes_it_once(
                 copying.run(maxOffsetsPerTrigger="60")
     copying.run(maxOffsetsPerTrigger="60")
     copying.check()
+
+
+class DiesInTheFirstBatch(AfterTheOffsets):
+    def _dies(self) -> None:
+        raise Death("the driver is gone")
+
+
+class DiesAfterTheFirstCommit(AfterTheCommit):
+    def _dies(self) -> None:
+        raise Death("the driver is gone")
+
+
+@pytest.mark.parametrize("sink", [DiesInTheFirstBatch, DiesAfterTheFirstCommit])
+def test_a_driver_that_dies_in_its_first_batch_is_followed_by_one_that_writes_each_record_once(
+    copying: Copying, monkeypatch: pytest.MonkeyPatch, sink: type[MortalSink]
+) -> None:
+    copying.feed(20)
+    with monkeypatch.context() as dying:
+        dying.setattr(query, "ExactlyOnceSink", sink)
+        with pytest.raises(StreamingQueryException, match="the driver is gone"):
+            copying.run(maxOffsetsPerTrigger="30")
+    copying.feed(20)
+    copying.run(maxOffsetsPerTrigger="30")
+    copying.check()
+
+
+def test_state_goes_on_after_a_batch_that_was_committed_is_run_again(
+    copying: Copying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark wants the state of a batch even if its rows are in the topic already."""
+
+    def counted() -> Any:
+        rows = copying.stream(maxOffsetsPerTrigger="30").selectExpr("'all' AS key", "value")
+        return rows.groupBy("key").count().selectExpr("key", "cast(count AS string) AS value")
+
+    def run() -> None:
+        options = {"kafka.bootstrap.servers": copying.bootstrap}
+        copying.finish(
+            query.write_topic(
+                counted(),
+                name=copying.name,
+                topic=copying.output,
+                checkpoint=str(copying.checkpoint),
+                output_mode="update",
+                options=options,
+                trigger={"availableNow": True},
+            )
+        )
+
+    copying.feed(30)
+    with monkeypatch.context() as dying:
+        dying.setattr(query, "ExactlyOnceSink", AfterTheCommit)
+        with pytest.raises(StreamingQueryException, match="the driver is gone"):
+            run()
+    run()
+    found = read_by_confluent(copying.bootstrap, copying.output, copying.partitions)
+    assert [value for rows in found.values() for _, value in rows] == [b"30", b"60", b"90"]

@@ -80,8 +80,11 @@ def test_a_checkpoint_older_than_the_output_is_refused(copying: Copying, tmp_pat
     copying.run()
     copying.check()
     copying.checkpoint = tmp_path / "copy"
-    with pytest.raises(StreamingQueryException, match="the checkpoint is older than the output"):
-        copying.run()
+    # Each start leaves its own plan of the batch in the checkpoint, and the next one finds it there.
+    for _ in range(2):
+        with pytest.raises(StreamingQueryException, match="older than the output"):
+            copying.run()
+    copying.check()
 
 
 def test_batches_without_rows_end_well_and_move_the_group(copying: Copying) -> None:

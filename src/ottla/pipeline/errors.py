@@ -7,3 +7,7 @@ class PipelineError(Exception):
 
 class OptionError(PipelineError, ValueError):
     """An option that cannot mean anything, or not together with another one."""
+
+
+class EndInDoubt(PipelineError):
+    """Whether a transaction was committed or aborted is not known; the coordinator knows."""

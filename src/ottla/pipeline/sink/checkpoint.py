@@ -9,11 +9,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ottla.client.metadata import TopicPartition
+from ottla.pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NOTHING_PLANNED = -1
 _LINES_BEFORE_SOURCES = 2
 
 
@@ -34,18 +34,12 @@ class Checkpoint:
             self._query_id = str(json.loads(text)["id"])
         return self._query_id
 
-    def last_planned(self) -> int:
-        """The highest batch with offsets, NOTHING_PLANNED without any."""
-        directory = self._jvm.org.apache.hadoop.fs.Path(self._root, "offsets")
-        if not self._files.exists(directory):
-            return NOTHING_PLANNED
-        names = [status.getPath().getName() for status in self._files.listStatus(directory)]
-        return max((int(name) for name in names if name.isdigit()), default=NOTHING_PLANNED)
-
-    def source_offsets(self, batch_id: int) -> dict[TopicPartition, int]:
-        """Up to which offsets a batch reads its topics."""
+    def planned(self, batch_id: int) -> str:
+        """What Spark has written down about a batch before it ran."""
         text = self._read(f"offsets/{batch_id}")
-        return {} if text is None else topic_offsets(text)
+        if text is None:
+            raise PipelineError(f"the checkpoint {self.location} has no file offsets/{batch_id}: it was deleted")
+        return text
 
     def _read(self, name: str) -> str | None:
         path = self._jvm.org.apache.hadoop.fs.Path(self._root, name)
@@ -59,7 +53,11 @@ class Checkpoint:
 
 
 def topic_offsets(planned: str) -> dict[TopicPartition, int]:
-    """The offsets of topics in the text of a planned batch; what other sources wrote there is left out."""
+    """The offsets of topics in the text of a planned batch; what other sources wrote there is left out.
+
+    Of two sources that read one partition, the one that is behind counts: what a group has committed must not be ahead
+    of what was read.
+    """
     found: dict[TopicPartition, int] = {}
     for line in planned.splitlines()[_LINES_BEFORE_SOURCES:]:
         try:
@@ -74,7 +72,9 @@ def _collect(value: object, found: dict[TopicPartition, int]) -> None:
         return
     for topic, partitions in value.items():
         if isinstance(partitions, dict) and partitions and all(_is_offset(*row) for row in partitions.items()):
-            found.update({TopicPartition(topic, int(number)): offset for number, offset in partitions.items()})
+            for number, offset in partitions.items():
+                where = TopicPartition(topic, int(number))
+                found[where] = min(offset, found.get(where, offset))
         else:
             # Sources with names are one level deeper.
             _collect(partitions, found)

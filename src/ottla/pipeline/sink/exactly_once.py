@@ -24,21 +24,24 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ottla.client.errors import AbortableError, ClientError, CommitInDoubt, FatalProducerError, RequestTimedOut
-from ottla.client.group_offsets import CommittedOffset, GroupMetadata
+from ottla.client.group_offsets import GroupMetadata
 from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import client_of
-from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.errors import EndInDoubt, PipelineError
 from ottla.pipeline.failures import interruption_of, reason_of
-from ottla.pipeline.sink.checkpoint import Checkpoint
-from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, parse_marker
+from ottla.pipeline.sink.checkpoint import Checkpoint, topic_offsets
+from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, plan_of
+from ottla.pipeline.sink.marker_place import MarkerPlace
 from ottla.pipeline.sink.options import SinkOptions
 from ottla.pipeline.sink.placement import find_topics, place
 from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, WriteTask
+from ottla.pipeline.spark_session import is_local
 from ottla.pipeline.writing.partition_writer import Written
 from ottla.pipeline.writing.transaction_end import until_answered
 from ottla.pipeline.writing.transaction_member import Transaction, check_disjoint
+from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -57,7 +60,15 @@ _SMALL_BATCH_OFFSETS: Final = 5_000
 class ExactlyOnceSink:
     """The function that Spark calls with each micro-batch."""
 
-    def __init__(self, name: str, topic: str | None, options: SinkOptions, checkpoint: Checkpoint) -> None:
+    def __init__(
+        self,
+        name: str,
+        topic: str | None,
+        options: SinkOptions,
+        checkpoint: Checkpoint,
+        *,
+        is_projection: bool = False,
+    ) -> None:
         self.name = name
         self.transactional_id = ID_PREFIX + name
         self._topic = topic
@@ -67,7 +78,8 @@ class ExactlyOnceSink:
         self._owner = self._client.transaction_owner(
             self.transactional_id, transaction_timeout_ms=options.transaction_timeout_ms
         )
-        self._last_planned = checkpoint.last_planned()
+        self._is_projection = is_projection
+        self._place = MarkerPlace(self._client, self.transactional_id, topic)
         self._marker: Marker | None = None
         # Up to where the batch before read its topics.
         self._ends: SourceOffsets = {}
@@ -79,13 +91,9 @@ class ExactlyOnceSink:
         """Fence whoever had this sink before, end what it left open, and find out how far it came."""
         try:
             self._owner.init()
-            found = self._client.admin.list_group_offsets(self.transactional_id, require_stable=True)
+            self._marker = self._place.last()
         except ClientError as error:
             raise PipelineError(f"sink {self.name} cannot begin: {error}") from error
-        markers = [marker for row in found.values() if (marker := parse_marker(row.metadata)) is not None]
-        own = self._checkpoint.query_id()
-        # With several topics the marker may have stood at another one before.
-        self._marker = max(markers, key=lambda marker: (marker.query_id == own, marker.batch_id), default=None)
         return self._marker
 
     def __call__(self, df: "DataFrame", batch_id: int) -> None:
@@ -106,8 +114,11 @@ class ExactlyOnceSink:
         query_id = self._checkpoint.query_id()
         if query_id is None:
             raise PipelineError(f"the checkpoint {self._checkpoint.location} has no file metadata: it was deleted")
+        planned = self._checkpoint.planned(batch_id)
+        serial = 0 if self._marker is None else self._marker.serial + 1
+        marker = Marker(query_id, batch_id, plan_of(planned), serial)
         try:
-            decision = decide(self._marker, query_id, batch_id, self._last_planned)
+            decision = decide(self._marker, query_id, batch_id, marker.plan)
         except Undecidable as reason:
             raise PipelineError(
                 f"sink {self.name} cannot know whether batch {batch_id} was written: {reason}. Start with a new "
@@ -116,15 +127,16 @@ class ExactlyOnceSink:
             ) from None
         if decision is Decision.SKIP:
             logger.info("sink %s: batch %d was committed before, it is skipped", self.name, batch_id)
+            # Its state and its watermark are not saved yet, and Spark insists on them.
+            df.write.format("noop").mode("overwrite").save()
             return
-        self._write_batch(df, Marker(query_id, batch_id))
+        self._write_batch(df, marker, topic_offsets(planned))
 
-    def _write_batch(self, df: "DataFrame", marker: Marker) -> None:
-        master = df.sparkSession.sparkContext.master or ""
-        attempts = 1 if master.startswith("local") else _ATTEMPTS_ON_CLUSTER
+    def _write_batch(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets) -> None:
+        attempts = 1 if is_local(df.sparkSession.sparkContext.master or "") else _ATTEMPTS_ON_CLUSTER
         for attempt in range(1, attempts + 1):
             try:
-                self._try_batch(df, marker)
+                self._try_batch(df, marker, offsets)
             except Exception as error:
                 if isinstance(error, PipelineError) or attempt == attempts or interruption_of(error):
                     raise
@@ -139,11 +151,10 @@ class ExactlyOnceSink:
             else:
                 return
 
-    def _try_batch(self, df: "DataFrame", marker: Marker) -> None:
+    def _try_batch(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets) -> None:
         """One transaction; whatever it raises, none is open afterwards, unless its end is unknown."""
         try:
             self._owner.begin()
-            offsets = self._checkpoint.source_offsets(marker.batch_id)
             written = self._run_tasks(df, marker, offsets)
             self._owner.add_partitions([row.target for row in written])
             self._send_offsets(marker, offsets, written)
@@ -159,7 +170,7 @@ class ExactlyOnceSink:
 
     def _is_small(self, offsets: SourceOffsets) -> bool:
         """Whether so few records were read that a shuffle would be most of the work; False if that is not known."""
-        if not offsets or not self._ends.keys() >= offsets.keys():
+        if not self._is_projection or not offsets or not self._ends.keys() >= offsets.keys():
             return False
         return sum(end - self._ends[where] for where, end in offsets.items()) <= _SMALL_BATCH_OFFSETS
 
@@ -187,25 +198,18 @@ class ExactlyOnceSink:
 
     def _send_offsets(self, marker: Marker, offsets: SourceOffsets, written: list[Written]) -> None:
         self._owner.send_offsets(self._existing(offsets), GroupMetadata(self.name))
-        place_of_marker = CommittedOffset(marker.batch_id, marker.to_text())
-        self._owner.send_offsets(
-            {self._marker_partition(written): place_of_marker}, GroupMetadata(self.transactional_id)
-        )
-
-    def _marker_partition(self, written: list[Written]) -> TopicPartition:
-        """An offset needs a partition that exists: of the topic, or of one of those that were written to."""
-        if self._topic is not None:
-            return TopicPartition(self._topic, 0)
-        if written:
-            return TopicPartition(min(row.target.topic for row in written), 0)
-        return TopicPartition(min(found.name for found in self._client.admin.list_topics()), 0)
+        marked = self._place.offsets(marker, {row.target.topic for row in written})
+        self._owner.send_offsets(marked, GroupMetadata(self.transactional_id))
 
     def _existing(self, offsets: SourceOffsets) -> dict[TopicPartition, int]:
         """Without topics of another cluster, whose groups are not here."""
         if not offsets:
             return {}
         described = self._client.admin.describe_topics({partition.topic for partition in offsets})
-        counts = {name: len(found.partitions) for name, found in described.items() if found.error is None}
+        for found in described.values():
+            if found.error is not None and found.error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise found.error
+        counts = {name: len(found.partitions) for name, found in described.items()}
         return {where: offset for where, offset in offsets.items() if where.partition < counts.get(where.topic, 0)}
 
     def _commit(self) -> None:
@@ -218,14 +222,14 @@ class ExactlyOnceSink:
         try:
             until_answered(end, in_doubt)
         except in_doubt as error:
-            raise PipelineError(
+            raise EndInDoubt(
                 f"sink {self.name}: the end of a transaction was not answered ({error}). Start the query again when "
                 "the broker can be reached: it will find out whether the batch was written"
             ) from error
 
     def _abort_after(self, error: Exception) -> None:
         """Leave nothing open that would keep readers back; if that fails too, the next start does it."""
-        if isinstance(error.__cause__, CommitInDoubt | RequestTimedOut):
+        if isinstance(error, EndInDoubt):
             return
         try:
             if not isinstance(error, AbortableError):

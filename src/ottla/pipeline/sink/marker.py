@@ -2,35 +2,42 @@
 
 Spark writes down which offsets a batch covers before the batch runs, and that it is done after it; a batch that it does
 not know to be done runs again, under the same number and with the same offsets. The marker tells what happened to it:
-it names the query (a checkpoint that was thrown away begins again with batch 0) and the last batch that was committed,
-and it was committed in the transaction of that batch, so it is there if and only if the batch is.
+it names the query (a checkpoint that was thrown away begins again with batch 0), the last batch that was committed, and
+what Spark had planned for it (a checkpoint that was restored from a copy plans the same number anew). It was committed
+in the transaction of that batch, so it is there if and only if the batch is. Each batch leaves one.
 
-    marker of this query, batch above it      not written: write
-    marker of this query, the same batch      written: skip, if Spark planned it in an earlier run
-    marker of this query, batch below it      the checkpoint is older than the output: refuse
-    no marker, or another query's; batch 0    not written: each batch leaves a marker
-    no marker, or another query's; later      refuse: somebody else has used the name, or the marker was lost
+    marker of this query, the batch after it              not written: write
+    marker of this query, the same batch, the same plan   written: skip
+    marker of this query, anything else                   the checkpoint is not the one that wrote: refuse
+    no marker, or another query's; batch 0                not written: write
+    no marker, or another query's; later                  refuse: somebody else has used the name, or it was lost
 
-The last two refusals are the cases in which nobody can say whether records would be missing or there twice.
+What is refused are the cases in which nobody can say whether records would be missing or there twice, and a second
+start is refused like the first.
 
 A marker is a committed offset of the sink's own group, and lives as long as one (`offsets.retention.minutes`, a week by
-default, counted from the last batch).
+default, counted from the last batch). The offset itself counts markers: the highest is the last.
 """
 
 import json
 from dataclasses import dataclass
 from enum import Enum, auto
+from hashlib import blake2b
+
+_PLAN_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The last batch of a query that was committed."""
+    """The last batch of a query that was committed; `serial` is how many were before it under this name."""
 
     query_id: str
     batch_id: int
+    plan: str
+    serial: int = 0
 
     def to_text(self) -> str:
-        return json.dumps({"query": self.query_id, "batch": self.batch_id})
+        return json.dumps({"query": self.query_id, "batch": self.batch_id, "plan": self.plan})
 
 
 class Decision(Enum):
@@ -44,28 +51,34 @@ class Undecidable(Exception):
     """Whether the batch was written cannot be known."""
 
 
-def parse_marker(text: str) -> Marker | None:
-    """A marker out of the metadata of a committed offset; None if it is something else."""
+def plan_of(planned: str) -> str:
+    """What Spark has planned for a batch, in a few characters; the text has the time in it, so no two are the same."""
+    return blake2b(planned.encode(), digest_size=_PLAN_BYTES).hexdigest()
+
+
+def parse_marker(serial: int, text: str) -> Marker | None:
+    """A marker out of a committed offset and its metadata; None if it is something else."""
     try:
         found = json.loads(text)
-        return Marker(str(found["query"]), int(found["batch"]))
+        return Marker(str(found["query"]), int(found["batch"]), str(found["plan"]), serial)
     except (ValueError, TypeError, KeyError):
         return None
 
 
-def decide(marker: Marker | None, query_id: str, batch_id: int, last_planned: int) -> Decision:
-    """What to do with a batch; `last_planned` is the last one that Spark had planned before this run, or -1."""
+def decide(marker: Marker | None, query_id: str, batch_id: int, plan: str) -> Decision:
+    """What to do with a batch that Spark has planned so."""
     if marker is None or marker.query_id != query_id:
         if batch_id == 0:
             return Decision.WRITE
         raise Undecidable(_lost(marker, query_id, batch_id))
-    if batch_id > marker.batch_id:
+    if batch_id == marker.batch_id + 1:
         return Decision.WRITE
-    if batch_id == marker.batch_id and batch_id <= last_planned:
+    if batch_id == marker.batch_id and plan == marker.plan:
         return Decision.SKIP
     raise Undecidable(
-        f"the checkpoint wants to write batch {batch_id}, but batch {marker.batch_id} of this query is in the topic "
-        "already: the checkpoint is older than the output (was it restored from a copy?)"
+        f"the checkpoint wants to write batch {batch_id}, and the last one of this query in the topic is batch "
+        f"{marker.batch_id}, {'with the same' if plan == marker.plan else 'with other'} offsets: the checkpoint is not "
+        "the one that wrote it, but older than the output (was it restored from a copy?), or the marker is"
     )
 
 

@@ -8,6 +8,7 @@ A partition has one writer, because brokers tell a repetition from a new batch b
 partition. Rows that came from one split of the source keep their order.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +21,9 @@ from ottla.pipeline.writing.record_columns import check_columns
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+# Columns of our own, beside those of records.
+_COUNT: Final = "ottla_partition_count"
+_BASE: Final = "ottla_slots_before"
 # Kafka's, as a signed number.
 _MURMUR2_SEED: Final = 0x9747B28C - (1 << 32)
 
@@ -67,45 +71,39 @@ def place(df: "DataFrame", topics: Topics, *, topic: str | None, turn: int = 0, 
     """
     from pyspark.sql import functions as F
 
-    count: Column
-    base: Column
-    if topic is not None:
-        count, base = F.lit(topics.partition_counts[topic]), F.lit(0)
-    else:
-        count, base = _of_topic(topics)
+    count, base = F.lit(topics.slot_count), F.lit(0)
+    if topic is None:
+        df, count, base = _looked_up(df, topics)
     target = _target(df, count, turn)
     kept = [name for name in ("topic", "key", "value", "timestamp", "headers") if name in df.columns]
     if topic is not None and "topic" in kept:
         kept.remove("topic")
     columns = [F.col(name).cast("binary").alias(name) if name in ("key", "value") else F.col(name) for name in kept]
-    placed = df.select(*columns, target.cast("int").alias("partition"))
+    placed = df.select(*columns, target.cast("int").alias("partition"), base.alias(_BASE))
     if is_small:
-        return placed.coalesce(1)
+        return placed.coalesce(1).drop(_BASE)
     tasks = max(1, min(topics.slot_count, df.sparkSession.sparkContext.defaultParallelism))
-    slot = F.col("partition") if topic is not None else (base + F.col("partition"))
-    return placed.repartitionById(tasks, slot.cast("int"))
+    return placed.repartitionById(tasks, F.col(_BASE) + F.col("partition")).drop(_BASE)
 
 
-def _of_topic(topics: Topics) -> "tuple[Column, Column]":
-    """For a row: how many partitions its topic has, and how many those before it in the row of all have."""
+def _looked_up(df: "DataFrame", topics: Topics) -> "tuple[DataFrame, Column, Column]":
+    """The rows, how many partitions the topic of each has, and how many those before it in the row of all have.
+
+    By a join with a small table: a cluster may have thousands of topics, and an expression would search one by one.
+    """
     from pyspark.sql import functions as F
 
-    names = sorted(topics.partition_counts)
-    counts: list[Column] = []
-    bases: list[Column] = []
+    table = []
     base = 0
-    for name in names:
-        counts += (F.lit(name), F.lit(topics.partition_counts[name]))
-        bases += (F.lit(name), F.lit(base))
-        base += topics.partition_counts[name]
-    own = F.col("topic")
-    problem = F.concat(
-        F.lit("PipelineError: a row goes to a topic that does not exist: "), F.coalesce(own, F.lit("null"))
-    )
-    if not names:
-        return F.raise_error(problem).cast("int"), F.lit(0)
-    known = F.coalesce(F.try_element_at(F.create_map(*counts), own), F.raise_error(problem).cast("int"))
-    return known, F.try_element_at(F.create_map(*bases), own)
+    for name, count in sorted(topics.partition_counts.items()):
+        table.append({"topic": name, _COUNT: count, _BASE: base})
+        base += count
+    kind = f"array<struct<topic:string,{_COUNT}:int,{_BASE}:int>>"
+    rows = df.sparkSession.range(1).select(F.inline(F.from_json(F.lit(json.dumps(table)), kind)))
+    named = F.coalesce("topic", F.lit("null"))
+    told = F.concat(F.lit("PipelineError: a row goes to a topic that does not exist: "), named)
+    known = F.coalesce(F.col(_COUNT), F.raise_error(told).cast("int"))
+    return df.join(F.broadcast(rows), "topic", "left"), known, F.col(_BASE)
 
 
 def _target(df: "DataFrame", count: "Column", turn: int) -> "Column":

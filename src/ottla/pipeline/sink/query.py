@@ -9,6 +9,8 @@ from ottla.pipeline.sink.checkpoint import Checkpoint
 from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 from ottla.pipeline.sink.options import sink_options
 from ottla.pipeline.sink.placement import find_topics
+from ottla.pipeline.sink.plan_shape import is_projection
+from ottla.pipeline.spark_session import is_local
 from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def write_topic(
     check_columns(df.schema, topic)
     find_topics(topic, settings.cluster)
     found = Checkpoint(spark, checkpoint)
-    sink = ExactlyOnceSink(name, topic, settings, found)
+    sink = ExactlyOnceSink(name, topic, settings, found, is_projection=is_projection(df))
     marker = sink.open()
     if marker is not None and found.query_id() is None:
         logger.warning(
@@ -86,10 +88,9 @@ def _check_attempts(spark: "SparkSession") -> None:
     which stages are repeated while some of their tasks still run.
     """
     context = spark.sparkContext
-    if context.getConf().get("spark.speculation", "false") == "true":
+    if context.getConf().get("spark.speculation", "false").lower() == "true":
         raise PipelineError("spark.speculation=true starts tasks twice, which no transaction can bear: set it to false")
-    is_local = (context.master or "").startswith("local")
-    if not is_local and context.getConf().get("spark.stage.maxConsecutiveAttempts", "4") != "1":
+    if not is_local(context.master or "") and context.getConf().get("spark.stage.maxConsecutiveAttempts", "4") != "1":
         raise PipelineError(
             "on a cluster a sink needs spark.stage.maxConsecutiveAttempts=1, from the start of the session on "
             "(ottla.pipeline.session sets it): a batch is repeated as a whole, in a new transaction, and never a stage"

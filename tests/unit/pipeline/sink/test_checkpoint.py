@@ -21,3 +21,8 @@ def test_what_other_sources_write_is_left_out() -> None:
 
 def test_sources_with_names_are_one_level_deeper() -> None:
     assert topic_offsets(f'v2\n{ABOUT}\n{{"orders":{{"a":{{"0":5}}}}}}') == {TopicPartition("a", 0): 5}
+
+
+def test_of_two_sources_that_read_one_partition_the_one_behind_counts() -> None:
+    planned = f'v1\n{ABOUT}\n{{"a":{{"0":5}}}}\n{{"a":{{"0":9,"1":2}}}}'
+    assert topic_offsets(planned) == {TopicPartition("a", 0): 5, TopicPartition("a", 1): 2}

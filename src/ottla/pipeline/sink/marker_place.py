@@ -1,0 +1,39 @@
+"""Where a sink's marker stands: a committed offset needs a partition that exists, in the group of the sink.
+
+A sink with one topic has it there. One whose rows name their topics leaves it where it is, because a marker that moved
+would leave old ones behind; should it have to move all the same, the highest serial is the last.
+"""
+
+from collections.abc import Collection
+
+from ottla.client.group_offsets import CommittedOffset
+from ottla.client.metadata import TopicPartition
+from ottla.client.sync import Client
+from ottla.pipeline.sink.marker import Marker, parse_marker
+
+
+class MarkerPlace:
+    """Finds and places the marker of one sink."""
+
+    def __init__(self, client: Client, group_id: str, topic: str | None) -> None:
+        self._client = client
+        self._group_id = group_id
+        self._topic = topic
+        self._partition: TopicPartition | None = None
+
+    def last(self) -> Marker | None:
+        """The last marker; what an open transaction holds is waited for."""
+        offsets = self._client.admin.list_group_offsets(self._group_id, require_stable=True)
+        markers = {where: parse_marker(found.offset, found.metadata) for where, found in offsets.items()}
+        found = {where: marker for where, marker in markers.items() if marker is not None}
+        self._partition = max(found, key=lambda where: found[where].serial, default=None)
+        return None if self._partition is None else found[self._partition]
+
+    def offsets(self, marker: Marker, topics: Collection[str]) -> dict[TopicPartition, CommittedOffset]:
+        """The marker as an offset to commit; `topics` are those of the batch, one of which it may stand at."""
+        if self._topic is not None:
+            self._partition = TopicPartition(self._topic, 0)
+        elif self._partition is None:
+            names = topics or [found.name for found in self._client.admin.list_topics()]
+            self._partition = TopicPartition(min(names), 0)
+        return {self._partition: CommittedOffset(marker.serial, marker.to_text())}
