@@ -2,7 +2,7 @@
 
 By itself a task is a producer of its own: idempotent, unless the options say otherwise, so that a request which has to
 be repeated is not written twice. A task that Spark begins again is another producer, and writes all its rows again: at
-least once. In a transaction the tasks share the driver's identity (`ottla.pipeline.sink.task_writer`).
+least once. In a transaction the tasks share the driver's identity (`ottla.pipeline.writing.transaction_member`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,9 @@ from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.append.row_placement import RowPlacement
 from ottla.pipeline.append.target_topics import TargetTopics
 from ottla.pipeline.cluster_clients import client_of
-from ottla.pipeline.partition_writer import PartitionWriter, Written, told
-from ottla.pipeline.sink.task_writer import Transaction, refuse_second_attempt, write_partitions
+from ottla.pipeline.writing.partition_writer import PartitionWriter, Written
+from ottla.pipeline.writing.refusals import explained_refusals
+from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
 from ottla.protocol.record_batch import NO_SEQUENCE
 
 
@@ -35,7 +36,7 @@ def append_rows(batches: Iterator[pa.RecordBatch], options: AppendOptions) -> Ap
     """Write the rows of a task as a producer of its own; all of it is acknowledged when this returns."""
     client = client_of(options.cluster)
     role = LoneProducer(client, options)
-    writer = PartitionWriter(client, options.sink, role, options.topic)
+    writer = PartitionWriter(client, options.write, role, options.topic)
     return Appended(tuple(writer.write(_placed(batches, client, options))))
 
 
@@ -64,7 +65,7 @@ class LoneProducer:
             return dict.fromkeys(targets, NO_SEQUENCE)
         if not self.identity.exists:
             # Not before there is a row: many tasks have none.
-            with told():
+            with explained_refusals(None, None):
                 self.identity = self._client.init_producer_id()
         return dict.fromkeys(targets, 0)
 

@@ -8,9 +8,10 @@ from ottla.pipeline.errors import OptionError, PipelineError
 from ottla.pipeline.sink.checkpoint import Checkpoint
 from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 from ottla.pipeline.sink.options import sink_options
-from ottla.pipeline.sink.placement import check_columns, find_topics
+from ottla.pipeline.sink.placement import find_topics
 from ottla.pipeline.sink.plan_shape import is_projection
 from ottla.pipeline.spark_session import is_local
+from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
