@@ -195,7 +195,7 @@ def test_a_stream_from_what_a_group_committed_that_dies_in_its_first_batch_reads
     # Nothing new: there is no second batch, though the first offset looks different from others.
     assert not (tmp_path / "offsets" / "1").exists()
     produce(reference, topic, numbers(10, 12))
-    collected, query = read_now(read_stream("ottla", **options), tmp_path)
+    collected, _query = read_now(read_stream("ottla", **options), tmp_path)
     assert collected.values == numbers(10, 12)
     assert stored_offsets(tmp_path, 1) == {topic: {"0": 12}}
 
