@@ -23,6 +23,10 @@ from ottla.protocol.errors import ErrorCode
 
 logger = logging.getLogger(__name__)
 
+# A broker that has just started, or leads since a moment, may know less than others for seconds.
+LOSS_PATIENCE_S = 3.0
+_LOSS_PAUSE_S_MIN = 0.1
+
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 
@@ -41,6 +45,7 @@ class ClusterView:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._known: tuple[float, frozenset[TopicPartition]] | None = None
+        self._believed: Offsets = {}
 
     def partitions(self, known: Iterable[TopicPartition] = (), *, must_exist: bool = True) -> frozenset[TopicPartition]:
         """The partitions that the source reads now.
@@ -63,17 +68,21 @@ class ClusterView:
         """The last offsets of all partitions now.
 
         An answer without a partition that is known, or with an end that has gone back, may come from a broker that is
-        behind: it is asked for again a few times (`fetchOffset.numRetries`) before it is believed.
+        behind: it is asked for again, a few times (`fetchOffset.numRetries`) and for a few seconds, before it is
+        believed. What was believed once is not doubted again until it changes.
         """
-        for attempt in range(self._options.offset_retries + 1):
-            if attempt:
-                time.sleep(self._options.offset_retry_interval_ms / 1000)
-                self._known = None
+        deadline_s = time.monotonic() + LOSS_PATIENCE_S
+        retries_left = self._options.offset_retries
+        while True:
             partitions = self.partitions(known, must_exist=self._options.read.fail_on_data_loss)
             found = self.offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
-            if all(found.get(partition, -1) >= offset for partition, offset in known.items()):
-                break
-        return found
+            lost = {partition: offset for partition, offset in known.items() if found.get(partition, -1) < offset}
+            if lost.items() <= self._believed.items() or (retries_left <= 0 and time.monotonic() >= deadline_s):
+                self._believed = lost
+                return found
+            retries_left -= 1
+            time.sleep(max(self._options.offset_retry_interval_ms / 1000, _LOSS_PAUSE_S_MIN))
+            self._known = None
 
     def offsets(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
         """Offsets by `OffsetSpec` or by time in ms, -1 where no record is as late; what is gone is left out."""

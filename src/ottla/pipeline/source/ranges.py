@@ -2,8 +2,9 @@
 
 A partition that appears between two batches is read from its beginning, which is 0 unless records are gone already. A
 partition that was read before and is gone, or whose end has gone back, has lost data: `failOnDataLoss` decides whether
-that ends the query. If it does not, a partition whose end went back is read from its beginning, because what most
-often does that is a topic which was deleted and made again.
+that ends the query, before the batch exists: a plan that Spark has written down would be tried again for ever. If it
+does not, a partition that is gone keeps its offset, in case it comes back, and one whose end went back is read from its
+beginning, because what most often does that is a topic which was deleted and made again.
 """
 
 from collections.abc import Mapping

@@ -41,9 +41,9 @@ from ottla.pipeline.source.cores import core_count
 from ottla.pipeline.source.group_commits import GroupCommits
 from ottla.pipeline.source.limits import lag_of, limited, should_wait
 from ottla.pipeline.source.offset_sizes import OffsetSizes
-from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, start_in, to_json, with_start
+from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, listed, start_in, to_json, with_start
 from ottla.pipeline.source.options import SourceOptions
-from ottla.pipeline.source.ranges import REMEDY, plan_ranges, unknown_beginnings
+from ottla.pipeline.source.ranges import REMEDY, PlannedRanges, plan_ranges, unknown_beginnings
 from ottla.pipeline.source.resolving import resolve
 from ottla.pipeline.source.splits import Split, pack_stream
 
@@ -63,6 +63,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._commits = None if options.commit_group is None else GroupCommits(self._view, options.commit_group)
         self._latest: Offsets = {}
         self._beginnings: Offsets = {}
+        self._gone: set[TopicPartition] = set()
         self._is_available_now = False
         self._available_now: Offsets | None = None
         self._last_batch_s = float("-inf")
@@ -93,7 +94,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = from_json(start)
         if self._commits is not None:
             self._commits.publish(begin, waits=self._is_available_now)
-        self._latest = self._view.latest(begin) if self._available_now is None else self._available_now
+        self._latest = self._latest_after(begin) if self._available_now is None else self._available_now
         if self._is_available_now:
             self._available_now = self._latest
         # A query that is told to read everything at once (Trigger.Once) has no limits.
@@ -112,10 +113,8 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: OffsetsJson, end: OffsetsJson) -> list[InputPartition]:
         begin, until = self._begin_of(start, end), from_json(end)
         self._has_split = True
-        planned = plan_ranges(begin, until, self._beginnings_of(unknown_beginnings(begin, until)))
+        planned = self._planned(begin, until)
         for loss in planned.losses:
-            if self._options.read.fail_on_data_loss:
-                raise PipelineError(f"data was lost: {loss}. {REMEDY}")
             logger.warning("data was lost: %s; the query goes on, because failOnDataLoss is false", loss)
         asked_for = (self._options.min_partitions, self._options.max_records_per_partition)
         return list(pack_stream(planned.ranges, core_count(), *asked_for))
@@ -137,6 +136,23 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._initial is not None and not self._has_chosen_an_end:
             return {partition: min(begin.get(partition, until), until) for partition, until in from_json(end).items()}
         return begin
+
+    def _latest_after(self, begin: Offsets) -> Offsets:
+        """Where all partitions end now; PipelineError if something is lost that must not be."""
+        latest = self._view.latest(begin)
+        gone = {partition: offset for partition, offset in begin.items() if partition not in latest}
+        if self._options.read.fail_on_data_loss:
+            self._planned(begin, latest)
+        elif gone.keys() - self._gone:
+            logger.warning("%s are gone; the query goes on, because failOnDataLoss is false", listed(gone))
+        self._gone = set(gone)
+        return latest | gone
+
+    def _planned(self, begin: Offsets, until: Offsets) -> PlannedRanges:
+        planned = plan_ranges(begin, until, self._beginnings_of(unknown_beginnings(begin, until)))
+        if planned.losses and self._options.read.fail_on_data_loss:
+            raise PipelineError(f"data was lost: {planned.losses[0]}. {REMEDY}")
+        return planned
 
     def _limited_end(self, begin: Offsets) -> Offsets:
         limits = self._options.trigger
