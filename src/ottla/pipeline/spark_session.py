@@ -118,7 +118,7 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
 
 
 def _name_python(environment: MutableMapping[str, str], given: Mapping[str, str]) -> None:
-    """Say which Python works, for the JVM has to know it from the start: this one, where ottla is, unless the user does.
+    """Say which Python works, as the JVM has to know from the start: this one, where ottla is, unless the user does.
 
     Executors take both variables from the driver, and nothing from their own machine: PYSPARK_PYTHON for functions and
     the sink, PYSPARK_DRIVER_PYTHON for readers of a data source, which on the driver plan with it too. So on a cluster
