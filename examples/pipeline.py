@@ -88,7 +88,7 @@ def run_pipeline(bootstrap: str) -> None:
     print(f"  pipeline  read {read} new orders, and wrote those above 90 in a transaction", flush=True)
 
 
-def main(bootstrap: str) -> None:
+def show(bootstrap: str) -> None:
     create_topics(bootstrap)
     produce_orders(bootstrap)
     print("  starting  Spark, which takes about 10 s; the node serves its clients meanwhile", flush=True)
@@ -97,8 +97,8 @@ def main(bootstrap: str) -> None:
     for _ in range(2):
         run_pipeline(bootstrap)
         print(f"  consumed  {committed_records(bootstrap)} orders from topic {BIG_ORDERS!r}", flush=True)
-    session().stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9092")
+    show(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9092")
+    session().stop()

@@ -30,27 +30,30 @@ _DRY_ROWS: Final = 5
 
 def copy(options: argparse.Namespace) -> int:
     """Copy a topic, or show what would be copied."""
-    from ottla.pipeline.copying import Transformation
     from ottla.pipeline.java import require_java
     from ottla.pipeline.spark_session import require_pyspark
 
     _check(options)
-    access = cluster_access(options)
-    name = options.name or f"{options.source}-to-{options.target}"
-    select = ", ".join(options.select) if options.select else None
-    asked = Transformation(options.where, select, options.json, options.schema)
     with pipeline_errors():
         require_pyspark()
         require_java()
-        # A dry run writes nothing twice.
-        offsets = options.offsets or (BEGINNING if options.dry_run else None)
-        start = with_client(access, lambda client: find_start(client, options.source, options.target, name, offsets))
-        spark = start_spark(options, name)
+        start = look_for_start(options)
+        spark = start_spark(options, start.name)
         if options.dry_run:
-            return _dry_run(spark, options, access, asked)
+            return _dry_run(spark, options)
         with ExitStack() as ending:
             home = options.checkpoint or ending.enter_context(tempfile.TemporaryDirectory(prefix="ottla-copy-"))
-            return watch_queries(spark, options, lambda: _start(spark, options, access, asked, start, home))
+            return watch_queries(spark, options, lambda: start_copy(spark, options, start, home))
+
+
+def look_for_start(options: argparse.Namespace) -> CopyStart:
+    """Ask the cluster where the copy starts."""
+    name = options.name or f"{options.source}-to-{options.target}"
+    # A dry run writes nothing twice.
+    offsets = options.offsets or (BEGINNING if options.dry_run else None)
+    return with_client(
+        cluster_access(options), lambda client: find_start(client, options.source, options.target, name, offsets)
+    )
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -64,6 +67,13 @@ def _check(options: argparse.Namespace) -> None:
         except ValueError:
             example = f'{{"{options.source}": {{"0": 23}}}}'
             raise UsageError(f"--offsets {options.offsets}: write earliest, latest, or JSON as in {example}.") from None
+
+
+def _transformation(options: argparse.Namespace) -> "Transformation":
+    from ottla.pipeline.copying import Transformation
+
+    select = ", ".join(options.select) if options.select else None
+    return Transformation(options.where, select, options.json, options.schema)
 
 
 def _source_options(access: ClusterAccess, options: argparse.Namespace) -> dict[str, str]:
@@ -81,35 +91,31 @@ def _cluster_options(access: ClusterAccess) -> dict[str, str]:
     return {**properties, "kafka.bootstrap.servers": access.bootstrap}
 
 
-def _dry_run(spark: "SparkSession", options: argparse.Namespace, access: ClusterAccess, asked: "Transformation") -> int:
+def _dry_run(spark: "SparkSession", options: argparse.Namespace) -> int:
     from ottla.pipeline.copying import first_records
 
+    access = cluster_access(options)
     start = options.offsets if options.offsets not in (None, "latest") else BEGINNING
     try:
         rows = spark.read.format("ottla").options(**_source_options(access, options), startingOffsets=start).load()
-        print_rows(output_format(options), ("key", "value"), first_records(rows, asked, _DRY_ROWS))
+        print_rows(output_format(options), ("key", "value"), first_records(rows, _transformation(options), _DRY_ROWS))
     finally:
         spark.stop()
     say(f"These are the first {_DRY_ROWS} at most; nothing was written to {options.target}.")
     return ExitCode.DONE
 
 
-def _start(
-    spark: "SparkSession",
-    options: argparse.Namespace,
-    access: ClusterAccess,
-    asked: "Transformation",
-    start: CopyStart,
-    checkpoint: str,
-) -> None:
+def start_copy(spark: "SparkSession", options: argparse.Namespace, start: CopyStart, checkpoint: str) -> None:
+    """Start the query that copies; the target is made if it is not there."""
     from ottla.pipeline.copying import transform
     from ottla.pipeline.sink.query import write_topic
 
+    access = cluster_access(options)
     # What has been committed, else the beginning.
     goes_on = start.has_begun or start.offsets == BEGINNING
     place = {"startingOffsets": "committed" if goes_on else start.offsets, "kafka.group.id": start.name}
     rows = spark.readStream.format("ottla").options(**_source_options(access, options), **place).load()
-    records = transform(rows, asked)
+    records = transform(rows, _transformation(options))
     if with_client(access, lambda client: _ensure_target(client, options.target, start.partitions)):
         count = "1 partition" if start.partitions == 1 else f"{start.partitions} partitions"
         say(f"created topic {options.target} with {count}, as {options.source} has.")
