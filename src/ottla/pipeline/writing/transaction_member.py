@@ -86,6 +86,9 @@ class _Participant:
                 self._client.add_partitions_to_transaction(transaction.transactional_id, transaction.identity, targets)
         return first
 
+    def replacement(self) -> None:
+        """The identity is the driver's."""
+
 
 def check_untouched(
     target: TopicPartition, found: PartitionProducers, identity: ProducerIdentity, expected_sequence: int
