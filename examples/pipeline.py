@@ -70,7 +70,8 @@ def run_pipeline(bootstrap: str) -> None:
     # It would tell that the checkpoint is a new one, each time.
     logging.getLogger("ottla.pipeline.sink.query").setLevel(logging.ERROR)
     cluster = {"kafka.bootstrap.servers": bootstrap}
-    # What the pipeline has written says where it goes on, so a checkpoint is needed only while it runs.
+    # What the pipeline has written says where it goes on, so a checkpoint is needed only while it runs; brokers keep
+    # that for a week after the last batch (offsets.retention.minutes).
     place = {"subscribe": ORDERS, "startingOffsets": "committed", "kafka.group.id": BIG_ORDERS}
     with tempfile.TemporaryDirectory() as checkpoint:
         orders = session("big-orders").readStream.format("ottla").options(**cluster, **place).load()

@@ -25,7 +25,7 @@ from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(240), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(480), pytest.mark.filterwarnings("default")]
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> str:

@@ -13,6 +13,8 @@ from harness.clients.contract import COMMITTED, Record
 from harness.servers import Server
 from harness.transactions import NewProducer, committed_offsets
 from harness.waiting import eventually
+from ottla.client import TopicPartition
+from ottla.client.sync import Client
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,7 +101,7 @@ def test_a_stream_reads_what_is_there_in_limited_batches_and_resumes_from_its_ch
     first, query = read_now(stream, tmp_path)
     # In proportion: three quarters of what is there are in the first partition.
     assert first.batches == [[*numbers(0, 30), *numbers(60, 70)], [*numbers(30, 60), *numbers(70, 80)]]
-    assert stored_offsets(tmp_path, 0) == {topic: {"0": 30, "1": 10}}
+    assert stored_offsets(tmp_path, 0) == {topic: {"0": 30, "1": 10}, "#start": {f"{topic}-0": 0, f"{topic}-1": 0}}
     assert stored_offsets(tmp_path, 1) == {topic: {"0": 60, "1": 20}}
 
     produce(reference, topic, numbers(80, 85), 1)
@@ -120,8 +122,82 @@ def test_a_checkpoint_of_the_stock_connector_and_ours_hold_the_same_offsets(
         stream = read_stream(source, subscribe=topic, startingOffsets="earliest", maxOffsetsPerTrigger="20")
         collected, _ = read_now(stream, tmp_path / source)
         offsets = [stored_offsets(tmp_path / source, batch) for batch in range(len(collected.batches))]
+        # The stock connector has a file of its own for it.
+        offsets[0].pop("#start", None)
         batches[source] = (collected.batches, offsets)
     assert batches["ottla"] == batches["kafka"]
+
+
+class Death(Exception):
+    """The driver is no more."""
+
+
+def dies_in_its_first_batch(frame: "DataFrame", checkpoint: Path, before: Callable[[], None]) -> None:
+    """A query whose first batch is planned, and not run."""
+
+    def die(_frame: "DataFrame", _batch_id: int) -> None:
+        before()
+        raise Death("the driver is gone")
+
+    query = frame.writeStream.foreachBatch(die).option("checkpointLocation", str(checkpoint)).start()
+    with pytest.raises(Exception, match="the driver is gone"):
+        query.awaitTermination(QUERY_TIMEOUT_S)
+    assert (checkpoint / "offsets" / "0").exists()
+    assert not (checkpoint / "commits" / "0").exists()
+
+
+@pytest.mark.parametrize("source", ["ottla", "kafka"])
+def test_a_stream_from_the_end_that_dies_in_its_first_batch_goes_on_from_where_it_started(
+    read_stream: ReadStream, reference: ConfluentKafka, new_topic: NewTopic, tmp_path: Path, source: str
+) -> None:
+    topic = new_topic()
+    produce(reference, topic, numbers(0, 30))
+    stream = read_stream(source, subscribe=topic)
+    dies_in_its_first_batch(stream, tmp_path, lambda: produce(reference, topic, numbers(30, 45)))
+    assert stored_offsets(tmp_path, 0) == {topic: {"0": 30}}
+    reference.add_partitions(topic, 2)
+    eventually(reference.topics, lambda topics: topics[topic] == 2)
+    collected, _ = read_now(stream, tmp_path)
+    assert collected.values == numbers(30, 45)
+
+
+@pytest.mark.parametrize("source", ["ottla", "kafka"])
+def test_records_that_are_deleted_while_a_stream_is_dead_in_its_first_batch_are_missed(
+    read_stream: ReadStream, reference: ConfluentKafka, new_topic: NewTopic, tmp_path: Path, source: str
+) -> None:
+    topic = new_topic()
+    options = {"subscribe": topic, "startingOffsets": "earliest"}
+    produce(reference, topic, numbers(0, 30))
+    dies_in_its_first_batch(read_stream(source, **options), tmp_path, lambda: None)
+    reference.delete_records(topic, 0, 10)
+    told = f"offsets 0 to 9 of {topic}-0 are gone" if source == "ottla" else "data may have been lost"
+    with pytest.raises(Exception, match=told):
+        read_now(read_stream(source, **options), tmp_path)
+    collected, _ = read_now(read_stream(source, failOnDataLoss="false", **options), tmp_path)
+    assert collected.values == numbers(10, 30)
+
+
+def test_a_stream_from_what_a_group_committed_that_dies_in_its_first_batch_reads_it_again(
+    read_stream: ReadStream, server: Server, reference: ConfluentKafka, new_topic: NewTopic, tmp_path: Path
+) -> None:
+    topic = new_topic()
+    produce(reference, topic, numbers(0, 10))
+    options = {"subscribe": topic, "startingOffsets": "committed", "kafka.group.id": f"group-{topic}"}
+
+    def commit() -> None:
+        with Client(server.bootstrap) as client:
+            client.admin.alter_group_offsets(f"group-{topic}", {TopicPartition(topic, 0): 10})
+
+    dies_in_its_first_batch(read_stream("ottla", **options), tmp_path, commit)
+    assert stored_offsets(tmp_path, 0) == {topic: {"0": 10}, "#start": {f"{topic}-0": 0}}
+    collected, query = read_now(read_stream("ottla", **options), tmp_path)
+    assert collected.values == numbers(0, 10)
+    # Nothing new: there is no second batch, though the first offset looks different from others.
+    assert not (tmp_path / "offsets" / "1").exists()
+    produce(reference, topic, numbers(10, 12))
+    collected, query = read_now(read_stream("ottla", **options), tmp_path)
+    assert collected.values == numbers(10, 12)
+    assert stored_offsets(tmp_path, 1) == {topic: {"0": 12}}
 
 
 def test_a_stream_starts_at_the_end_by_default_and_tells_its_lag(

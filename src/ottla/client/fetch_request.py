@@ -19,6 +19,7 @@ from ottla.protocol.uuids import ZERO_UUID
 _NAMES_VERSION_MAX = 12
 # How long an answer may be on its way after the broker has stopped waiting for data.
 _WAY_MS = 10_000.0
+NO_REPLICA = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,10 @@ class AbortedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class FetchedBatches:
-    """Whole batches of one partition as the log holds them; the first may begin before the offset asked for."""
+    """Whole batches of one partition as the log holds them; the first may begin before the offset asked for.
+
+    A leader that names a `preferred_read_replica` (KIP-392) has not looked: its answer is empty whatever the log holds.
+    """
 
     batches: memoryview
     high_watermark: int = -1
@@ -39,6 +43,7 @@ class FetchedBatches:
     log_start_offset: int = -1
     aborted: tuple[AbortedTransaction, ...] = ()
     error: KafkaError | None = None
+    preferred_read_replica: int = NO_REPLICA
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,7 @@ def _fetched(row: PartitionData) -> FetchedBatches:
         row.log_start_offset,
         tuple(aborted),
         error_of(row.error_code),
+        row.preferred_read_replica,
     )
 
 

@@ -39,9 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     copy.add_argument("--schema", metavar="DDL", help="value is JSON with these fields: value.price")
     copy.add_argument(
         "--offsets",
-        default="earliest",
         metavar="WHERE",
-        help="where the first run starts: earliest (default), latest, or JSON by topic and partition; later ones go on",
+        help="where the first run starts: earliest (default where TO is empty), latest, or JSON by topic and partition",
     )
     copy.add_argument("--name", help="under which it goes on after a restart; default FROM-to-TO")
     copy.add_argument("--checkpoint", metavar="DIR", help="where Spark notes its way; default a temporary one")

@@ -1,15 +1,16 @@
 """`commitGroup`: a stream's progress as the committed offsets of a group, for tools that show lag.
 
 Nobody depends on it: the stream goes on from its checkpoint. So a commit that fails is a warning, and a stream does not
-wait for one; while one is under way there is no other. The group must have no members, or the coordinator refuses.
+wait for one; while one is under way there is no other. One that failed is tried again after a while, also if nothing
+new came. The group must have no members, or the coordinator refuses.
 """
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from ottla.client.errors import ClientError
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
 from ottla.pipeline.source.offsets import Offsets
@@ -17,17 +18,20 @@ from ottla.pipeline.source.offsets import Offsets
 logger = logging.getLogger(__name__)
 
 PATIENCE_S = 5.0
+AGAIN_AFTER_S = 5.0
 
 
 class GroupCommits:
     """The commits of one stream to one group."""
 
-    def __init__(self, view: ClusterView, group_id: str) -> None:
+    def __init__(self, view: ClusterView, group_id: str, now_s: Callable[[], float] = time.monotonic) -> None:
         self._view = view
         self._group_id = group_id
+        self._now_s = now_s
         self._executor: ThreadPoolExecutor | None = None
         self._running: Future[None] | None = None
         self._published: Offsets | None = None
+        self._failed_s = float("-inf")
 
     def publish(self, offsets: Offsets, *, waits: bool) -> None:
         """Commit what is not committed yet; called again and again, so what has to wait now comes later.
@@ -37,9 +41,10 @@ class GroupCommits:
         is_running = self._running is not None and not self._running.done()
         if not offsets or offsets == self._published or is_running:
             return
+        if not waits and self._now_s() - self._failed_s < AGAIN_AFTER_S:
+            return
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, thread_name_prefix="ottla-commit")
-        self._published = offsets
         self._running = self._executor.submit(self._commit, offsets)
         if waits:
             wait([self._running], PATIENCE_S)
@@ -49,13 +54,18 @@ class GroupCommits:
         if self._executor is not None:
             self._executor.shutdown(wait=False)
 
-    def _commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def _commit(self, offsets: Offsets) -> None:
         try:
             errors = self._view.commit(self._group_id, offsets)
         except (ClientError, PipelineError) as error:
-            logger.warning("group %r: offsets could not be committed: %s", self._group_id, error)
+            self._failed(f"offsets could not be committed: {error}")
             return
         for partition, refusal in errors.items():
             if refusal is not None:
-                logger.warning("group %r: %s could not be committed: %s", self._group_id, partition, refusal)
-                break
+                self._failed(f"{partition} could not be committed: {refusal}")
+                return
+        self._published = offsets
+
+    def _failed(self, why: str) -> None:
+        self._failed_s = self._now_s()
+        logger.warning("group %r: %s", self._group_id, why)

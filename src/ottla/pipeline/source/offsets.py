@@ -2,6 +2,10 @@
 
 The form is that of Spark's Kafka connector. Topics and partitions are in order, because Spark compares two offsets as
 text to see whether there is anything new.
+
+Spark writes down where each batch ends, and so where the next one starts, but not where the first one did. The end of
+a first batch that is not empty says that too: `{"topic": {"0": 23}, "#start": {"topic-0": 5}}`. No topic can have that
+name, and whoever looks for offsets of topics finds none below it.
 """
 
 import json
@@ -13,6 +17,8 @@ from ottla.pipeline.errors import OptionError, PipelineError
 
 Offsets: TypeAlias = dict[TopicPartition, int]
 OffsetsJson: TypeAlias = dict[str, dict[str, int]]
+
+START = "#start"
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> OffsetsJson:
@@ -29,6 +35,7 @@ def from_json(written: Mapping[str, Any]) -> Offsets:
         return {
             TopicPartition(topic, int(number)): int(offset)
             for topic, numbers in written.items()
+            if topic != START
             for number, offset in numbers.items()
         }
     except (AttributeError, TypeError, ValueError):
@@ -36,6 +43,22 @@ def from_json(written: Mapping[str, Any]) -> Offsets:
             f"the checkpoint holds offsets that are not those of topics: {json.dumps(written)[:200]}; "
             "start the query with a checkpoint location of its own"
         ) from None
+
+
+def with_start(end: Mapping[TopicPartition, int], start: Mapping[TopicPartition, int]) -> OffsetsJson:
+    """The end of a first batch, which says where it starts."""
+    return {**to_json(end), START: {str(partition): start[partition] for partition in sorted(start)}}
+
+
+def start_in(end: Mapping[str, Any]) -> Offsets | None:
+    """Where a batch with this end starts, if it is a first one that says so."""
+    if START not in end:
+        return None
+    found: Offsets = {}
+    for name, offset in end[START].items():
+        topic, _, number = name.rpartition("-")
+        found[TopicPartition(topic, int(number))] = int(offset)
+    return found
 
 
 def parse_numbers(option: str, text: str) -> Offsets:

@@ -161,7 +161,8 @@ def _read_options(options: Mapping[str, str], cluster: ClusterOptions, propertie
         fail_on_data_loss=_flag(options, "failOnDataLoss", default=True),
         poll_timeout_ms=_number(options, "kafkaConsumer.pollTimeoutMs", POLL_TIMEOUT_MS, lowest=1),
         isolation=consumer.isolation,
-        fetch=consumer.limits,
+        # A leader that is told a rack may answer without records and name a nearer replica, which is not followed.
+        fetch=replace(consumer.limits, rack=""),
         check_crc=consumer.check_crc,
     )
 

@@ -36,7 +36,10 @@ def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator
             except ClientError as error:
                 raise PipelineError(f"fetching records: {error}") from error
             chunks = fetches.take(answers)
-            pending = fetches.start()
+            pending = None
+            if fetches.has_more:
+                time.sleep(fetches.pause_s)
+                pending = fetches.start()
             for chunk in chunks:
                 yield from _rows(chunk, rows, options)
     finally:

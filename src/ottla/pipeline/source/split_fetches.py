@@ -1,10 +1,12 @@
 """The fetches of one split: which offsets come next, how many bytes to ask for, and what an answer means.
 
 Guarantees. Each range is fetched in order and without a gap that the log does not have: the next position is what
-follows the last batch that came. A range ends when its position has reached its end; also when nothing came although
-the partition's own end is known to lie behind it, because all that was left were records that compaction or an abort
-took away. Data that is gone ends the query or is passed over, by `failOnDataLoss`. A range that gets nowhere for
-`kafkaConsumer.pollTimeoutMs` is an error: nothing waits for ever.
+follows the last batch that came. A range ends when its position has reached its end, which a batch behind it proves.
+Where the last records of a log were compacted away no batch comes any more, and an empty answer is no proof: brokers
+give one as well when they have not looked (KIP-392), or when tiered storage was too slow (KIP-405). So a range that
+gets nothing although the partition's own end lies behind it is through only after `EMPTY_ANSWERS_MIN` such answers in
+a row, spread over `EMPTY_SPREAD_S`. Data that is gone ends the query or is passed over, by `failOnDataLoss`. A range
+that gets nowhere for `kafkaConsumer.pollTimeoutMs` otherwise is an error: nothing waits for ever.
 
 All ranges of a split share each fetch, and the broker fills it in their order. How many bytes are asked for follows
 from how many offsets are left and what an offset took so far, so that a small batch of a long topic fetches little.
@@ -17,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from ottla.client.errors import ClientError, KafkaError
-from ottla.client.fetch_request import FetchedBatches
+from ottla.client.fetch_request import NO_REPLICA, FetchedBatches
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, OffsetSpec
 from ottla.client.sync import Client
@@ -35,6 +37,13 @@ FETCH_BYTES_MIN: Final = 64 * 1024
 FIRST_OFFSET_BYTES: Final = 256.0
 # Records differ in size: without a margin a second fetch would often bring the last few.
 MARGIN: Final = 1.25
+# Tiered storage answers empty when a read takes longer than 500 ms: several of those in a row.
+EMPTY_ANSWERS_MIN: Final = 4
+EMPTY_SPREAD_S: Final = 2.0
+# Between answers that bring nothing, which may come at once: about doubled each time, up to the most.
+PAUSE_S: Final = 0.05
+PAUSE_S_MAX: Final = 1.0
+IDLE_ANSWERS_MAX: Final = 10  # counted no further
 
 _GONE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 # A broker that throttles answers without any partition, which the client reports so.
@@ -52,10 +61,21 @@ class _Cursor:
     range: OffsetRange
     position: int
     offset_bytes: float = FIRST_OFFSET_BYTES
+    # In a row, and when the first of them came.
+    empty_answers: int = 0
+    empty_since_s: float = 0.0
 
     @property
     def wanted_bytes(self) -> int:
         return max(FETCH_BYTES_MIN, int((self.range.until - self.position) * self.offset_bytes * MARGIN))
+
+    def note_empty(self, now_s: float) -> None:
+        """An answer said that nothing is left; the range is through when enough of them have."""
+        if not self.empty_answers:
+            self.empty_since_s = now_s
+        self.empty_answers += 1
+        if self.empty_answers >= EMPTY_ANSWERS_MIN and now_s - self.empty_since_s >= EMPTY_SPREAD_S:
+            self.position = self.range.until
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +95,21 @@ class SplitFetches:
         self._now_s = now_s
         self._cursors = {one.topic_partition: _Cursor(one, one.start) for one in ranges}
         self._progress_s = now_s()
+        self._idle_answers = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a range is not through yet."""
+        return bool(self._cursors)
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait before the next fetch, so that a broker in need is not asked all the time."""
+        return min(PAUSE_S_MAX, PAUSE_S * (2.0**self._idle_answers - 1))
 
     def start(self) -> "Future[dict[TopicPartition, FetchedBatches]] | None":
         """Begin the next fetch; None if everything was read."""
-        if not self._cursors:
+        if not self.has_more:
             return None
         wanted = [cursor.wanted_bytes for cursor in self._cursors.values()]
         limits = replace(
@@ -101,11 +132,13 @@ class SplitFetches:
             cursor = self._cursors[partition]
             before = cursor.position
             if answer.error is not None:
+                cursor.empty_answers = 0
                 self._failed(partition, cursor, answer.error)
             elif answer.batches:
                 chunks.append(Chunk(cursor.range._replace(start=cursor.position), answer))
                 self._advance(cursor, answer)
             has_moved = has_moved or cursor.position > before
+        self._idle_answers = 0 if has_moved else min(self._idle_answers + 1, IDLE_ANSWERS_MAX)
         if has_moved:
             self._progress_s = self._now_s()
         else:
@@ -124,17 +157,26 @@ class SplitFetches:
         first = min(int(headers.base_offsets[0]), cursor.position)
         cursor.offset_bytes = len(answer.batches) / max(1, following - first)
         cursor.position = max(cursor.position, following)
+        cursor.empty_answers = 0
 
     def _got_nothing(self, answers: Mapping[TopicPartition, FetchedBatches]) -> None:
-        """Nothing at all came, so it was not for want of room: what has its end behind it holds no more records."""
+        """Nothing at all came, so it was not for want of room: what has its end behind it may hold no more records."""
+        now_s = self._now_s()
         is_committed = self._options.isolation is IsolationLevel.READ_COMMITTED
         for partition, answer in answers.items():
             cursor = self._cursors[partition]
             end = answer.last_stable_offset if is_committed else answer.high_watermark
-            if answer.error is None and end >= cursor.range.until:
-                cursor.position = cursor.range.until
-        waiting = [cursor for cursor in self._cursors.values() if cursor.position < cursor.range.until]
-        waited_ms = (self._now_s() - self._progress_s) * 1000
+            has_looked = answer.error is None and answer.preferred_read_replica == NO_REPLICA
+            if has_looked and not answer.batches and end >= cursor.range.until:
+                cursor.note_empty(now_s)
+            else:
+                cursor.empty_answers = 0
+        waiting = [
+            cursor
+            for cursor in self._cursors.values()
+            if cursor.position < cursor.range.until and not cursor.empty_answers
+        ]
+        waited_ms = (now_s - self._progress_s) * 1000
         if waiting and waited_ms >= self._options.poll_timeout_ms:
             raise PipelineError(
                 f"no records of {waiting[0].range} came from offset {waiting[0].position} on for "

@@ -6,11 +6,11 @@ partition is in order.
 
 A batch is cut evenly: all ranges are laid end to end, in the order of their partitions, and cut into pieces of the same
 length, so that splits differ by one offset at most. A micro-batch keeps the records of a partition together, because
-what comes from one task stays in order on its way into a topic; only who asks for more splits than that gives
-(`minPartitions`, `maxRecordsPerPartition`) has its partitions cut.
+what comes from one task stays in order on its way into a topic. They are cut only where the options leave no choice:
+`minPartitions` is more than there are partitions to read, or one of them is over `maxRecordsPerPartition`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql.datasource import InputPartition
 
@@ -41,13 +41,35 @@ def split_count(
     return min(count, offset_count)
 
 
-def pack_whole(ranges: Iterable[OffsetRange], count: int) -> list[Split]:
-    """The ranges in so many splits at most, each range in one of them: the longest first, to where there is least."""
+def pack_stream(
+    ranges: Sequence[OffsetRange],
+    core_count: int,
+    min_partitions: int | None = None,
+    max_records_per_partition: int | None = None,
+) -> list[Split]:
+    """The ranges of a micro-batch in splits; whole ones, unless the options leave no choice."""
+    sizes = [one.offset_count for one in ranges if one.offset_count > 0]
+    count = split_count(sum(sizes), core_count, min_partitions, max_records_per_partition)
+    is_over = max_records_per_partition is not None and max(sizes, default=0) > max_records_per_partition
+    if is_over or (min_partitions or 0) > len(sizes):
+        return pack(ranges, count)
+    return pack_whole(ranges, count, max_records_per_partition)
+
+
+def pack_whole(ranges: Iterable[OffsetRange], count: int, offsets_max: int | None = None) -> list[Split]:
+    """The ranges in so many splits at most, each range in one of them: the longest first, to where there is least.
+
+    With `offsets_max`, which no range may exceed, there are more splits if not all fit into so many.
+    """
     splits: list[list[OffsetRange]] = [[] for _ in range(count)]
     sizes = [0] * count
     for one in sorted(ranges, key=lambda one: one.offset_count, reverse=True):
         if one.offset_count > 0:
             least = sizes.index(min(sizes))
+            if offsets_max is not None and sizes[least] + one.offset_count > offsets_max:
+                least = len(splits)
+                splits.append([])
+                sizes.append(0)
             splits[least].append(one)
             sizes[least] += one.offset_count
     return [Split(tuple(taken)) for taken in splits if taken]

@@ -9,6 +9,11 @@ Spark calls `commit` for a batch only when there is something for the next one: 
 not read its last batch. But it asks for the end of the next batch, again and again, only when the last one is through,
 and says where that one ended: this is what `commitGroup` publishes.
 
+Where the first batch starts Spark does not write down: after a crash in it, it asks for the start again, which is
+another one by then (`latest`), or lacks records that were deleted meanwhile. So the end of a first batch that is not
+empty carries its start (see `offsets`), and only that one counts when the batch is run again. An end without one is
+that of an empty first batch, or was written by Spark's own connector: nothing after it is read.
+
 Guarantees. The end of a batch is never after what brokers had when it was planned, so a task never waits for records.
 Brokers are asked once for each batch: partitions and latest offsets when its end is chosen, and the beginnings of
 partitions that are new. With Trigger.AvailableNow the end of the query is what was there at its start.
@@ -36,11 +41,11 @@ from ottla.pipeline.source.cores import core_count
 from ottla.pipeline.source.group_commits import GroupCommits
 from ottla.pipeline.source.limits import lag_of, limited, should_wait
 from ottla.pipeline.source.offset_sizes import OffsetSizes
-from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, to_json
+from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, start_in, to_json, with_start
 from ottla.pipeline.source.options import SourceOptions
 from ottla.pipeline.source.ranges import REMEDY, plan_ranges, unknown_beginnings
 from ottla.pipeline.source.resolving import resolve
-from ottla.pipeline.source.splits import Split, pack, pack_whole, split_count
+from ottla.pipeline.source.splits import Split, pack_stream
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,10 +66,16 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._is_available_now = False
         self._available_now: Offsets | None = None
         self._last_batch_s = float("-inf")
+        # Where the query starts, if this process was asked for it, and what it was asked for since.
+        self._initial: Offsets | None = None
+        self._has_chosen_an_end = False
+        self._has_split = False
 
     def initialOffset(self) -> OffsetsJson:
-        fail = self._options.read.fail_on_data_loss
-        return to_json(resolve(self._view, self._options.start, self._view.partitions(), fail_on_data_loss=fail))
+        if self._initial is None:
+            fail, partitions = self._options.read.fail_on_data_loss, self._view.partitions()
+            self._initial = resolve(self._view, self._options.start, partitions, fail_on_data_loss=fail)
+        return to_json(self._initial)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """One of the limits that there are: Spark knows none that has two, and only hands it back."""
@@ -86,24 +97,28 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._is_available_now:
             self._available_now = self._latest
         # A query that is told to read everything at once (Trigger.Once) has no limits.
-        if isinstance(limit, ReadAllAvailable) or not self._options.trigger.has_any:
-            return to_json(self._latest)
-        return self._limited_end(start, begin)
+        has_limits = self._options.trigger.has_any and not isinstance(limit, ReadAllAvailable)
+        end = self._limited_end(begin) if has_limits else self._latest
+        self._has_chosen_an_end = True
+        if end == begin:
+            # The very same text, or Spark would see something new.
+            return start
+        is_first = begin == self._initial and not self._has_split
+        return with_start(end, begin) if is_first else to_json(end)
 
     def reportLatestOffset(self) -> OffsetsJson | None:
         return to_json(self._latest) or None
 
     def partitions(self, start: OffsetsJson, end: OffsetsJson) -> list[InputPartition]:
-        begin, until = from_json(start), from_json(end)
+        begin, until = self._begin_of(start, end), from_json(end)
+        self._has_split = True
         planned = plan_ranges(begin, until, self._beginnings_of(unknown_beginnings(begin, until)))
         for loss in planned.losses:
             if self._options.read.fail_on_data_loss:
                 raise PipelineError(f"data was lost: {loss}. {REMEDY}")
             logger.warning("data was lost: %s; the query goes on, because failOnDataLoss is false", loss)
-        total = sum(one.offset_count for one in planned.ranges)
         asked_for = (self._options.min_partitions, self._options.max_records_per_partition)
-        count = split_count(total, core_count(), *asked_for)
-        return list(pack_whole(planned.ranges, count) if asked_for == (None, None) else pack(planned.ranges, count))
+        return list(pack_stream(planned.ranges, core_count(), *asked_for))
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         from ottla.pipeline.source.reading import read_split
@@ -114,17 +129,26 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._commits is not None:
             self._commits.close()
 
-    def _limited_end(self, start: OffsetsJson, begin: Offsets) -> OffsetsJson:
+    def _begin_of(self, start: OffsetsJson, end: OffsetsJson) -> Offsets:
+        """Where the batch really starts, if it is the first one and is run again."""
+        begin, carried = from_json(start), start_in(end)
+        if carried is not None and start_in(start) is None:
+            return carried
+        if self._initial is not None and not self._has_chosen_an_end:
+            return {partition: min(begin.get(partition, until), until) for partition, until in from_json(end).items()}
+        return begin
+
+    def _limited_end(self, begin: Offsets) -> Offsets:
         limits = self._options.trigger
         first = {**begin, **self._beginnings_of(unknown_beginnings(begin, self._latest))}
         lag = lag_of(first, self._latest)
         now_s = time.monotonic()
         # What is there now is all there will be: to wait for more would be to wait for ever.
         if not self._is_available_now and should_wait(lag, limits, (now_s - self._last_batch_s) * 1000):
-            return start
+            return begin
         self._last_batch_s = now_s
         sizes = {} if limits.max_bytes is None else self._sizes.of(self._view, first, lag, limits.max_bytes)
-        return to_json(limited(first, self._latest, limits, sizes))
+        return limited(first, self._latest, limits, sizes)
 
     def _beginnings_of(self, partitions: set[TopicPartition]) -> Offsets:
         """Asked for once, when the end of a batch is chosen or else when it is split."""

@@ -1,8 +1,20 @@
+import json
+
 import pytest
 
 from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import OptionError, PipelineError
-from ottla.pipeline.source.offsets import from_json, listed, parse_numbers, parse_partitions, to_json
+from ottla.pipeline.progress_line import lag
+from ottla.pipeline.sink.checkpoint import topic_offsets
+from ottla.pipeline.source.offsets import (
+    from_json,
+    listed,
+    parse_numbers,
+    parse_partitions,
+    start_in,
+    to_json,
+    with_start,
+)
 
 A10, A2, B0 = TopicPartition("a", 10), TopicPartition("a", 2), TopicPartition("b", 0)
 
@@ -12,6 +24,18 @@ def test_offsets_are_written_in_order_whatever_order_they_have() -> None:
     assert written == {"a": {"2": 2, "10": 3}, "b": {"0": 1}}
     assert list(written["a"]) == ["2", "10"]
     assert from_json(written) == {A2: 2, A10: 3, B0: 1}
+
+
+def test_the_end_of_a_first_batch_says_where_it_starts_and_is_an_end_as_any_other() -> None:
+    end, start = {A10: 3, TopicPartition("with-dash", 0): 7}, {A10: 1, TopicPartition("with-dash", 0): 5}
+    written = json.loads(json.dumps(with_start(end, start)))
+    assert from_json(written) == end
+    assert start_in(written) == start
+    assert start_in(to_json(end)) is None
+    # Who writes a pipeline's offsets to its group, and who shows its progress, see the end alone.
+    assert topic_offsets(f"v1\n{{}}\n{json.dumps(written)}") == end
+    latest = to_json(dict.fromkeys(end, 10))
+    assert lag({"sources": [{"endOffset": written, "latestOffset": latest}]}) == 7 + 3
 
 
 def test_a_checkpoint_of_another_source_is_refused_with_what_it_holds() -> None:

@@ -67,6 +67,10 @@ def test_names_are_not_case_sensitive_and_everything_is_read() -> None:
     assert stream().read.fetch.partition_max_bytes == PARTITION_FETCH_BYTES
 
 
+def test_a_rack_is_not_sent_with_fetches_because_another_replica_is_not_followed() -> None:
+    assert stream(**{"kafka.client.rack": "eu-1a"}).read.fetch.rack == ""
+
+
 def test_options_travel() -> None:
     options = stream(startingOffsets='{"t": {"0": 5}}')
     assert pickle.loads(pickle.dumps(options)) == options

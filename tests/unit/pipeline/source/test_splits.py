@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source.ranges import OffsetRange
-from ottla.pipeline.source.splits import SPLIT_OFFSETS_MIN, Split, pack, pack_whole, split_count
+from ottla.pipeline.source.splits import SPLIT_OFFSETS_MIN, Split, pack, pack_stream, pack_whole, split_count
 
 sizes = st.dictionaries(
     st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 9)),
@@ -74,6 +74,25 @@ def test_what_was_asked_for_holds(total: int, cores: int, min_partitions: int, m
     assert count >= min(min_partitions, total)
     assert -(-total // count) <= max_records
     assert split_count(total, cores) <= 2 * cores
+
+
+maybe = st.one_of(st.none(), st.integers(1, 80))
+
+
+@given(sizes, st.integers(1, 4), maybe, maybe)
+def test_a_stream_cuts_a_partition_only_if_the_options_leave_no_choice(
+    given_sizes: dict[TopicPartition, tuple[int, int]], cores: int, min_partitions: int | None, max_records: int | None
+) -> None:
+    ranges = [one for one in ranges_of(given_sizes) if one.offset_count]
+    splits = pack_stream(ranges, cores, min_partitions, max_records)
+    found = [one for split in splits for one in split.ranges]
+    assert sorted(offsets_of(found)) == offsets_of(ranges)
+    longest = max((one.offset_count for one in ranges), default=0)
+    if len(ranges) >= (min_partitions or 0) and longest <= (max_records or longest):
+        assert sorted(found) == ranges
+    assert len(splits) >= min(min_partitions or 0, len(offsets_of(ranges)))
+    for split in splits:
+        assert sum(one.offset_count for one in split.ranges) <= (max_records or len(offsets_of(ranges)))
 
 
 def test_a_split_travels() -> None:
