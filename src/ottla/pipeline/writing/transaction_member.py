@@ -48,8 +48,8 @@ class Transaction:
 def refuse_second_attempt() -> None:
     """PipelineError in a task that Spark has begun before, as after a failure or with `spark.speculation`.
 
-    The tasks of a stage that is begun again as a whole, because an executor was lost, have a first attempt like others,
-    and Spark does not tell Python which stage attempt it is: only `spark.stage.maxConsecutiveAttempts=1` keeps them away.
+    The tasks of a stage that is begun again because an executor was lost are first attempts like all others, and Spark
+    does not tell Python which attempt of the stage it is: only `spark.stage.maxConsecutiveAttempts=1` keeps them away.
     """
     from pyspark import TaskContext
 
