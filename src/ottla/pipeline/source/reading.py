@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _CONNECT_AGAIN_S = 0.2
 # Of records, decompressed, in one piece of columns: what a task holds beside the fetch that it came from.
-PIECE_BYTES = 1024 * 1024
+SPLIT_PIECE_BYTES = 1024 * 1024
 
 
 def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator[pa.RecordBatch]":
@@ -57,7 +57,7 @@ def _rows(chunk: Chunk, rows: RowMaker, options: ReadOptions) -> "Iterator[pa.Re
         until_offset=one.until,
         aborted=chunk.fetched.aborted if is_committed else None,
         check_crc=options.check_crc,
-        bytes_max=PIECE_BYTES,
+        bytes_max=SPLIT_PIECE_BYTES,
     )
     try:
         for columns in pieces:

@@ -4,36 +4,49 @@ The batches of a partition are written in order, one request at a time, with seq
 that the role gives; a request that is not answered is repeated, and the broker recognises it. Several partitions are
 written to at the same time, and the next batches are built meanwhile. `write` returns when all of it is answered.
 
+A partition may refuse to go on after what an earlier task wrote as the same producer: a broker that lost its last
+records does (OUT_OF_ORDER_SEQUENCE_NUMBER), and one before Kafka 2.5 that has forgotten the producer
+(UNKNOWN_PRODUCER_ID; later ones take any sequence then). So the first batch that goes on like that travels alone: if it
+is refused, nothing of this task is there, since a try that was written and not answered would have been recognised,
+and it is sent again as another producer's first batch, if the role has one to offer. Refused later on, it fails.
+
 What a task holds is bounded, however many partitions there are and however unevenly rows go to them: rows that wait to
 be written and batches on their way count together (BUFFER_BYTES_MAX). A row that waits holds nothing but itself, so the
 rows of each partition are copied out of the batch that Spark handed over.
 """
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from ottla.client.columns import columns_to_batches
+from ottla.client.errors import KafkaError
 from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
+from ottla.pipeline.writing.partition_rows import by_target
+from ottla.pipeline.writing.producer_stamps import first_alone, stamped
 from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.pipeline.writing.write_options import WriteOptions
-from ottla.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, iterate_headers, parse_header
 
 if TYPE_CHECKING:
     from ottla.client.produce_request import Produced
+
+logger = logging.getLogger(__name__)
 
 # Rows of all partitions of a task that wait to be written, and batches that are not answered yet. Beside them there is
 # the batch of rows that Spark has handed over last.
 BUFFER_BYTES_MAX: Final = 64 << 20
 # Of memory, for some rows of one partition in one batch of Spark's, beside their bytes: measured, for four columns.
 _PIECE_OVERHEAD_BYTES: Final = 3_000
+
+_NOT_CONTINUED: Final = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,9 @@ class Role(Protocol):
 
     def join(self, targets: list[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Before the first record goes to partitions: the sequence that each begins with, NO_SEQUENCE for none."""
+
+    def replacement(self) -> ProducerIdentity | None:
+        """Another identity, for partitions that refuse to go on with the first; None if there is no other."""
 
 
 class Broker(Protocol):
@@ -115,7 +131,7 @@ class PartitionWriter:
         rows = list(by_target(batch, self._topic))
         if new := [target for target, _ in rows if target not in self._partitions]:
             first = self._role.join(new)
-            self._partitions |= {target: _Partition(first[target]) for target in new}
+            self._partitions |= {target: _Partition(self._role.identity, first[target]) for target in new}
         for target, part in rows:
             partition = self._partitions[target]
             self._buffered_bytes += partition.add(part)
@@ -136,21 +152,32 @@ class PartitionWriter:
         partition = self._partitions[target]
         if not partition.buffered:
             return
-        role, options = self._role, self._options
-        rows = pa.Table.from_batches(partition.buffered)
-        batches = columns_to_batches(
-            rows,
+        batches = self._encoded(partition)
+        self._buffered_bytes -= partition.clear()
+        partition.written_bytes += len(batches)
+        for part in first_alone(batches) if partition.is_continued else (batches,):
+            self._wait(target)
+            self._start(target, part)
+
+    def _encoded(self, partition: "_Partition") -> bytes:
+        options = self._options
+        return columns_to_batches(
+            pa.Table.from_batches(partition.buffered),
             timestamp_ms=time.time_ns() // 1_000_000,
             codec=options.codec,
             compression_level=options.compression_level,
             batch_bytes=options.batch_bytes,
-            producer_id=role.identity.producer_id,
-            producer_epoch=role.identity.producer_epoch,
+            producer_id=partition.identity.producer_id,
+            producer_epoch=partition.identity.producer_epoch,
             base_sequence=partition.sequence,
-            is_transactional=role.transactional_id is not None,
+            is_transactional=self._role.transactional_id is not None,
         )
-        self._buffered_bytes -= partition.clear()
-        self._wait(target)
+
+    def _start(self, target: TopicPartition, batches: bytes) -> None:
+        partition, role = self._partitions[target], self._role
+        if parse_header(batches).producer_id != partition.identity.producer_id:
+            # They were made before the partition was begun again.
+            batches = stamped(batches, partition.identity, partition.sequence)
         answer = self._client.start_produce_batches(
             target.topic,
             target.partition,
@@ -159,19 +186,38 @@ class PartitionWriter:
             acks=role.acks,
             may_repeat=True,
         )
-        self._requests[target] = _Request(answer, len(batches))
+        self._requests[target] = _Request(answer, len(batches), batches if partition.is_continued else None)
         self._requests_bytes += len(batches)
+        partition.is_continued = False
         if partition.sequence != NO_SEQUENCE:
-            partition.sequence = (partition.sequence + rows.num_rows) & MAX_SEQUENCE
-        partition.records += rows.num_rows
-        partition.written_bytes += len(batches)
+            records = sum(header.record_count for _, header in iterate_headers(batches))
+            partition.sequence = (partition.sequence + records) & MAX_SEQUENCE
 
     def _wait(self, target: TopicPartition) -> None:
         request = self._requests.pop(target, None)
-        if request is not None:
-            self._requests_bytes -= request.size_bytes
-            with explained_refusals(target, self._role.transactional_id):
+        if request is None:
+            return
+        self._requests_bytes -= request.size_bytes
+        with explained_refusals(target, self._role.transactional_id):
+            try:
                 request.answer.result()
+            except KafkaError as error:
+                if not self._begin_again(target, request, error):
+                    raise
+
+    def _begin_again(self, target: TopicPartition, request: "_Request", error: KafkaError) -> bool:
+        """Write the batch as another producer, if that is the remedy."""
+        if request.first is None or error.code not in _NOT_CONTINUED:
+            return False
+        identity = self._role.replacement()
+        if identity is None:
+            return False
+        logger.warning("writing to %s goes on as another producer: %s", target, error)
+        partition = self._partitions[target]
+        partition.identity, partition.sequence = identity, 0
+        self._start(target, request.first)
+        self._wait(target)
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +226,18 @@ class _Request:
 
     answer: "Future[tuple[Produced, ...]]"
     size_bytes: int
+    # The batch that goes on after what an earlier task wrote.
+    first: bytes | None
 
 
 class _Partition:
     """What waits for one partition, and what went there."""
 
-    __slots__ = ("buffered", "buffered_bytes", "records", "rows_bytes", "sequence", "written_bytes")
-
-    def __init__(self, sequence: int) -> None:
+    def __init__(self, identity: ProducerIdentity, sequence: int) -> None:
+        self.identity = identity
         self.sequence = sequence
+        # Whether the next batch goes on after what somebody else has written.
+        self.is_continued = sequence > 0
         self.records = 0
         self.written_bytes = 0
         self.buffered: list[pa.RecordBatch] = []
@@ -200,6 +249,7 @@ class _Partition:
         """The bytes that these rows hold from now on."""
         held = int(part.nbytes) + _PIECE_OVERHEAD_BYTES
         self.buffered.append(part)
+        self.records += part.num_rows
         self.rows_bytes += part.nbytes
         self.buffered_bytes += held
         return held
@@ -209,27 +259,3 @@ class _Partition:
         held = self.buffered_bytes
         self.buffered, self.rows_bytes, self.buffered_bytes = [], 0, 0
         return held
-
-
-def by_target(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
-    """The rows of each partition, in their order; none keeps the memory of another partition's from being freed."""
-    partitions = batch.column("partition").to_numpy(zero_copy_only=False)
-    topics = [topic]
-    numbers = np.zeros(len(partitions), np.int64)
-    if topic is None:
-        encoded = batch.column("topic").dictionary_encode()
-        topics = encoded.dictionary.to_pylist()
-        numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    places = (numbers << 32) | partitions
-    if len(places) and (places == places[0]).all():
-        yield TopicPartition(str(topics[numbers[0]]), int(partitions[0])), batch
-        return
-    order = np.argsort(places, kind="stable")
-    bounds = [0, *(np.flatnonzero(np.diff(places[order])) + 1).tolist(), len(order)]
-    for start, end in pairwise(bounds):
-        if start < end:
-            row = order[start]
-            yield (
-                TopicPartition(str(topics[numbers[row]]), int(partitions[row])),
-                batch.take(pa.array(order[start:end])),
-            )

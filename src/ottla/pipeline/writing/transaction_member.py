@@ -46,7 +46,11 @@ class Transaction:
 
 
 def refuse_second_attempt() -> None:
-    """PipelineError in a task that Spark has begun before."""
+    """PipelineError in a task that Spark has begun before, as after a failure or with `spark.speculation`.
+
+    The tasks of a stage that is begun again because an executor was lost are first attempts like all others, and Spark
+    does not tell Python which attempt of the stage it is: only `spark.stage.maxConsecutiveAttempts=1` keeps them away.
+    """
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -85,6 +89,9 @@ class _Participant:
             if transaction.adds_partitions:
                 self._client.add_partitions_to_transaction(transaction.transactional_id, transaction.identity, targets)
         return first
+
+    def replacement(self) -> None:
+        """The identity is the driver's."""
 
 
 def check_untouched(
