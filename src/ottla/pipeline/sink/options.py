@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from ottla.pipeline.cluster_options import cluster_options
+from ottla.pipeline.cluster_options import PREFIX, cluster_options
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.writing.write_options import WriteOptions, write_options
 
 SinkOptions: TypeAlias = WriteOptions
+
+# Options of Spark's own sinks.
+_ARGUMENTS: Final = {"checkpointlocation": "checkpoint", "topic": "topic", "queryname": "name", "trigger": "trigger"}
 
 _REFUSED: Final = {
     "transactional.id": "it is made of the sink's name",
@@ -17,6 +20,11 @@ _REFUSED: Final = {
 
 def sink_options(options: Mapping[str, str]) -> SinkOptions:
     """The options of a sink; OptionError names what cannot be one."""
+    for name in options:
+        if not name.lower().startswith(PREFIX):
+            argument = _ARGUMENTS.get(name.lower())
+            remedy = f"it is the argument {argument}" if argument else f"all of them begin with {PREFIX}"
+            raise OptionError(f"there is no option {name} of write_topic: {remedy}")
     cluster = cluster_options(options)
     found = write_options(cluster, _REFUSED)
     if (acks := dict(cluster.properties).get("acks", "all")) not in ("all", "-1"):

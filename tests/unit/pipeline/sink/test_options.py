@@ -27,3 +27,12 @@ def test_a_sink_has_the_producers_properties() -> None:
 def test_what_a_sink_cannot_have_is_named(name: str, value: str) -> None:
     with pytest.raises(OptionError, match=f"kafka.{name}={value}"):
         sink_options({**CLUSTER, f"kafka.{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("checkpointLocation", "it is the argument checkpoint"), ("topc", "all of them begin with kafka.")],
+)
+def test_options_of_other_sinks_are_refused(name: str, why: str) -> None:
+    with pytest.raises(OptionError, match=f"no option {name} of write_topic: {why}"):
+        sink_options({**CLUSTER, name: "x"})
