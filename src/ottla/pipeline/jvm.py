@@ -30,7 +30,7 @@ _NOISE: Final = re.compile(
     rb'|Exception in thread "stream execution thread .*StackOverflowError'
 )
 _TRACEBACK: Final = b"Traceback (most recent call last):"
-_PIPE_OF_DAEMON: Final = re.compile(rb'(  File ".*/pyspark/daemon\.py".*\n|    .*\n)+BrokenPipeError')
+_PIPE_OF_DAEMON: Final = re.compile(rb'Traceback|  File ".*/pyspark/daemon\.py"|    |BrokenPipeError')
 _CLEAR_LINE: Final = b"\r\x1b[K"
 
 
@@ -106,20 +106,23 @@ def _forward(reading: int) -> None:
 
 
 def worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines without noise; a Python traceback comes in one piece."""
-    trace = b""
+    """The lines without noise; a Python traceback comes in one piece, and several in one if their lines are mixed."""
+    trace: list[bytes] = []
+    unfinished = 0
     for line in lines:
-        if trace:
-            trace += line
-            if line.startswith(b" "):
+        if line.startswith(_TRACEBACK):
+            trace.append(line)
+            unfinished += 1
+        elif trace:
+            trace.append(line)
+            unfinished -= not line.startswith(b" ")
+            if unfinished:
                 continue
             # Workers that are not needed any more find nobody to say so to.
-            if not _PIPE_OF_DAEMON.match(trace.partition(b"\n")[2]):
-                yield trace
-            trace = b""
-        elif line.startswith(_TRACEBACK):
-            trace = line
+            if not all(_PIPE_OF_DAEMON.match(told) for told in trace):
+                yield b"".join(trace)
+            trace = []
         elif not _NOISE.match(line):
             yield line
     if trace:
-        yield trace
+        yield b"".join(trace)
