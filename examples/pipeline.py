@@ -85,7 +85,7 @@ def run_pipeline(bootstrap: str) -> None:
         )
         query.awaitTermination()
     read = sum(progress["numInputRows"] for progress in query.recentProgress)
-    print(f"  pipeline  read {read} new orders, and wrote those above 90 in a transaction", flush=True)
+    print(f"  pipeline  read {read} new orders, those above 90 are written in a transaction", flush=True)
 
 
 def show(bootstrap: str) -> None:
