@@ -17,11 +17,11 @@ from aiokafka.record.memory_records import MemoryRecords
 from ottla.client.batch_writer import BatchWriter
 from ottla.client.columns import batches_to_columns, columns_to_batches, iterate_columns, partitions_of_keys
 from ottla.client.records import decode_records
+from ottla.pipeline.source.reading import SPLIT_PIECE_BYTES
 from ottla.protocol.compression import Codec
 from ottla.protocol.record_batch import set_base_offset
 
 TOTAL_BYTES = 8 * 1024 * 1024
-PIECE_BYTES = 1024 * 1024
 NOW_MS = 1_700_000_000_000
 VALUE_BYTES = (100, 1024)
 RECORDS_PER_BATCH = (1, 10, 150, 5_000)
@@ -68,7 +68,7 @@ def cpu_ns(work: Callable[[], object], count: int, rounds: int) -> float:
 
 
 def read_in_pieces(batches: bytes) -> None:
-    for _ in iterate_columns(batches, bytes_max=PIECE_BYTES):
+    for _ in iterate_columns(batches, bytes_max=SPLIT_PIECE_BYTES):
         pass
 
 

@@ -70,7 +70,8 @@ def run_pipeline(bootstrap: str) -> None:
     # It would tell that the checkpoint is a new one, each time.
     logging.getLogger("ottla.pipeline.sink.query").setLevel(logging.ERROR)
     cluster = {"kafka.bootstrap.servers": bootstrap}
-    # What the pipeline has written says where it goes on, so a checkpoint is needed only while it runs.
+    # What the pipeline has written says where it goes on, so a checkpoint is needed only while it runs; brokers keep
+    # that for a week after the last batch (offsets.retention.minutes).
     place = {"subscribe": ORDERS, "startingOffsets": "committed", "kafka.group.id": BIG_ORDERS}
     with tempfile.TemporaryDirectory() as checkpoint:
         orders = session("big-orders").readStream.format("ottla").options(**cluster, **place).load()
@@ -84,10 +85,10 @@ def run_pipeline(bootstrap: str) -> None:
         )
         query.awaitTermination()
     read = sum(progress["numInputRows"] for progress in query.recentProgress)
-    print(f"  pipeline  read {read} new orders, and wrote those above 90 in a transaction", flush=True)
+    print(f"  pipeline  read {read} new orders, those above 90 are written in a transaction", flush=True)
 
 
-def main(bootstrap: str) -> None:
+def show(bootstrap: str) -> None:
     create_topics(bootstrap)
     produce_orders(bootstrap)
     print("  starting  Spark, which takes about 10 s; the node serves its clients meanwhile", flush=True)
@@ -96,8 +97,8 @@ def main(bootstrap: str) -> None:
     for _ in range(2):
         run_pipeline(bootstrap)
         print(f"  consumed  {committed_records(bootstrap)} orders from topic {BIG_ORDERS!r}", flush=True)
-    session().stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9092")
+    show(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:9092")
+    session().stop()

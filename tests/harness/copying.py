@@ -18,7 +18,7 @@ from harness.transactions import committed_offsets
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-END_TIMEOUT_S = 90
+END_TIMEOUT_S = 180
 
 
 @dataclass

@@ -24,8 +24,8 @@ from harness.workers import Worker
 PARTITIONS = 3
 ROWS_PER_BATCH = 120
 # The first query of a session loads half of Spark, and a machine may be busy.
-BATCHES_TIMEOUT_S = 120.0
-DRAIN_TIMEOUT_S = 240.0
+BATCHES_TIMEOUT_S = 300.0
+DRAIN_TIMEOUT_S = 600.0
 # Of batches between two kills; and a part of a batch after them, longer than the batch may take.
 BATCHES_MAX = 4
 DELAY_MAX_S = 1.2
@@ -142,6 +142,12 @@ class PipelineRun:
         below = descendants(self.driver.pid)
         found = [pid for pid in below if "streaming" in command_line(pid) and PYTHON in command_line(pid)]
         return f"{sum(map(end, found))} processes of the source"
+
+    def kill_server(self) -> str:
+        """The broker, and with it perhaps the answer to a commit; it comes back."""
+        self.server.kill()
+        self.server.start()
+        return "the server"
 
     def kill_one(self, of: Callable[[], list[int]], what: str) -> str:
         found = eventually(of, timeout_s=BATCHES_TIMEOUT_S)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.waiting import eventually
 
-END_TIMEOUT_S = 60.0
+END_TIMEOUT_S = 120.0
 
 
 class Worker:

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import pyarrow as pa
 import pytest
@@ -12,8 +13,9 @@ from harness.faulty_proxy import Fault, FaultyProxy
 from harness.ports import free_port
 from harness.servers import Server
 from harness.waiting import eventually
-from ottla.client import Codec
+from ottla.client import Codec, NewTopic, TopicPartition
 from ottla.client.admin.features import FeatureUpdate, UpgradeType
+from ottla.client.columns import columns_to_batches
 from ottla.client.sync import Client
 from ottla.pipeline.append.options import AppendOptions, append_options
 from ottla.pipeline.append.rows import Appended, append_rows
@@ -42,7 +44,12 @@ def written_at(bootstrap: str, topic: str, **properties: str) -> AppendOptions:
 
 def headers(server: Server, topic: str) -> list[BatchHeader]:
     with Client(server.bootstrap) as client:
-        return [header for _, header in iterate_headers(client.fetch_batches(topic, 0, 0).batches)]
+        found: list[BatchHeader] = []
+        while True:
+            fetched = client.fetch_batches(topic, 0, found[-1].next_offset if found else 0)
+            found += (header for _, header in iterate_headers(fetched.batches))
+            if not found or found[-1].next_offset >= fetched.high_watermark:
+                return found
 
 
 def in_another_process(writer: TransactionalBatchWriter) -> TransactionalBatchWriter:
@@ -64,14 +71,96 @@ def committed(reference: ConfluentKafka, topic: str, partition: int = 0) -> list
         offset = one.offset + 1
 
 
-def test_each_task_is_an_idempotent_producer_of_its_own(server: Server, new_topic: Callable[..., str]) -> None:
+def test_the_tasks_of_a_process_are_one_idempotent_producer(server: Server, new_topic: Callable[..., str]) -> None:
+    topic = new_topic(2)
+    for task in range(20):
+        append_rows(rows(b"1", b"2", partition=task % 2), written_with(server, topic))
+    found = headers(server, topic)
+    [producer_id] = {header.producer_id for header in found}
+    assert producer_id != NOBODY
+    assert [header.base_sequence for header in found] == list(range(0, 20, 2))
+    with Client(server.bootstrap) as client:
+        partitions = [TopicPartition(topic, number) for number in range(2)]
+        for described in client.admin.describe_producers(partitions).values():
+            assert [producer.producer_id for producer in described.producers] == [producer_id]
+
+
+def test_tasks_at_the_same_time_are_producers_of_their_own(server: Server, new_topic: Callable[..., str]) -> None:
     topic = new_topic()
-    for _ in range(2):
-        append_rows(rows(b"1", b"2"), written_with(server, topic))
-    first, second = headers(server, topic)
-    assert first.producer_id != NOBODY != second.producer_id
-    assert first.producer_id != second.producer_id
-    assert (first.base_sequence, second.base_sequence, second.record_count) == (0, 0, 2)
+
+    def while_another_one_writes() -> Iterator[pa.RecordBatch]:
+        yield from rows(b"outer")
+        append_rows(rows(b"inner"), written_with(server, topic))
+        yield from rows(b"outer")
+
+    append_rows(while_another_one_writes(), written_with(server, topic))
+    inner, outer = headers(server, topic)
+    assert inner.producer_id != outer.producer_id
+    assert (inner.record_count, outer.record_count) == (1, 2)
+
+
+def test_the_task_after_one_that_failed_is_another_producer(
+    server: Server, reference: ConfluentKafka, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+
+    def rows_that_fail() -> Iterator[pa.RecordBatch]:
+        yield from rows(b"large" * 1000)
+        raise ZeroDivisionError
+
+    append_rows(rows(b"before"), written_with(server, topic, batch_size="1000"))
+    with pytest.raises(ZeroDivisionError):
+        append_rows(rows_that_fail(), written_with(server, topic, batch_size="1000"))
+    append_rows(rows(b"after"), written_with(server, topic, batch_size="1000"))
+    first, *_, last = headers(server, topic)
+    assert first.producer_id != last.producer_id
+    assert last.base_sequence == 0
+    found = committed(reference, topic)
+    assert (found[0], found[-1]) == (b"before", b"after")
+
+
+def made_again(server: Server, topic: str) -> None:
+    """Delete a topic and create it, until its leader knows."""
+    with Client(server.bootstrap) as client:
+        client.admin.delete_topics([topic])
+        eventually(lambda: topic not in {found.name for found in client.admin.list_topics()})
+        client.admin.create_topics([NewTopic(topic, 1)])
+        eventually(lambda: client.admin.describe_topics([topic])[topic].error is None)
+
+
+def test_a_partition_that_has_forgotten_the_producer_takes_what_comes_next(
+    server: Server, reference: ConfluentKafka, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    append_rows(rows(b"1", b"2"), written_with(server, topic))
+    made_again(server, topic)
+    append_rows(rows(b"3"), written_with(server, topic))
+    [header] = headers(server, topic)
+    assert header.base_sequence == 2
+    assert committed(reference, topic) == [b"3"]
+
+
+def test_a_partition_that_has_lost_records_goes_on_with_another_producer(
+    server: Server, reference: ConfluentKafka, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic()
+    options = written_with(server, topic, batch_size="1000")
+    append_rows(rows(b"1", b"2", b"3"), options)
+    [lost] = headers(server, topic)
+    made_again(server, topic)
+    columns = pa.record_batch({"value": pa.array([b"1"])})
+    identity = {"producer_id": lost.producer_id, "producer_epoch": lost.producer_epoch}
+    with Client(server.bootstrap) as client:
+        client.produce_batches(topic, 0, columns_to_batches(columns, timestamp_ms=0, base_sequence=0, **identity))
+    # Several batches, in several requests.
+    later = [b"%d" % number * 400 for number in range(4, 13)]
+    append_rows(chain(rows(*later[:5]), rows(*later[5:])), options)
+    append_rows(rows(b"last"), options)
+    kept, *others, last = headers(server, topic)
+    [replacement] = {header.producer_id for header in others}
+    assert kept.producer_id == lost.producer_id
+    assert replacement not in (lost.producer_id, last.producer_id)
+    assert committed(reference, topic) == [b"1", *later, b"last"]
 
 
 @pytest.mark.parametrize("properties", [{"acks": "1"}, {"acks": "0"}, {"enable_idempotence": "false"}])

@@ -1,11 +1,14 @@
-"""`ottla pipeline` as a user runs it: processes with a Spark of their own, against a running server."""
+"""`ottla pipeline` as a user runs it: processes with a Spark of their own, as few as can be, on a running server."""
 
+import argparse
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,8 +16,14 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
 from harness.servers import Server
 from harness.waiting import eventually
+from ottla.cli.pipeline.command import add_arguments
+from ottla.cli.pipeline.copies import look_for_start, start_copy
+from ottla.pipeline.job import wait_for_queries
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
 JOB = """
 import os, sys
@@ -56,7 +65,18 @@ def committed(ottla: Ottla, topic: str) -> list[str]:
     return sorted(ottla("consume", topic, "-e", "--read-committed").stdout.splitlines())
 
 
-def test_a_job_is_watched_until_it_is_stopped_or_dies(
+@contextmanager
+def running(server: Server, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A command that works until it is told to end."""
+    command = [sys.executable, "-m", "ottla", "-b", server.bootstrap, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_job_is_watched_until_a_query_dies(
     ottla: Ottla,
     server: Server,
     reference: ConfluentKafka,
@@ -70,45 +90,61 @@ def test_a_job_is_watched_until_it_is_stopped_or_dies(
     words = ["pipeline", "run", "--master", "local[2]", str(job), origin, target, name, str(tmp_path / "checkpoint")]
     reference.produce(origin, [Record(b"one"), Record(b"two")])
 
-    command = [sys.executable, "-m", "ottla", "-b", server.bootstrap, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with running(server, *words) as process:
         eventually(lambda: committed(ottla, target), ["ONE", "TWO"].__eq__, timeout_s=240)
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-    assert (running.returncode, out) == (0, f"started {name}\n")
-    assert err.splitlines()[:2] == ["starting Spark, which takes some seconds ...", "stopping ..."]
-    assert err.splitlines()[-1].startswith(f"{name}  batch ")
-    assert len(err.splitlines()) == 3
-
-    reference.produce(origin, [Record(b"three"), Record(b"boom")])
-    died = ottla(*words)
-    assert died.returncode == 1
-    assert died.stderr.splitlines()[-1] == f"ottla pipeline: query {name} failed: ValueError: nobody may say boom"
-    assert "Traceback" not in died.stderr
-    assert "THREE" not in committed(ottla, target)
+        reference.produce(origin, [Record(b"three"), Record(b"boom")])
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (1, f"started {name}\n")
+    lines = err.splitlines()
+    assert lines[0] == "starting Spark, which takes some seconds ..."
+    assert lines[-1] == f"ottla pipeline: query {name} failed: ValueError: nobody may say boom"
+    # One line is Spark's.
+    others = [line for line in lines[1:-1] if not line.startswith(f"{name}  batch ")]
+    assert [line.partition(" ")[2].partition(":")[0] for line in others] == ["spark ERROR MicroBatchExecution"]
+    assert committed(ottla, target) == ["ONE", "TWO"]
 
 
-def test_a_copy_goes_on_where_it_ended(
-    ottla: Ottla, reference: ConfluentKafka, new_topic: Callable[..., str], fresh_name: Callable[[], str]
+def test_a_copy_runs_until_it_is_stopped_and_goes_on_where_it_ended(
+    ottla: Ottla,
+    server: Server,
+    spark: "SparkSession",
+    reference: ConfluentKafka,
+    new_topic: Callable[..., str],
+    fresh_name: Callable[[], str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     origin, target = new_topic(2), fresh_name()
+    name = f"{origin}-to-{target}"
     reference.produce(origin, [Record(b'{"item": "tea", "price": %d}' % price) for price in range(20)], partition=1)
     reference.produce(origin, [Record(b"no JSON")])
-    words = ["pipeline", "copy", "--from", origin, "--to", target, "--master", "local[2]", "--once"]
+    words = ["pipeline", "copy", "--from", origin, "--to", target, "--master", "local[2]"]
     words += ["--schema", "item string, price int", "--where", "value.price >= 17"]
     words += ["--select", "value.item, value.price * 2 as double"]
-
-    first = ottla(*words)
-    assert first.returncode == 0, first
-    assert f"created topic {target} with 2 partitions, as {origin} has." in first.stderr
-    assert "not JSON 1" in first.stderr
     expected = [f'{{"item":"tea","double":{price}}}' for price in (34, 36, 38)]
-    assert committed(ottla, target) == expected
 
+    with running(server, *words) as process:
+        eventually(lambda: committed(ottla, target), expected.__eq__, timeout_s=240)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
+    said = [line for line in err.splitlines() if not line.startswith(f"{name}  ")]
+    assert said == [
+        "starting Spark, which takes some seconds ...",
+        f"created topic {target} with 2 partitions, as {origin} has.",
+        f"copy {name} begins at earliest, until Ctrl-C.",
+        "stopping ...",
+    ]
+    assert "not JSON 1" in err
+
+    # Another one, in the session of the tests, goes on from the cluster's memory alone.
     reference.produce(origin, [Record(b'{"item": "tea", "price": 50}')])
-    again = ottla(*words)
-    assert again.returncode == 0, again
-    assert f"copy {origin}-to-{target} goes on where it ended" in again.stderr
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    options = parser.parse_args([*words[1:], "--once"], argparse.Namespace(bootstrap_server=server.bootstrap))
+    start_copy(spark, options, look_for_start(options), str(tmp_path))
+    wait_for_queries(spark)
+    assert f"copy {name} goes on where it ended, until it has copied what is there." in capsys.readouterr().err
     assert committed(ottla, target) == sorted([*expected, '{"item":"tea","double":100}'])
 
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 # The first query of a session loads half of Spark.
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(240), pytest.mark.filterwarnings("default")]
 
-PRINTED = {"docs/reference/pipeline-sinks.md": "200 orders\n100 copied\n100 copied once\n"}
+PRINTED = {
+    "docs/reference/pipeline-python.md": "9 counts of 30 visits\n",
+    "docs/reference/pipeline-sinks.md": "200 orders\n100 copied\n100 copied once\n",
+}
 
 
 @pytest.mark.parametrize("name", PRINTED)

@@ -14,7 +14,7 @@ from harness.pipeline_ledger import open_transactions, read_by_confluent
 from ottla.pipeline.sink import query
 from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(240), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(480), pytest.mark.filterwarnings("default")]
 
 DOOMED = 1
 

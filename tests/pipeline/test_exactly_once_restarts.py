@@ -25,7 +25,7 @@ from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(240), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(480), pytest.mark.filterwarnings("default")]
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> str:
@@ -33,7 +33,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> str:
 
 
 def test_a_lost_checkpoint_loses_nothing_and_doubles_nothing_where_the_source_reads_from_the_group(
-    copying: Copying,
+    copying: Copying, caplog: pytest.LogCaptureFixture
 ) -> None:
     from_group = {"startingOffsets": "committed", "kafka.group.id": copying.name}
     for _ in range(2):
@@ -42,6 +42,7 @@ def test_a_lost_checkpoint_loses_nothing_and_doubles_nothing_where_the_source_re
         shutil.rmtree(copying.checkpoint)
     copying.run(**from_group)
     copying.check()
+    assert warnings(caplog) == ""
 
 
 def test_a_lost_checkpoint_with_a_source_that_begins_anew_writes_again_and_says_so(

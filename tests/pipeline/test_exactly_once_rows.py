@@ -17,7 +17,7 @@ from ottla.pipeline import write_topic
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(240), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(480), pytest.mark.filterwarnings("default")]
 
 NOW_MS = 1_700_000_000_123
 NewTopic = Callable[..., str]

@@ -13,7 +13,7 @@ from ottla.client.sync import Client
 from ottla.client.sync_transaction_owner import TransactionOwner
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.sink.options import sink_options
-from ottla.pipeline.sink.task_writer import Transaction, write_partitions
+from ottla.pipeline.writing.transaction_member import Transaction, write_partitions
 
 NewTopic = Callable[..., str]
 
@@ -109,7 +109,7 @@ def test_a_task_that_comes_after_the_end_is_refused(
         driver = Driver(client, server.bootstrap, topic, topic)
     else:
         driver.owner.abort()
-    with pytest.raises(PipelineError, match="another driver has taken over this sink"):
+    with pytest.raises(PipelineError, match="another driver has taken over the transactional id"):
         write_partitions(rows(b"late", partition=1), transaction)
     with driver.transaction() as transaction:
         write_partitions(rows(b"next", partition=1), transaction)

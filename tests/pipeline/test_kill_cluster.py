@@ -13,7 +13,7 @@ from harness.spark_cluster import SparkCluster
 # `make chaos-pipeline KILLS=n` wants more.
 KILLS = int(os.environ.get("OTTLA_KILLS", "3"))
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300 + 120 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600 + 120 * KILLS)]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Topic -> Spark -> topic on one machine, exactly once, while its driver and its Python workers are killed."""
+"""Topic -> Spark -> topic on one machine, exactly once, while driver, Python workers and broker are killed."""
 
 import os
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from harness.servers import Server
 # `make chaos-pipeline KILLS=n` wants more.
 KILLS = int(os.environ.get("OTTLA_KILLS", "2"))
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300 + 120 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600 + 120 * KILLS)]
 
 
 def test_every_record_comes_through_once_and_in_order(start_server: Callable[..., Server], tmp_path: Path) -> None:
     run = PipelineRun(start_server(), "local[2]", tmp_path, "local")
-    kinds = (run.kill_python_workers, run.kill_driver, run.kill_source_process, run.kill_driver)
+    kinds = (run.kill_python_workers, run.kill_driver, run.kill_server, run.kill_source_process)
     try:
         for number in range(KILLS):
             run.reach_a_random_moment()

@@ -2,17 +2,22 @@
 
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from harness.servers import Server
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-pipeline.md"
@@ -54,10 +59,14 @@ def test_the_tutorial_does_what_it_shows(shell: Callable[[str], str], tmp_path: 
     assert shown == 1
 
 
-def test_the_example_writes_nothing_twice(start_server: Callable[..., Server]) -> None:
-    command = [sys.executable, str(ROOT / "examples" / "pipeline.py"), start_server().bootstrap]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
-    assert (done.stdout.count("read 1000 new orders"), done.stdout.count("read 0 new orders")) == (1, 1)
-    [first, second] = re.findall(r"consumed  (\d+) orders", done.stdout)
+def test_the_example_writes_nothing_twice(
+    spark: "SparkSession", start_server: Callable[..., Server], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In the session of the tests, which the example takes for its own."""
+    example = runpy.run_path(str(ROOT / "examples" / "pipeline.py"))
+    example["show"](start_server().bootstrap)
+    printed, beside = capfd.readouterr()
+    assert (printed.count("read 1000 new orders"), printed.count("read 0 new orders")) == (1, 1)
+    [first, second] = re.findall(r"consumed  (\d+) orders", printed)
     assert first == second != "0"
-    assert done.stderr == ""
+    assert beside == ""

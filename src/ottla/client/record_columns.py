@@ -90,7 +90,7 @@ def _headers(data: bytes, position: int) -> tuple[Headers, int]:
         size, position = read_varint(data, position)
         if size < 0:
             raise ValueError("a header without a name")
-        name = data[position : position + size].decode()
+        name = data[position : position + size].decode(errors="replace")
         size, position = read_varint(data, position + size)
         if size < -1:
             raise ValueError(f"a header of {size} bytes")

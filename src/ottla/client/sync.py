@@ -98,7 +98,6 @@ class Client:
 
     # For whoever makes or opens batches meanwhile.
     start_produce_batches = started(async_client.Client.produce_batches)
-    start_fetch_batches = started(async_client.Client.fetch_batches)
     start_fetch_partitions = started(async_client.Client.fetch_partitions)
 
     _make_producer = on_loop(async_client.Client.producer)

@@ -4,6 +4,8 @@ Expressions see `key` and `value` as strings, `value` parsed if it is JSON, and 
 they do not touch passes as it is, byte by byte: key, value, headers and timestamp.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -34,19 +36,29 @@ class Transformation:
 
 def transform(rows: "DataFrame", asked: Transformation) -> "DataFrame":
     """Records for a sink out of a source's rows; OptionError if an expression means nothing."""
-    from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
-    try:
+    with _errors_of("--schema", asked):
         read = _readable(rows, asked)
-        if asked.where is not None:
+    if asked.where is not None:
+        with _errors_of("--where", asked):
             read = read.where(asked.where)
-        if asked.select is None:
-            return read.select(f"{_ORIGINAL}.*")
-        chosen = read.select(_ORIGINAL, F.expr(f"struct({asked.select})").alias(_CHOSEN))
-        return _record(chosen)
+    if asked.select is None:
+        return read.select(f"{_ORIGINAL}.*")
+    with _errors_of("--select", asked):
+        return _record(read.select(_ORIGINAL, F.expr(f"struct({asked.select})").alias(_CHOSEN)))
+
+
+@contextmanager
+def _errors_of(option: str, asked: Transformation) -> Iterator[None]:
+    """What Spark says to an expression, as an error of the option that holds it."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
     except PySparkException as error:
-        raise OptionError(explain_failure(error).removesuffix(".") + _hint(error, asked)) from None
+        reason = explain_failure(error).removesuffix(".")
+        raise OptionError(f"{option}: {reason}{_hint(error, asked)}") from None
 
 
 def first_records(rows: "DataFrame", asked: Transformation, count: int) -> list[dict[str, object]]:

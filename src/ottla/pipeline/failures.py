@@ -24,6 +24,13 @@ _REASON_CHARACTERS_MAX = 4_000
 _CARRIERS: Final = r"pyspark\.|py4j\.|java\.|scala\.|org\."
 _ENDINGS: Final = "Error|Exception|Exit|Interrupt|Failure|TimedOut|Timeout"
 _PYTHON_ERROR: Final = re.compile(rf"^(?!{_CARRIERS})(?:\w+\.)*(\w+(?:{_ENDINGS}): .+)$", re.MULTILINE)
+# What failed because something else had, in Spark's own Python: it says nothing. (Its runner of sources stops a reader
+# that was never made.)
+_FOLLOWING: Final = re.compile(
+    r"\n+During handling of the above exception, another exception occurred:\n+"
+    r"Traceback \(most recent call last\):\n(?P<frames>(?:[ \t]+.*\n)*)\S.*"
+)
+_PYSPARK_FILE: Final = re.compile(r'^ +File "[^"]*[/\\]pyspark[/\\]', re.MULTILINE)
 _TERMINATED: Final = "terminated with exception: "
 _LOST_TASK: Final = re.compile(r"most recent failure: Lost task .*?\): (?:[\w.$]+: )?(.+)")
 _CONDITION: Final = re.compile(r"^\[[A-Z_.0-9]+\] ")
@@ -55,7 +62,7 @@ def interruption_of(error: BaseException) -> Interrupted | None:
 
 def explain_failure(error: BaseException) -> str:
     """Why a query died, on one line: our own words, else the innermost Python error, else what Spark says."""
-    text = str(error)
+    text = _without_followers(str(error))
     if not text:
         return type(error).__name__
     # What carries an error stands above it, so the last one is where it began.
@@ -80,6 +87,15 @@ def spark_errors() -> Iterator[None]:
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
         raise PipelineError(explain_failure(error)) from error
+
+
+def _without_followers(text: str) -> str:
+    return _FOLLOWING.sub(lambda found: "" if _is_pysparks(found["frames"]) else found[0], text)
+
+
+def _is_pysparks(frames: str) -> bool:
+    last = [line for line in frames.splitlines() if line.lstrip().startswith("File ")][-1:]
+    return bool(last) and _PYSPARK_FILE.match(last[0]) is not None
 
 
 def _said_by_spark(text: str) -> str:

@@ -9,9 +9,11 @@ all the same).
 import logging
 import os
 import re
+import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +30,7 @@ _NOISE: Final = re.compile(
     rb'|Exception in thread "stream execution thread .*StackOverflowError'
 )
 _TRACEBACK: Final = b"Traceback (most recent call last):"
-_PIPE_OF_DAEMON: Final = re.compile(rb'(  File ".*/pyspark/daemon\.py".*\n|    .*\n)+BrokenPipeError')
+_PIPE_OF_DAEMON: Final = re.compile(rb'Traceback|  File ".*/pyspark/daemon\.py"|    |BrokenPipeError')
 _CLEAR_LINE: Final = b"\r\x1b[K"
 
 
@@ -51,7 +53,8 @@ def launch_jvm(settings: dict[str, str], *, quietly: bool) -> None:
     reading, writing = os.pipe()
     threading.Thread(target=_forward, args=(reading,), name="stderr of Spark", daemon=True).start()
     try:
-        gateway = launch_gateway(conf, popen_kwargs={"stderr": writing})  # type: ignore[no-untyped-call]
+        with _signals_later():
+            gateway = launch_gateway(conf, popen_kwargs={"stderr": writing})  # type: ignore[no-untyped-call]
     finally:
         os.close(writing)
         if before is None:
@@ -59,6 +62,29 @@ def launch_jvm(settings: dict[str, str], *, quietly: bool) -> None:
         else:
             os.environ[_JVM_OPTIONS] = before
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Inside, Ctrl-C and SIGTERM wait: a JVM that finds nobody to say its port to stays for ever.
+
+    One that could ends with its parent.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    before = {
+        number: signal.signal(number, lambda received, _frame: arrived.append(received))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if arrived:
+            signal.raise_signal(arrived[0])
 
 
 def _silence_pyspark() -> None:
@@ -80,20 +106,23 @@ def _forward(reading: int) -> None:
 
 
 def worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines without noise; a Python traceback comes in one piece."""
-    trace = b""
+    """The lines without noise; a Python traceback comes in one piece, and several in one if their lines are mixed."""
+    trace: list[bytes] = []
+    unfinished = 0
     for line in lines:
-        if trace:
-            trace += line
-            if line.startswith(b" "):
+        if line.startswith(_TRACEBACK):
+            trace.append(line)
+            unfinished += 1
+        elif trace:
+            trace.append(line)
+            unfinished -= not line.startswith(b" ")
+            if unfinished:
                 continue
             # Workers that are not needed any more find nobody to say so to.
-            if not _PIPE_OF_DAEMON.match(trace.partition(b"\n")[2]):
-                yield trace
-            trace = b""
-        elif line.startswith(_TRACEBACK):
-            trace = line
+            if not all(_PIPE_OF_DAEMON.match(told) for told in trace):
+                yield b"".join(trace)
+            trace = []
         elif not _NOISE.match(line):
             yield line
     if trace:
-        yield trace
+        yield b"".join(trace)

@@ -29,16 +29,18 @@ def show_progress(
     *,
     in_place: bool | None = None,
     interval_s: float | None = None,
+    tells_failures: bool = True,
 ) -> "Progress":
     """Show a query, or all queries of a session, until `stop()` is called or a `with` block ends.
 
     By default they are drawn in place where the stream (stderr) is a terminal, and told a line each 10 s elsewhere.
+    Without `tells_failures` somebody else says why a query has died.
     """
     stream = sys.stderr if stream is None else stream
     drawn = stream.isatty() if in_place is None else in_place
     if interval_s is None:
         interval_s = DRAW_INTERVAL_S if drawn else LINE_INTERVAL_S
-    progress = Progress(shown, stream, drawn, interval_s)
+    progress = Progress(shown, stream, drawn, interval_s, tells_failures)
     progress.start()
     return progress
 
@@ -47,12 +49,18 @@ class Progress:
     """The thread that asks, and what it has drawn."""
 
     def __init__(
-        self, shown: "StreamingQuery | SparkSession", stream: TextIO, is_drawn: bool, interval_s: float
+        self,
+        shown: "StreamingQuery | SparkSession",
+        stream: TextIO,
+        is_drawn: bool,
+        interval_s: float,
+        tells_failures: bool,
     ) -> None:
         self._shown = shown
         self._stream = stream
         self._is_drawn = is_drawn
         self._interval_s = interval_s
+        self._tells_failures = tells_failures
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress of queries", daemon=True)
         self._seen: dict[str, StreamingQuery] = {}
@@ -119,6 +127,8 @@ class Progress:
             del self._seen[run]
             self._over.add(run)
             failure = query.exception()
+            if failure is not None and not self._tells_failures:
+                return []
             if failure is not None:
                 return [f"{query.name or str(query.id)[:8]}  failed: {explain_failure(failure)}"]
         last = query.lastProgress

@@ -7,7 +7,7 @@ a running session say. "Measured" is on 2 cores, with batches of 100 rows into a
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Final
 
 from ottla.pipeline.errors import PipelineError
@@ -101,13 +101,9 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         require_java()
-        # With it the JVM looks for data sources on the driver: in this environment, whatever the PATH says.
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         if (master := _master_of_environment()) is not None:
             given.setdefault("spark.master", master)
-        if is_local(given.get("spark.master", "local")) and "spark.pyspark.python" not in given:
-            # Workers on this machine are of this environment, where ottla is. The JVM has to know it from the start.
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        _name_python(os.environ, given)
     # Spark takes a program without spark-submit for a shell, and draws bars over whatever it prints.
     launch_jvm({"spark.ui.showConsoleProgress": "false", **given}, quietly="spark.log.level" not in given)
     conf = SparkConf().setAll(list(given.items()))
@@ -119,6 +115,20 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
     for name, value in _defaults(conf.get("spark.master", ""), _default_file_system()).items():
         conf.setIfMissing(name, value)
     SparkContext.getOrCreate(conf)
+
+
+def _name_python(environment: MutableMapping[str, str], given: Mapping[str, str]) -> None:
+    """Say which Python works, as the JVM has to know from the start: this one, where ottla is, unless the user does.
+
+    Executors take both variables from the driver, and nothing from their own machine: PYSPARK_PYTHON for functions and
+    the sink, PYSPARK_DRIVER_PYTHON for readers of a data source, which on the driver plan with it too. So on a cluster
+    both have to be one path.
+    """
+    if "spark.pyspark.python" not in given:
+        environment.setdefault("PYSPARK_PYTHON", sys.executable)
+    workers = environment.get("PYSPARK_PYTHON", sys.executable)
+    is_here = is_local(given.get("spark.master", "local"))
+    environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable if is_here else workers)
 
 
 def _default_file_system() -> str:

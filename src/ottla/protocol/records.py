@@ -90,7 +90,7 @@ def _read_record(payload: Buffer, position: int) -> tuple[Record, int]:
         if name is None:
             raise ValueError("a header has no name")
         value_bytes, position = _read_sized(payload, position)
-        headers.append((name.decode(), value_bytes))
+        headers.append((name.decode(errors="replace"), value_bytes))
     return Record(timestamp_delta, offset_delta, key, value, tuple(headers)), position
 
 

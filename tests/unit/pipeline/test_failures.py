@@ -110,3 +110,29 @@ def test_only_what_spark_raises_becomes_an_error_of_the_pipeline() -> None:
         raise KeyError("price")
     with pytest.raises(OptionError), spark_errors():
         raise OptionError("wrong")
+
+
+REFUSED_BY_A_READER = """\
+[STREAM_FAILED] Query [id = be16, runId = c762] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR]
+Traceback (most recent call last):
+  File "/opt/ottla/pipeline/source/options.py", line 9, in check
+    raise OptionError(text)
+ottla.pipeline.errors.OptionError: there is no option startingofsets: is startingOffsets meant?
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/opt/pyspark/sql/streaming/python_streaming_source_runner.py", line 250, in main
+    reader.stop()
+    ^^^^^^
+UnboundLocalError: cannot access local variable 'reader' where it is not associated with a value
+ SQLSTATE: 38000
+"""
+
+
+def test_what_spark_stumbles_over_afterwards_is_no_reason() -> None:
+    told = explain_failure(raised_by_spark(REFUSED_BY_A_READER))
+    assert told == "there is no option startingofsets: is startingOffsets meant?"
+    # What the user's own code raises while it handles something is.
+    own = REFUSED_BY_A_READER.replace("/opt/pyspark/sql/streaming/", "/home/ada/")
+    assert explain_failure(raised_by_spark(own)).startswith("UnboundLocalError")

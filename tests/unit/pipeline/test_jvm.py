@@ -1,4 +1,8 @@
-from ottla.pipeline.jvm import worth_telling
+import signal
+
+import pytest
+
+from ottla.pipeline.jvm import _signals_later, worth_telling
 
 STOPPED_IN_A_BATCH = b"""\
 Exception in thread "stream execution thread for [id = 277a, runId = 383a]" java.lang.StackOverflowError
@@ -38,3 +42,17 @@ def test_a_traceback_of_python_is_told_whole() -> None:
     assert told(TRACE_OF_A_USER + ENDED_WORKER + b"after\n") == TRACE_OF_A_USER + b"after\n"
     unfinished = TRACE_OF_A_USER[: TRACE_OF_A_USER.index(b"Broken")]
     assert told(unfinished) == unfinished
+
+
+def test_workers_that_end_together_are_not_told_either() -> None:
+    mixed = b"".join(line * 2 for line in ENDED_WORKER.splitlines(keepends=True))
+    assert told(mixed + b"after\n") == b"after\n"
+
+
+def test_ctrl_c_comes_when_the_jvm_is_known() -> None:
+    launched = []
+    with pytest.raises(KeyboardInterrupt), _signals_later():
+        signal.raise_signal(signal.SIGINT)
+        launched.append("JVM")
+    assert launched == ["JVM"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -42,6 +42,23 @@ def test_a_local_cluster_is_not_local() -> None:
     assert not spark_session.is_local("local-cluster[2,1,1024]")
 
 
+@pytest.mark.parametrize(
+    ("master", "environment", "workers", "readers"),
+    [
+        ("local[2]", {}, sys.executable, sys.executable),
+        ("spark://host:7077", {}, sys.executable, sys.executable),
+        ("spark://host:7077", {"PYSPARK_PYTHON": "/there"}, "/there", "/there"),
+        ("local[2]", {"PYSPARK_PYTHON": "/there"}, "/there", sys.executable),
+        ("yarn", {"PYSPARK_PYTHON": "/there", "PYSPARK_DRIVER_PYTHON": "/here"}, "/there", "/here"),
+    ],
+)
+def test_executors_get_the_python_of_the_driver_unless_the_user_names_one(
+    master: str, environment: dict[str, str], workers: str, readers: str
+) -> None:
+    spark_session._name_python(environment, {"spark.master": master})
+    assert environment == {"PYSPARK_PYTHON": workers, "PYSPARK_DRIVER_PYTHON": readers}
+
+
 @pytest.mark.parametrize("environment", [{"SPARK_MASTER": "b"}, {"OTTLA_SPARK_MASTER": "b", "SPARK_MASTER": "c"}])
 def test_the_environment_names_the_master(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     for name in spark_session.MASTER_VARIABLES:

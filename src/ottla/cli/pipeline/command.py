@@ -22,26 +22,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of pipeline."""
     verbs = Verbs(parser)
     run = verbs.add("run", run_job, "run a Python program with a Spark session, and its queries", epilog=_RUN_EPILOG)
+    run.formatter_class = argparse.RawDescriptionHelpFormatter
     _add_spark(run)
     run.add_argument("script", metavar="JOB.PY")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
+    arguments = run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
+    # Python 3.11 would say that they are missing where the program is.
+    arguments.required = False
 
     copy = verbs.add("copy", copy_topic, "copy a topic into another, exactly once", epilog=_COPY_EPILOG)
+    copy.formatter_class = argparse.RawDescriptionHelpFormatter
     copy.add_argument("--from", dest="source", required=True, metavar="TOPIC")
     copy.add_argument("--to", dest="target", required=True, metavar="TOPIC", help="made if there is none")
     copy.add_argument("--where", metavar="SQL", help="the records to copy; default all")
     copy.add_argument(
         "--select", action="append", metavar="SQL,...", help="what they become; default as they are; repeatable"
     )
-    copy.add_argument(
+    value = copy.add_mutually_exclusive_group()
+    value.add_argument(
         "--json", action="store_true", help="value is JSON of any shape: value:price::double; what is none is null"
     )
-    copy.add_argument("--schema", metavar="DDL", help="value is JSON with these fields: value.price")
+    value.add_argument("--schema", metavar="DDL", help="value is JSON with these fields: value.price")
     copy.add_argument(
         "--offsets",
-        default="earliest",
         metavar="WHERE",
-        help="where the first run starts: earliest (default), latest, or JSON by topic and partition; later ones go on",
+        help="where the first run starts: earliest (default where TO is empty), latest, or JSON by topic and partition",
     )
     copy.add_argument("--name", help="under which it goes on after a restart; default FROM-to-TO")
     copy.add_argument("--checkpoint", metavar="DIR", help="where Spark notes its way; default a temporary one")
@@ -52,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_spark(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("spark")
-    group.add_argument("--master", help="default: OTTLA_SPARK_MASTER, then spark-defaults.conf, then local[*]")
+    group.add_argument("--master", help="default: OTTLA_SPARK_MASTER, SPARK_MASTER, spark-defaults.conf, local[*]")
     group.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="setting of Spark; repeatable")
     group.add_argument(
         "--progress",

@@ -63,7 +63,9 @@ def watch_queries(spark: "SparkSession", options: argparse.Namespace, start: Cal
         ending.enter_context(interruptible())
         ending.enter_context(stopping_queries(spark))
         if options.progress != "none":
-            ending.enter_context(show_progress(spark, in_place=False if options.progress == "line" else None))
+            # A query that dies ends the command, which says why.
+            in_place = False if options.progress == "line" else None
+            ending.enter_context(show_progress(spark, in_place=in_place, tells_failures=False))
         try:
             start()
             wait_for_queries(spark)

@@ -23,6 +23,7 @@ from ottla.protocol.columnar.record_starts import record_starts
 from ottla.protocol.columnar.varints import Int64s
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import HEADER_BYTES, decompressed_payload, parse_header
+from ottla.protocol.records import CorruptRecords
 
 # Arrow's positions in binary columns have 32 bits.
 DATA_BYTES_MAX = 2**31 - 1
@@ -114,6 +115,9 @@ def _joined(payloads: list[Buffer], headers: BatchHeaders) -> _Piece:
 def _columns(piece: _Piece, from_offset: int, until_offset: int | None) -> Any:
     headers, data = piece.headers, piece.data
     counts = np.maximum(headers.record_counts, 0)
+    if (has_more := (counts == 0) & (piece.ends > piece.begins)).any():
+        wrong = int(np.argmax(has_more))
+        raise CorruptRecords(f"{int((piece.ends - piece.begins)[wrong])} bytes follow the last of 0 records")
     starts = record_starts(data, piece.begins, piece.ends, counts)
     if not len(starts):
         return nothing()

@@ -97,8 +97,9 @@ def _pairs(data: Buffer, fields: _Fields) -> Any:
     values = binary_column(data, fields.value_starts, fields.value_lengths)
     try:
         names = names.cast(pa.string())
-    except pa.ArrowInvalid as error:
-        raise CorruptRecords(f"the name of a header is no text: {error}") from error
+    except pa.ArrowInvalid:
+        # Whoever wrote a name that is no text is far away: it is shown as Kafka's own clients show it.
+        names = pa.array([name.decode(errors="replace") for name in names.to_pylist()], pa.string())
     return pa.StructArray.from_arrays([names, values], fields=list(HEADERS.value_type))
 
 

@@ -9,7 +9,7 @@ from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.append.target_topics import TargetTopics
 from ottla.pipeline.cluster_clients import client_of
 from ottla.pipeline.errors import OptionError
-from ottla.pipeline.sink.placement import check_columns
+from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,12 +7,8 @@ from typing import Final
 from ottla.client.properties import producer_settings
 from ottla.pipeline.cluster_options import PREFIX, ClusterOptions, cluster_options, read_properties
 from ottla.pipeline.errors import OptionError
-from ottla.pipeline.sink.options import SinkOptions, write_options
+from ottla.pipeline.writing.write_options import WriteOptions, write_options
 
-_REFUSED: Final = {
-    "key.serializer": "keys are strings or bytes already",
-    "value.serializer": "values are strings or bytes already",
-}
 # Spark hands over all options, and ignores those that it does not know: these would be missed.
 _UNPREFIXED: Final = frozenset(
     {
@@ -33,7 +29,7 @@ _UNPREFIXED: Final = frozenset(
 class AppendOptions:
     """What a writer is told; it travels to executors."""
 
-    sink: SinkOptions
+    write: WriteOptions
     # Wins over the column; None if each row names its own.
     topic: str | None
     acks: int
@@ -44,7 +40,7 @@ class AppendOptions:
 
     @property
     def cluster(self) -> ClusterOptions:
-        return self.sink.cluster
+        return self.write.cluster
 
 
 def append_options(options: Mapping[str, str]) -> AppendOptions:
@@ -56,9 +52,6 @@ def append_options(options: Mapping[str, str]) -> AppendOptions:
         )
     cluster = cluster_options(given)
     properties = dict(cluster.properties)
-    for name, reason in _REFUSED.items():
-        if name in properties:
-            raise OptionError(f"{PREFIX}{name}={properties[name]} cannot be set for a sink: {reason}")
     if (headers := given.get("includeheaders", "true")).lower() not in ("true", "false"):
         raise OptionError(
             f"includeHeaders={headers} is not true or false (the column headers is written if it is there)"
@@ -70,7 +63,7 @@ def append_options(options: Mapping[str, str]) -> AppendOptions:
         )
     producer = read_properties(lambda found: producer_settings(found, may_have_transactions=True), properties)
     return AppendOptions(
-        sink=write_options(cluster),
+        write=write_options(cluster),
         topic=topic,
         acks=producer.acks,
         is_idempotent=producer.idempotent,

@@ -1,8 +1,9 @@
 """What a task of `format("ottla")` does with its rows, and what it tells the driver.
 
-By itself a task is a producer of its own: idempotent, unless the options say otherwise, so that a request which has to
-be repeated is not written twice. A task that Spark begins again is another producer, and writes all its rows again: at
-least once. In a transaction the tasks share the driver's identity (`ottla.pipeline.sink.task_writer`).
+By itself a task is a producer: idempotent, unless the options say otherwise, so that a request which has to be repeated
+is not written twice. It is the producer of an earlier task of its process that went well, or a new one. A task that
+Spark begins again writes all its rows again, and no broker recognises them: at least once. In a transaction the tasks
+share the driver's identity (`ottla.pipeline.writing.transaction_member`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,12 +16,14 @@ from pyspark.sql.datasource import WriterCommitMessage
 from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import NO_IDENTITY, ProducerIdentity
 from ottla.client.sync import Client
+from ottla.pipeline.append.idle_producers import IdleProducer, give_back, take_idle
 from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.append.row_placement import RowPlacement
 from ottla.pipeline.append.target_topics import TargetTopics
 from ottla.pipeline.cluster_clients import client_of
-from ottla.pipeline.partition_writer import PartitionWriter, Written, told
-from ottla.pipeline.sink.task_writer import Transaction, refuse_second_attempt, write_partitions
+from ottla.pipeline.writing.partition_writer import PartitionWriter, Written
+from ottla.pipeline.writing.refusals import explained_refusals
+from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
 from ottla.protocol.record_batch import NO_SEQUENCE
 
 
@@ -32,11 +35,13 @@ class Appended(WriterCommitMessage):
 
 
 def append_rows(batches: Iterator[pa.RecordBatch], options: AppendOptions) -> Appended:
-    """Write the rows of a task as a producer of its own; all of it is acknowledged when this returns."""
+    """Write the rows of a task, which is a producer by itself; all of it is acknowledged when this returns."""
     client = client_of(options.cluster)
     role = LoneProducer(client, options)
-    writer = PartitionWriter(client, options.sink, role, options.topic)
-    return Appended(tuple(writer.write(_placed(batches, client, options))))
+    writer = PartitionWriter(client, options.write, role, options.topic)
+    written = writer.write(_placed(batches, client, options))
+    role.retire(written)
+    return Appended(tuple(written))
 
 
 def append_in_transaction(
@@ -55,18 +60,39 @@ class LoneProducer:
 
     def __init__(self, client: Client, options: AppendOptions) -> None:
         self._client = client
+        self._cluster = options.cluster
         self._is_idempotent = options.is_idempotent
+        self._producer: IdleProducer | None = None
+        self._replacement: ProducerIdentity | None = None
         self.acks = options.acks
-        self.identity: ProducerIdentity = NO_IDENTITY
+
+    @property
+    def identity(self) -> ProducerIdentity:
+        return NO_IDENTITY if self._producer is None else self._producer.identity
 
     def join(self, targets: list[TopicPartition]) -> Mapping[TopicPartition, int]:
         if not self._is_idempotent:
             return dict.fromkeys(targets, NO_SEQUENCE)
-        if not self.identity.exists:
+        if self._producer is None:
             # Not before there is a row: many tasks have none.
-            with told():
-                self.identity = self._client.init_producer_id()
-        return dict.fromkeys(targets, 0)
+            self._producer = take_idle(self._cluster) or IdleProducer(self._new_identity())
+        return {target: self._producer.sequences.get(target, 0) for target in targets}
+
+    def replacement(self) -> ProducerIdentity | None:
+        """One for all partitions that do not know the producer (any more)."""
+        if self._replacement is None:
+            self._replacement = self._new_identity()
+        return self._replacement
+
+    def retire(self, written: list[Written]) -> None:
+        """All is written: leave the producer to another task, unless it is not one alone."""
+        if self._producer is not None and self._replacement is None:
+            self._producer.sequences.update({row.target: row.next_sequence for row in written})
+            give_back(self._cluster, self._producer)
+
+    def _new_identity(self) -> ProducerIdentity:
+        with explained_refusals(None, None):
+            return self._client.init_producer_id()
 
 
 def _placed(batches: Iterator[pa.RecordBatch], client: Client, options: AppendOptions) -> Iterator[pa.RecordBatch]:

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.errors import OptionError
-from ottla.pipeline.sink.placement import check_columns
+from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

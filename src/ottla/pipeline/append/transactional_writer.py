@@ -23,8 +23,8 @@ from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.append.rows import Appended, append_in_transaction
 from ottla.pipeline.cluster_clients import client_of
 from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.sink.task_writer import Transaction, check_disjoint
-from ottla.pipeline.sink.transaction_end import until_answered
+from ottla.pipeline.writing.transaction_end import until_answered
+from ottla.pipeline.writing.transaction_member import Transaction, check_disjoint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,7 @@ def begin(options: AppendOptions, transactional_id: str) -> "TransactionalBatchW
     except ClientError as error:
         raise PipelineError(f"the transaction {transactional_id} cannot begin: {error}") from error
     transaction = Transaction(
-        options.sink, transactional_id, identity, adds_partitions=not owner.is_v2, topic=options.topic
+        options.write, transactional_id, identity, adds_partitions=not owner.is_v2, topic=options.topic
     )
     return TransactionalBatchWriter(options, transaction)
 
@@ -89,7 +89,7 @@ class TransactionalBatchWriter(DataSourceArrowWriter):
         except ClientError as error:
             raise PipelineError(
                 f"the transaction {name} was not aborted: {error}. If it is still open, the brokers abort it when its "
-                f"id is used again, or after kafka.transaction.timeout.ms={self._options.sink.transaction_timeout_ms}"
+                f"id is used again, or after kafka.transaction.timeout.ms={self._options.write.transaction_timeout_ms}"
             ) from error
 
     def _resumed(self) -> TransactionOwner:
@@ -100,5 +100,5 @@ class TransactionalBatchWriter(DataSourceArrowWriter):
 
 def _owner(options: AppendOptions, transactional_id: str) -> TransactionOwner:
     return client_of(options.cluster).transaction_owner(
-        transactional_id, transaction_timeout_ms=options.sink.transaction_timeout_ms
+        transactional_id, transaction_timeout_ms=options.write.transaction_timeout_ms
     )

@@ -31,15 +31,16 @@ from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import client_of
 from ottla.pipeline.errors import EndInDoubt, PipelineError
 from ottla.pipeline.failures import interruption_of, reason_of
-from ottla.pipeline.partition_writer import Written
 from ottla.pipeline.sink.checkpoint import Checkpoint, topic_offsets
 from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, plan_of
 from ottla.pipeline.sink.marker_place import MarkerPlace
 from ottla.pipeline.sink.options import SinkOptions
 from ottla.pipeline.sink.placement import find_topics, place
-from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, Transaction, WriteTask, check_disjoint
-from ottla.pipeline.sink.transaction_end import until_answered
+from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, WriteTask
 from ottla.pipeline.spark_session import is_local
+from ottla.pipeline.writing.partition_writer import Written
+from ottla.pipeline.writing.transaction_end import until_answered
+from ottla.pipeline.writing.transaction_member import Transaction, check_disjoint
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

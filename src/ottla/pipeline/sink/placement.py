@@ -15,25 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ottla.pipeline.cluster_clients import client_of
 from ottla.pipeline.cluster_options import ClusterOptions, cluster_options
-from ottla.pipeline.errors import OptionError, PipelineError
+from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import StructType
 
 # Columns of our own, beside those of records.
 _COUNT: Final = "ottla_partition_count"
 _BASE: Final = "ottla_slots_before"
 # Kafka's, as a signed number.
 _MURMUR2_SEED: Final = 0x9747B28C - (1 << 32)
-_TYPES: Final = {
-    "key": ("string", "binary"),
-    "value": ("string", "binary"),
-    "topic": ("string",),
-    "partition": ("int", "smallint", "tinyint"),
-    "timestamp": ("timestamp", "timestamp_ntz"),
-    "headers": ("array<struct<key:string,value:binary>>",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +48,6 @@ def partitioned(df: "DataFrame", *, topic: str | None = None, options: Mapping[s
     topics = find_topics(topic, cluster_options(options or {}))
     placed = place(df, topics, topic=topic)
     return placed if topic is None else placed.withColumn("topic", F.lit(topic))
-
-
-def check_columns(schema: "StructType", topic: str | None) -> None:
-    """OptionError unless the columns are those of records: the names and types of Spark's Kafka sink, and timestamp."""
-    found = {field.name: field.dataType.simpleString() for field in schema.fields}
-    strange = sorted(found.keys() - _TYPES.keys())
-    if strange:
-        raise OptionError(
-            f"a record has no {', '.join(strange)}: its columns are {', '.join(_TYPES)}. Put the rest into value, as "
-            'in df.selectExpr("to_json(struct(*)) AS value")'
-        )
-    if "value" not in found:
-        raise OptionError(f"there is no column value among {', '.join(found)}")
-    for name, kind in found.items():
-        # Whether a field may be null is no part of the type as it is written here.
-        if kind not in _TYPES[name]:
-            raise OptionError(f"column {name} is {kind}, and has to be {' or '.join(_TYPES[name])}: cast it")
-    if topic is None and "topic" not in found:
-        raise OptionError("no topic is given: name it, or let the rows have a column topic")
 
 
 def find_topics(topic: str | None, cluster: ClusterOptions) -> Topics:

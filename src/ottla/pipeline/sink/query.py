@@ -8,9 +8,10 @@ from ottla.pipeline.errors import OptionError, PipelineError
 from ottla.pipeline.sink.checkpoint import Checkpoint
 from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 from ottla.pipeline.sink.options import sink_options
-from ottla.pipeline.sink.placement import check_columns, find_topics
-from ottla.pipeline.sink.plan_shape import is_projection
+from ottla.pipeline.sink.placement import find_topics
+from ottla.pipeline.sink.plan_shape import is_projection, reads_from_group
 from ottla.pipeline.spark_session import is_local
+from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +46,7 @@ def write_topic(
     found = Checkpoint(spark, checkpoint)
     sink = ExactlyOnceSink(name, topic, settings, found, is_projection=is_projection(df))
     marker = sink.open()
-    if marker is not None and found.query_id() is None:
+    if marker is not None and found.query_id() is None and not reads_from_group(df, name):
         logger.warning(
             "sink %s has written batches of another query (%s) before. This one begins with a new checkpoint: it goes "
             "on where the output ends if its source has startingOffsets=committed and kafka.group.id=%s; otherwise it "

@@ -1,49 +1,13 @@
-"""What a task does: write its rows into partitions that no other task writes to, in a transaction that the driver owns.
+"""What a task does with the rows of a micro-batch: write them in the driver's transaction, and report."""
 
-A second attempt of a task inside one transaction would begin with the same sequences, and the broker would take its
-first batches for repetitions of those of the first attempt: records would be missing without an error. So before the
-first batch goes to a partition, the partition is asked what it has seen of this producer (DescribeProducers); anything
-else than what the driver expects fails the task, and with it the batch, which the driver begins again in a new
-transaction. Nothing of a task survives it: its records count only once the driver has committed.
-
-Two tasks that write to one partition at the same moment may not see each other; `check_disjoint` does, before the
-commit.
-"""
-
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
 
-from ottla.client.admin.producers import PartitionProducers
-from ottla.client.metadata import TopicPartition
-from ottla.client.producer_ids import ProducerIdentity
-from ottla.client.sync import Client
-from ottla.pipeline.cluster_clients import client_of
-from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.partition_writer import PartitionWriter, Written, told
-from ottla.pipeline.sink.options import SinkOptions
-from ottla.protocol.record_batch import MAX_SEQUENCE
+from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
 
 REPORT_SCHEMA: Final = "topic string, partition long, records long, next_sequence long, bytes long"
-
-_ALL_REPLICAS: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    """What the driver hands to its tasks."""
-
-    options: SinkOptions
-    transactional_id: str
-    identity: ProducerIdentity
-    # By the older protocol partitions have to be added, and sequences go on from one transaction to the next.
-    adds_partitions: bool = False
-    sequences: Mapping[TopicPartition, int] = field(default_factory=dict)
-    # None if each row names its own.
-    topic: str | None = None
 
 
 class WriteTask:
@@ -63,74 +27,4 @@ class WriteTask:
                 "next_sequence": pa.array([row.next_sequence for row in written], pa.int64()),
                 "bytes": pa.array([row.size_bytes for row in written], pa.int64()),
             }
-        )
-
-
-def refuse_second_attempt() -> None:
-    """PipelineError in a task that Spark has begun before."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    if context is not None and context.attemptNumber() > 0:
-        raise PipelineError(
-            f"attempt {context.attemptNumber() + 1} of a task: in a transaction there is one alone, and the batch "
-            "is begun again"
-        )
-
-
-def write_partitions(batches: Iterator[pa.RecordBatch], transaction: Transaction) -> list[Written]:
-    """Write all rows; PipelineError if one could not be written, or may not be."""
-    client = client_of(transaction.options.cluster)
-    role = _Participant(client, transaction)
-    return PartitionWriter(client, transaction.options, role, transaction.topic).write(batches)
-
-
-class _Participant:
-    """One of those who write in a transaction."""
-
-    acks = _ALL_REPLICAS
-
-    def __init__(self, client: Client, transaction: Transaction) -> None:
-        self._client = client
-        self._transaction = transaction
-        self.identity = transaction.identity
-        self.transactional_id = transaction.transactional_id
-
-    def join(self, targets: list[TopicPartition]) -> Mapping[TopicPartition, int]:
-        transaction = self._transaction
-        first = {target: transaction.sequences.get(target, 0) for target in targets}
-        with told():
-            described = self._client.admin.describe_producers(targets)
-            for target in targets:
-                check_untouched(target, described[target], transaction.identity, first[target])
-            if transaction.adds_partitions:
-                self._client.add_partitions_to_transaction(transaction.transactional_id, transaction.identity, targets)
-        return first
-
-
-def check_untouched(
-    target: TopicPartition, found: PartitionProducers, identity: ProducerIdentity, expected_sequence: int
-) -> None:
-    """PipelineError if this producer has written to a partition what the driver does not know of."""
-    if found.error is not None:
-        raise found.error
-    for producer in found.producers:
-        if producer.producer_id != identity.producer_id or producer.producer_epoch != identity.producer_epoch:
-            continue
-        # A marker that ended an earlier transaction leaves the producer without a sequence.
-        if producer.last_sequence >= 0 and (producer.last_sequence + 1) & MAX_SEQUENCE != expected_sequence:
-            raise PipelineError(
-                f"another task, or another attempt of this one, has written to {target} in this transaction already. "
-                "Each partition needs one task, with one attempt: ottla.pipeline.partitioned puts the rows of a "
-                "partition into one, and spark.speculation has to be false"
-            )
-
-
-def check_disjoint(written: Iterable[Written]) -> None:
-    """PipelineError if two tasks wrote into one partition: the broker may have taken records of one for the other's."""
-    twice = sorted(target for target, tasks in Counter(row.target for row in written).items() if tasks > 1)
-    if twice:
-        raise PipelineError(
-            f"two tasks wrote to {', '.join(map(str, twice))} in one transaction, and only one may: the rows have to "
-            "be repartitioned by topic and partition (ottla.pipeline.partitioned does it)"
         )

@@ -19,9 +19,8 @@ from ottla.protocol.records import CorruptRecords
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_CONNECT_AGAIN_S = 0.2
 # Of records, decompressed, in one piece of columns: what a task holds beside the fetch that it came from.
-PIECE_BYTES = 1024 * 1024
+SPLIT_PIECE_BYTES = 1024 * 1024
 
 
 def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator[pa.RecordBatch]":
@@ -57,7 +56,7 @@ def _rows(chunk: Chunk, rows: RowMaker, options: ReadOptions) -> "Iterator[pa.Re
         until_offset=one.until,
         aborted=chunk.fetched.aborted if is_committed else None,
         check_crc=options.check_crc,
-        bytes_max=PIECE_BYTES,
+        bytes_max=SPLIT_PIECE_BYTES,
     )
     try:
         for columns in pieces:
@@ -68,11 +67,7 @@ def _rows(chunk: Chunk, rows: RowMaker, options: ReadOptions) -> "Iterator[pa.Re
 
 def _connected(options: ReadOptions) -> Client:
     """The driver spoke with the cluster a moment ago, so one that cannot be reached now may only be starting again."""
-    deadline_s = time.monotonic() + options.poll_timeout_ms / 1000
-    while True:
-        try:
-            return client_of(options.cluster)
-        except ClientError as error:
-            if not error.is_retriable or time.monotonic() > deadline_s:
-                raise PipelineError(f"connecting to the cluster: {error}") from error
-        time.sleep(_CONNECT_AGAIN_S)
+    try:
+        return client_of(options.cluster, options.poll_timeout_ms / 1000)
+    except ClientError as error:
+        raise PipelineError(f"connecting to the cluster: {error}") from error

@@ -22,12 +22,12 @@ def test_fewer_acknowledgements_leave_idempotence_out() -> None:
 def test_names_are_read_whatever_their_case() -> None:
     given = {"KAFKA.Bootstrap.Servers": "127.0.0.1:9092", "TOPIC": "t", "Kafka.Compression.Type": "zstd"}
     found = append_options(given | {"IncludeHeaders": "TRUE"})
-    assert (found.topic, found.sink.codec) == ("t", Codec.ZSTD)
+    assert (found.topic, found.write.codec) == ("t", Codec.ZSTD)
 
 
 def test_a_transaction_has_a_name_and_a_timeout() -> None:
     found = append_options(SERVERS | {"kafka.transactional.id": "x", "kafka.transaction.timeout.ms": "9000"})
-    assert (found.transactional_id, found.sink.transaction_timeout_ms) == ("x", 9000)
+    assert (found.transactional_id, found.write.transaction_timeout_ms) == ("x", 9000)
 
 
 def test_options_travel_to_executors() -> None:

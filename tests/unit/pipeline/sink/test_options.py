@@ -1,26 +1,15 @@
 import pytest
 
-from ottla.client import Codec
 from ottla.pipeline.errors import OptionError
-from ottla.pipeline.sink.options import BATCH_BYTES, TRANSACTION_TIMEOUT_MS, sink_options
+from ottla.pipeline.sink.options import sink_options
 
 CLUSTER = {"kafka.bootstrap.servers": "a:1"}
 
 
-def test_a_sink_has_defaults_of_its_own() -> None:
-    found = sink_options(CLUSTER)
-    assert (found.codec, found.batch_bytes, found.transaction_timeout_ms) == (
-        Codec.NONE,
-        BATCH_BYTES,
-        TRANSACTION_TIMEOUT_MS,
-    )
-
-
 def test_a_sink_has_the_producers_properties() -> None:
-    given = {"kafka.compression.type": "zstd", "kafka.compression.level": "3", "kafka.batch.size": "1000"}
-    found = sink_options({**CLUSTER, **given, "kafka.transaction.timeout.ms": "5000", "kafka.acks": "all"})
-    assert (found.codec, found.compression_level, found.batch_bytes) == (Codec.ZSTD, 3, 1000)
-    assert found.transaction_timeout_ms == 5000
+    given = {"kafka.batch.size": "1000", "kafka.transaction.timeout.ms": "5000", "kafka.acks": "all"}
+    found = sink_options({**CLUSTER, **given})
+    assert (found.batch_bytes, found.transaction_timeout_ms) == (1000, 5000)
 
 
 @pytest.mark.parametrize(
@@ -38,3 +27,12 @@ def test_a_sink_has_the_producers_properties() -> None:
 def test_what_a_sink_cannot_have_is_named(name: str, value: str) -> None:
     with pytest.raises(OptionError, match=f"kafka.{name}={value}"):
         sink_options({**CLUSTER, f"kafka.{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("checkpointLocation", "it is the argument checkpoint"), ("topc", "all of them begin with kafka.")],
+)
+def test_options_of_other_sinks_are_refused(name: str, why: str) -> None:
+    with pytest.raises(OptionError, match=f"no option {name} of write_topic: {why}"):
+        sink_options({**CLUSTER, name: "x"})

@@ -1,13 +1,7 @@
 import pyarrow as pa
-import pytest
 
-from ottla.client.errors import KafkaError, RequestTimedOut
 from ottla.client.metadata import TopicPartition
-from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.partition_writer import by_target, told
-from ottla.protocol.errors import ErrorCode
-
-TARGET = TopicPartition("t", 3)
+from ottla.pipeline.writing.partition_rows import by_target
 
 
 def rows(topics: list[str], partitions: list[int]) -> pa.RecordBatch:
@@ -33,24 +27,3 @@ def test_one_topic_for_all_rows_wins_over_the_column() -> None:
 def test_rows_of_one_partition_stay_one_piece() -> None:
     [(target, part)] = by_target(rows(["a", "a"], [2, 2]), None)
     assert (target, part.num_rows) == (TopicPartition("a", 2), 2)
-
-
-@pytest.mark.parametrize(
-    ("error", "told_as"),
-    [
-        (KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH), "another driver has taken over"),
-        (KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), "ottla.pipeline.partitioned"),
-        (KafkaError(ErrorCode.MESSAGE_TOO_LARGE), "max.message.bytes"),
-        (RequestTimedOut("nobody answers"), "writing to t-3 failed: nobody answers"),
-    ],
-)
-def test_what_a_broker_refuses_is_told_with_the_place_and_the_remedy(error: Exception, told_as: str) -> None:
-    with pytest.raises(PipelineError) as refusal, told(TARGET):
-        raise error
-    assert "writing to t-3" in str(refusal.value)
-    assert told_as in str(refusal.value)
-
-
-def test_other_errors_pass_as_they_are() -> None:
-    with pytest.raises(ZeroDivisionError), told(TARGET):
-        raise ZeroDivisionError

@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.client.errors import CommitInDoubt, FatalProducerError
-from ottla.pipeline.sink.transaction_end import CALLS_MAX, until_answered
+from ottla.pipeline.writing.transaction_end import CALLS_MAX, until_answered
 from ottla.protocol.errors import ErrorCode
 
 

@@ -1,0 +1,43 @@
+"""The producers of tasks that are over, for the tasks that come after them in the same process.
+
+Brokers remember every producer in every partition that it wrote to, for a day (`producer.id.expiration.ms`): a stream
+whose tasks each were a new one would fill their memory. So a task goes on as the producer of the task before it, with
+its sequences; tasks at the same time have one each, because the sequences of a partition have one writer.
+
+Invariant: whoever is idle has an answer to everything that it sent, and knows the next sequence of each partition. A
+task that failed leaves nobody behind, whatever it failed of: a batch may still be on its way.
+"""
+
+import os
+import threading
+from dataclasses import dataclass, field
+
+from ottla.client.metadata import TopicPartition
+from ottla.client.producer_ids import ProducerIdentity
+from ottla.pipeline.cluster_options import ClusterOptions
+
+
+@dataclass(frozen=True, slots=True)
+class IdleProducer:
+    """An identity, and the next sequence in each partition that it has written to."""
+
+    identity: ProducerIdentity
+    sequences: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+_lock = threading.Lock()
+# A process that was forked shares no producer with the one that it comes from.
+_idle: dict[tuple[int, ClusterOptions], list[IdleProducer]] = {}
+
+
+def take_idle(cluster: ClusterOptions) -> IdleProducer | None:
+    """A producer that nobody else in this process has; None if there is none."""
+    with _lock:
+        found = _idle.get((os.getpid(), cluster))
+        return found.pop() if found else None
+
+
+def give_back(cluster: ClusterOptions, producer: IdleProducer) -> None:
+    """For the next task, after one that went well."""
+    with _lock:
+        _idle.setdefault((os.getpid(), cluster), []).append(producer)

@@ -1,0 +1,47 @@
+"""What brokers refuse to whoever writes, in words for whoever runs the pipeline."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from ottla.client.errors import ClientError, KafkaError
+from ottla.client.metadata import TopicPartition
+from ottla.pipeline.errors import PipelineError
+from ottla.protocol.errors import ErrorCode
+
+_FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
+
+
+@contextmanager
+def explained_refusals(target: TopicPartition | None, transactional_id: str | None) -> Iterator[None]:
+    """What the client raises, as a PipelineError with the place and the remedy."""
+    try:
+        yield
+    except ClientError as error:
+        where = "" if target is None else f" to {target}"
+        code = error.code if isinstance(error, KafkaError) else None
+        reason = _reason(code, transactional_id)
+        if reason is None:
+            raise PipelineError(f"writing{where} failed: {error}") from error
+        raise PipelineError(f"writing{where} was refused: {reason} ({error})") from error
+
+
+def _reason(code: ErrorCode | None, transactional_id: str | None) -> str | None:
+    if code is ErrorCode.MESSAGE_TOO_LARGE:
+        return (
+            "a batch is larger than the topic's max.message.bytes. Raise that, or lower kafka.batch.size, unless a "
+            "single record is that large"
+        )
+    if transactional_id is None:
+        return None
+    if code in _FENCED:
+        return (
+            f"another driver has taken over the transactional id {transactional_id}, or the transaction was open for "
+            "longer than kafka.transaction.timeout.ms and the broker has aborted it"
+        )
+    if code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+        return (
+            "somebody else writes there in the same transaction. Each partition needs one task "
+            "(ottla.pipeline.partitioned), with one attempt"
+        )
+    return None
