@@ -75,6 +75,12 @@ class _Cursor:
             self.empty_since_s = now_s
         self.empty_answers += 1
         if self.empty_answers >= EMPTY_ANSWERS_MIN and now_s - self.empty_since_s >= EMPTY_SPREAD_S:
+            logger.warning(
+                "%s: %d answers brought nothing from offset %d on, so it is taken to be compacted away",
+                self.range,
+                self.empty_answers,
+                self.position,
+            )
             self.position = self.range.until
 
 
