@@ -35,7 +35,7 @@ from ottla.pipeline.sink.checkpoint import Checkpoint, topic_offsets
 from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, plan_of
 from ottla.pipeline.sink.marker_place import MarkerPlace
 from ottla.pipeline.sink.options import SinkOptions
-from ottla.pipeline.sink.placement import find_topics, place
+from ottla.pipeline.sink.placement import Placement, find_topics
 from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, WriteTask
 from ottla.pipeline.spark_session import is_local
 from ottla.pipeline.writing.partition_writer import Written
@@ -81,6 +81,7 @@ class ExactlyOnceSink:
         self._is_projection = is_projection
         self._place = MarkerPlace(self._client, self.transactional_id, topic)
         self._marker: Marker | None = None
+        self._placement: Placement | None = None
         # Up to where the batch before read its topics.
         self._ends: SourceOffsets = {}
         # By the older protocol: the next sequence of each partition, under one identity.
@@ -187,7 +188,9 @@ class ExactlyOnceSink:
             topic=self._topic,
         )
         topics = find_topics(self._topic, self._options.cluster)
-        placed = place(df, topics, topic=self._topic, turn=marker.batch_id, is_small=self._is_small(offsets))
+        if self._placement is None or self._placement.topics != topics:
+            self._placement = Placement(df.sparkSession, df.columns, topics, self._topic)
+        placed = self._placement.place(df, turn=marker.batch_id, is_small=self._is_small(offsets))
         rows = placed.mapInArrow(WriteTask(transaction), REPORT_SCHEMA).collect()
         written = [
             Written(TopicPartition(row["topic"], row["partition"]), row["records"], row["next_sequence"], row["bytes"])

@@ -9,7 +9,7 @@ partition. Rows that came from one split of the source keep their order.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,13 +19,15 @@ from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 # Columns of our own, beside those of records.
 _COUNT: Final = "ottla_partition_count"
 _BASE: Final = "ottla_slots_before"
 # Kafka's, as a signed number.
 _MURMUR2_SEED: Final = 0x9747B28C - (1 << 32)
+# So many tasks begin their turns differently.
+_BEGINNINGS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def partitioned(df: "DataFrame", *, topic: str | None = None, options: Mapping[s
 
     check_columns(df.schema, topic)
     topics = find_topics(topic, cluster_options(options or {}))
-    placed = place(df, topics, topic=topic)
+    placed = Placement(df.sparkSession, df.columns, topics, topic).place(df)
     return placed if topic is None else placed.withColumn("topic", F.lit(topic))
 
 
@@ -64,32 +66,52 @@ def find_topics(topic: str | None, cluster: ClusterOptions) -> Topics:
     return Topics(counts)
 
 
-def place(df: "DataFrame", topics: Topics, *, topic: str | None, turn: int = 0, is_small: bool = False) -> "DataFrame":
-    """The rows in tasks by where they go; `turn` rotates where rows without a key begin.
+class Placement:
+    """How rows with certain columns are placed; made once for many batches, because it takes many calls of the JVM."""
 
-    A small batch goes into one task: that is cheaper than a shuffle.
-    """
-    from pyspark.sql import functions as F
+    def __init__(self, spark: "SparkSession", columns: Sequence[str], topics: Topics, topic: str | None) -> None:
+        from pyspark.sql import functions as F
 
-    count, base = F.lit(topics.slot_count), F.lit(0)
-    if topic is None:
-        df, count, base = _looked_up(df, topics)
-    target = _target(df, count, turn)
-    kept = [name for name in ("topic", "key", "value", "timestamp", "headers") if name in df.columns]
-    if topic is not None and "topic" in kept:
-        kept.remove("topic")
-    columns = [F.col(name).cast("binary").alias(name) if name in ("key", "value") else F.col(name) for name in kept]
-    placed = df.select(*columns, target.cast("int").alias("partition"), base.alias(_BASE))
-    if is_small:
-        return placed.coalesce(1).drop(_BASE)
-    tasks = max(1, min(topics.slot_count, df.sparkSession.sparkContext.defaultParallelism))
-    return placed.repartitionById(tasks, F.col(_BASE) + F.col("partition")).drop(_BASE)
+        self.topics = topics
+        self._task_count = max(1, min(topics.slot_count, spark.sparkContext.defaultParallelism))
+        self._topic_table = _topic_table(spark, topics) if topic is None else None
+        count, self._slot = F.lit(topics.slot_count), F.col("partition")
+        if topic is None:
+            named = F.coalesce("topic", F.lit("null"))
+            told = F.concat(F.lit("PipelineError: a row goes to a topic that does not exist: "), named)
+            count = F.coalesce(F.col(_COUNT), F.raise_error(told).cast("int"))
+            self._slot = F.col(_BASE) + F.col("partition")
+        self._count = count
+        self._choices = _choices(columns, count)
+        kept = [name for name in ("topic", "key", "value", "timestamp", "headers") if name in columns]
+        if topic is not None and "topic" in kept:
+            kept.remove("topic")
+        self._kept = [
+            F.col(name).cast("binary").alias(name) if name in ("key", "value") else F.col(name) for name in kept
+        ]
+
+    def place(self, df: "DataFrame", *, turn: int = 0, is_small: bool = False) -> "DataFrame":
+        """The rows in tasks by where they go; `turn` rotates where rows without a key begin.
+
+        A small batch goes into one task: that is cheaper than a shuffle.
+        """
+        from pyspark.sql import functions as F
+
+        if self._topic_table is not None:
+            df = df.join(F.broadcast(self._topic_table), "topic", "left")
+        target = F.coalesce(*self._choices, F.pmod(_in_turn(turn), self._count))
+        columns = [*self._kept, target.cast("int").alias("partition")]
+        if is_small:
+            return df.select(*columns).coalesce(1)
+        if self._topic_table is None:
+            return df.select(*columns).repartitionById(self._task_count, self._slot)
+        return df.select(*columns, _BASE).repartitionById(self._task_count, self._slot).drop(_BASE)
 
 
-def _looked_up(df: "DataFrame", topics: Topics) -> "tuple[DataFrame, Column, Column]":
-    """The rows, how many partitions the topic of each has, and how many those before it in the row of all have.
+def _topic_table(spark: "SparkSession", topics: Topics) -> "DataFrame":
+    """How many partitions each topic has, and how many those before it in the row of all have.
 
-    By a join with a small table: a cluster may have thousands of topics, and an expression would search one by one.
+    For a join: a cluster may have thousands of topics, and an expression would search one by one.
     """
     from pyspark.sql import functions as F
 
@@ -99,28 +121,35 @@ def _looked_up(df: "DataFrame", topics: Topics) -> "tuple[DataFrame, Column, Col
         table.append({"topic": name, _COUNT: count, _BASE: base})
         base += count
     kind = f"array<struct<topic:string,{_COUNT}:int,{_BASE}:int>>"
-    rows = df.sparkSession.range(1).select(F.inline(F.from_json(F.lit(json.dumps(table)), kind)))
-    named = F.coalesce("topic", F.lit("null"))
-    told = F.concat(F.lit("PipelineError: a row goes to a topic that does not exist: "), named)
-    known = F.coalesce(F.col(_COUNT), F.raise_error(told).cast("int"))
-    return df.join(F.broadcast(rows), "topic", "left"), known, F.col(_BASE)
+    return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(table)), kind)))
 
 
-def _target(df: "DataFrame", count: "Column", turn: int) -> "Column":
+def _choices(columns: Sequence[str], count: "Column") -> "list[Column]":
+    """The partition that a row names, and the one of its key; null where it has none."""
     from pyspark.sql import functions as F
 
-    # Each task begins at another partition, and each batch one further.
-    in_turn = F.pmod(F.monotonically_increasing_id() + F.spark_partition_id() + F.lit(turn), count)
     choices: list[Column] = []
-    if "partition" in df.columns:
+    if "partition" in columns:
         given = F.col("partition")
         where = F.concat(given.cast("string"), F.lit(" of a topic with "), count.cast("string"))
         problem = F.concat(F.lit("PipelineError: a row goes to partition "), where)
         wrong = (given < 0) | (given >= count)
         choices.append(F.when(wrong, F.raise_error(problem).cast("int")).otherwise(given))
-    if "key" in df.columns:
+    if "key" in columns:
         choices.append((_murmur2(F.col("key").cast("binary")).bitwiseAND(F.lit(0x7FFFFFFF))) % count)
-    return F.coalesce(*choices, in_turn)
+    return choices
+
+
+def _in_turn(turn: int) -> "Column":
+    """The rows of a task numbered: each task begins with another number, and each batch one further.
+
+    Spark writes a number into the code that it compiles for a query, and would compile it anew for each batch; an array
+    it hands over.
+    """
+    from pyspark.sql import functions as F
+
+    beginnings = ", ".join(str(turn + number) for number in range(_BEGINNINGS))
+    return F.expr(f"monotonically_increasing_id() + array({beginnings})[pmod(spark_partition_id(), {_BEGINNINGS})]")
 
 
 def _murmur2(key: "Column") -> "Column":
