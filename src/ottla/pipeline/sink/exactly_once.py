@@ -34,13 +34,13 @@ from ottla.pipeline.failures import interruption_of, reason_of
 from ottla.pipeline.sink.checkpoint import Checkpoint, topic_offsets
 from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, plan_of
 from ottla.pipeline.sink.marker_place import MarkerPlace
-from ottla.pipeline.sink.options import SinkOptions
 from ottla.pipeline.sink.placement import Placement, find_topics
 from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, WriteTask
 from ottla.pipeline.spark_session import is_local
 from ottla.pipeline.writing.partition_writer import Written
 from ottla.pipeline.writing.transaction_end import until_answered
 from ottla.pipeline.writing.transaction_member import Transaction, check_disjoint
+from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ExactlyOnceSink:
         self,
         name: str,
         topic: str | None,
-        options: SinkOptions,
+        options: WriteOptions,
         checkpoint: Checkpoint,
         *,
         is_projection: bool = False,
@@ -123,8 +123,8 @@ class ExactlyOnceSink:
         except Undecidable as reason:
             raise PipelineError(
                 f"sink {self.name} cannot know whether batch {batch_id} was written: {reason}. Start with a new "
-                f"checkpoint and read with startingOffsets=committed and kafka.group.id={self.name}: that goes on "
-                "after the last batch in the topic; or with another name, which writes everything that the source reads"
+                f"checkpoint, and let the source begin where the output ends: with startingOffsets=committed and "
+                f"kafka.group.id={self.name}, if that group still has offsets, or with startingOffsets of your own"
             ) from None
         if decision is Decision.SKIP:
             logger.info("sink %s: batch %d was committed before, it is skipped", self.name, batch_id)

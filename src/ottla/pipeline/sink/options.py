@@ -1,13 +1,11 @@
 """The options of an exactly-once sink: how it writes, without what transactions decide."""
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 from ottla.pipeline.cluster_options import PREFIX, cluster_options
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.writing.write_options import WriteOptions, write_options
-
-SinkOptions: TypeAlias = WriteOptions
 
 # Options of Spark's own sinks.
 _ARGUMENTS: Final = {"checkpointlocation": "checkpoint", "topic": "topic", "queryname": "name", "trigger": "trigger"}
@@ -18,7 +16,7 @@ _REFUSED: Final = {
 }
 
 
-def sink_options(options: Mapping[str, str]) -> SinkOptions:
+def sink_options(options: Mapping[str, str]) -> WriteOptions:
     """The options of a sink; OptionError names what cannot be one."""
     for name in options:
         if not name.lower().startswith(PREFIX):
