@@ -1,8 +1,6 @@
 """Spark's own Kafka connector: batch and streaming, as source and as sink."""
 
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +9,8 @@ import pytest
 
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import ALL_CODECS, Record
-from harness.downloads import downloaded
 from harness.servers import Server
+from harness.spark_sessions import connector_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,29 +23,8 @@ NOW_MS = 1_700_000_000_000
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
-    from pyspark.sql import SparkSession
-
-    home = tmp_path_factory.mktemp("spark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
-        "spark.jars": ",".join(sorted(map(str, downloaded("spark-connector").glob("*.jar")))),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(home / "warehouse"),
-        "spark.local.dir": str(home / "scratch"),
-    }
-    builder = SparkSession.builder.master("local[2]").appName("interop")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    with connector_session("interop", tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture

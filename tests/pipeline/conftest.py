@@ -1,7 +1,5 @@
 """One Spark session for all tests of the pipeline, with Spark's own Kafka connector beside ours, to compare with."""
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.copying import Copying
-from harness.downloads import downloaded
 from harness.servers import Server
+from harness.spark_sessions import connector_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,35 +16,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
-    from pyspark.sql import SparkSession
-
-    home = tmp_path_factory.mktemp("spark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
-        "spark.jars": ",".join(sorted(map(str, downloaded("spark-connector").glob("*.jar")))),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.streaming.checkpointFileManagerClass": (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),
         # Tests look at the progress of idle queries, which is 10 s old by default.
         "spark.sql.streaming.noDataProgressEventInterval": "500ms",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(home / "warehouse"),
-        "spark.local.dir": str(home / "scratch"),
     }
-    builder = SparkSession.builder.master("local[2]").appName("pipeline")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    with connector_session("pipeline", tmp_path_factory.mktemp("spark"), settings) as session:
+        yield session
 
 
 @pytest.fixture
