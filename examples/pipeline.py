@@ -6,7 +6,6 @@ It needs Java 17 or newer, and `pip install 'ottla[spark]' confluent-kafka`.
 """
 
 import json
-import logging
 import random
 import sys
 import tempfile
@@ -67,8 +66,6 @@ def big_orders(orders: DataFrame) -> DataFrame:
 
 def run_pipeline(bootstrap: str) -> None:
     """Everything that is new, once: each micro-batch is one transaction with its records and its source's offsets."""
-    # It would tell that the checkpoint is a new one, each time.
-    logging.getLogger("ottla.pipeline.sink.query").setLevel(logging.ERROR)
     cluster = {"kafka.bootstrap.servers": bootstrap}
     # What the pipeline has written says where it goes on, so a checkpoint is needed only while it runs; brokers keep
     # that for a week after the last batch (offsets.retention.minutes).

@@ -142,6 +142,8 @@ def test_a_copy_runs_until_it_is_stopped_and_goes_on_where_it_ended(
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     options = parser.parse_args([*words[1:], "--once"], argparse.Namespace(bootstrap_server=server.bootstrap))
+    # Queries of other tests have died in this session.
+    spark.streams.resetTerminated()
     start_copy(spark, options, look_for_start(options), str(tmp_path))
     wait_for_queries(spark)
     assert f"copy {name} goes on where it ended, until it has copied what is there." in capsys.readouterr().err

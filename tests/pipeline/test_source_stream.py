@@ -342,6 +342,8 @@ def test_a_batch_waits_for_enough_offsets_or_for_long_enough(
         produce(reference, topic, numbers(5, 11))
         waited(query, lambda: len(collected.values), lambda count: count == 11)
         assert collected.batches == [numbers(0, 1), numbers(1, 11)]
+        # Otherwise the batch would be run again.
+        waited(query, (tmp_path / "enough" / "commits" / "1").exists, bool)
     produce(reference, topic, numbers(11, 12))
     # Nothing more will come, so nothing is waited for.
     collected, _ = read_now(read_stream("ottla", **options), tmp_path / "enough")
