@@ -7,7 +7,6 @@ checkpoint may be a temporary one, and a copy goes on wherever it is started, as
 
 import argparse
 import json
-import logging
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -122,8 +121,6 @@ def start_copy(spark: "SparkSession", options: argparse.Namespace, start: CopySt
     doing = "goes on where it ended" if start.has_begun else f"begins at {start.offsets}"
     end = "until it has copied what is there" if options.once else "until Ctrl-C"
     say(f"copy {start.name} {doing}, {end}.")
-    # It says where a sink goes on with a new checkpoint: ours is new each time, and reads from there.
-    logging.getLogger("ottla.pipeline.sink.query").setLevel(logging.ERROR)
     write_topic(
         records,
         name=start.name,
