@@ -9,11 +9,10 @@ from harness.pipeline_ledger import (
     differences,
     expected_rows,
     open_transactions,
-    read_by_confluent,
     read_by_ottla,
     write_rows,
 )
-from harness.transactions import committed_offsets
+from harness.transactions import committed_offsets, read_by_confluent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,7 +9,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from harness.waiting import POLL_INTERVAL_S
 
@@ -114,35 +114,6 @@ class Feed:
             except (AssertionError, KafkaException) as failure:
                 self._failures.append(failure)
             self.count += CHUNK
-
-
-def read_by_confluent(bootstrap: str, topic: str, partitions: int) -> dict[int, list[Row]]:
-    """All that is committed, to the end of each partition."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "unused",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "isolation.level": "read_committed",
-        }
-    )
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
-    found: dict[int, list[Row]] = {partition: [] for partition in range(partitions)}
-    at_end: set[int | None] = set()
-    try:
-        while len(at_end) < partitions:
-            for message in consumer.consume(1000, timeout=1):
-                error, value, partition = message.error(), message.value(), message.partition()
-                if error is None and value is not None and partition is not None:
-                    found[partition].append((message.key(), value))
-                elif error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    at_end.add(partition)
-                else:
-                    raise KafkaException(error)
-    finally:
-        consumer.close()
-    return found
 
 
 def read_by_ottla(bootstrap: str, topic: str, partitions: int) -> dict[int, list[Row]]:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from harness.agents import SOURCES
 from harness.clients.confluent import ConfluentKafka
-from harness.pipeline_ledger import Feed, differences, open_transactions, read_by_confluent, read_by_ottla
+from harness.pipeline_ledger import Feed, differences, open_transactions, read_by_ottla
 from harness.process_tree import command_line, descendants, end
 from harness.servers import Server
 from harness.spark_cluster import python_workers, spark_environment
-from harness.transactions import committed_offsets
+from harness.transactions import committed_offsets, read_by_confluent
 from harness.waiting import eventually
 from harness.workers import Worker
 
@@ -177,6 +177,12 @@ class PipelineRun:
 
     def open_transactions(self) -> list[str]:
         return open_transactions(self.server.bootstrap)
+
+    def check(self) -> None:
+        """All of the input came through once and in order, the group stands at its end, and nothing is open."""
+        assert self.differences() == {"read_by_confluent": [], "read_by_ottla": []}
+        assert self.committed() == [self.feed.count] * PARTITIONS
+        assert self.open_transactions() == []
 
     def close(self) -> None:
         self.feed.finish()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from harness.clients.contract import COMMITTED, Client, TransactionalProducer
 
@@ -28,3 +28,32 @@ def committed_offsets(bootstrap: str, group: str, topic: str, partitions: int) -
     finally:
         consumer.close()
     return [one.offset for one in found]
+
+
+def read_by_confluent(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tuple[bytes | None, bytes]]]:
+    """All that is committed, to the end of each partition."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+        }
+    )
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
+    found: dict[int, list[tuple[bytes | None, bytes]]] = {partition: [] for partition in range(partitions)}
+    at_end: set[int | None] = set()
+    try:
+        while len(at_end) < partitions:
+            for message in consumer.consume(1000, timeout=1):
+                error, value, partition = message.error(), message.value(), message.partition()
+                if error is None and value is not None and partition is not None:
+                    found[partition].append((message.key(), value))
+                elif error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    at_end.add(partition)
+                else:
+                    raise KafkaException(error)
+    finally:
+        consumer.close()
+    return found

@@ -10,7 +10,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from harness.copying import Copying
-from harness.pipeline_ledger import open_transactions, read_by_confluent
+from harness.pipeline_ledger import open_transactions
+from harness.transactions import read_by_confluent
 from ottla.pipeline.sink import query
 from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 

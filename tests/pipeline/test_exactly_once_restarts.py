@@ -12,9 +12,10 @@ from pyspark.errors import StreamingQueryException
 
 from harness.clients.confluent import ConfluentKafka
 from harness.copying import Copying
-from harness.pipeline_ledger import differences, expected_rows, read_by_confluent
+from harness.pipeline_ledger import differences, expected_rows
 from harness.servers import Server
 from harness.transaction_wire import LAST_EPOCH, TransactionWire
+from harness.transactions import read_by_confluent
 from harness.waiting import eventually
 from harness.wire import WireClient
 from ottla.client.admin.features import FeatureUpdate, UpgradeType

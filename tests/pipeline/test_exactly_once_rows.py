@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import COMMITTED, Received, Record
 from harness.copying import Copying
-from harness.pipeline_ledger import read_by_confluent
+from harness.transactions import read_by_confluent
 from ottla.pipeline import write_topic
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pytest
 
-from harness.pipeline_ledger import read_by_confluent
 from harness.servers import Server
+from harness.transactions import read_by_confluent
 from ottla.client.sync import Client
 from ottla.client.sync_transaction_owner import TransactionOwner
 from ottla.pipeline.errors import PipelineError

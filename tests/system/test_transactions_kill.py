@@ -2,19 +2,18 @@
 
 import os
 import random
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from harness.bank import bank, confluent_teller, java_teller, open_bank
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.java_client import compiled_agent
 from harness.java import java
 from harness.servers import Server
-from harness.transactions import committed_offsets
+from harness.transactions import committed_offsets, read_by_confluent
 from harness.waiting import eventually
 from harness.workers import Worker
 
@@ -54,30 +53,8 @@ def write_numbers(bootstrap: str, topic: str) -> None:
 
 def read_to_the_end(bootstrap: str, topic: str) -> dict[int, list[int]]:
     """All committed numbers, partition by partition."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "unused",
-            "enable.partition.eof": True,
-            "isolation.level": "read_committed",
-        }
-    )
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
-    found: dict[int, list[int]] = defaultdict(list)
-    at_end: set[int | None] = set()
-    try:
-        while len(at_end) < PARTITIONS:
-            for message in consumer.consume(1000, timeout=1):
-                error, value, partition = message.error(), message.value(), message.partition()
-                if error is None and value is not None and partition is not None:
-                    found[partition].append(int(value))
-                elif error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    at_end.add(partition)
-                else:
-                    raise KafkaException(error)
-    finally:
-        consumer.close()
-    return found
+    found = read_by_confluent(bootstrap, topic, PARTITIONS)
+    return {partition: [int(value) for _, value in rows] for partition, rows in found.items()}
 
 
 @pytest.mark.timeout(120 + 30 * TRANSFORM_KILLS)

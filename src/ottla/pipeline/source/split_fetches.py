@@ -24,6 +24,7 @@ from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, OffsetSpec
 from ottla.client.sync import Client
 from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.source.cluster_view import UNKNOWN
 from ottla.pipeline.source.options import ReadOptions
 from ottla.pipeline.source.ranges import REMEDY, OffsetRange
 from ottla.protocol.columnar.batch_headers import batch_headers
@@ -45,7 +46,6 @@ PAUSE_S: Final = 0.05
 PAUSE_S_MAX: Final = 1.0
 IDLE_ANSWERS_MAX: Final = 10  # counted no further
 
-_GONE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 # A broker that throttles answers without any partition, which the client reports so.
 _NO_ANSWER: Final = ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -192,7 +192,7 @@ class SplitFetches:
     def _failed(self, partition: TopicPartition, cursor: _Cursor, error: KafkaError) -> None:
         if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(partition, cursor)
-        elif error.code in _GONE:
+        elif error.code in UNKNOWN:
             self._lost(cursor, f"{partition} is gone, with offsets {cursor.position} to {cursor.range.until - 1}")
             cursor.position = cursor.range.until
         elif error.code is not _NO_ANSWER:
