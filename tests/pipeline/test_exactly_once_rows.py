@@ -13,6 +13,7 @@ from harness.clients.contract import COMMITTED, Received, Record
 from harness.copying import Copying
 from harness.transactions import read_by_confluent
 from ottla.pipeline import write_topic
+from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,9 +24,11 @@ NOW_MS = 1_700_000_000_123
 NewTopic = Callable[..., str]
 
 
-@pytest.fixture
-def write(copying: Copying) -> Callable[..., None]:
-    """Writes what is there of a stream, and awaits the end."""
+@pytest.fixture(params=["tasks", "one task"])
+def write(copying: Copying, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Writes what is there of a stream, and awaits the end: as large batches are written, and as small ones are."""
+    is_small = request.param == "one task"
+    monkeypatch.setattr(ExactlyOnceSink, "_is_small", lambda _sink, _offsets: is_small)
 
     def run(frame: "DataFrame", topic: str | None = copying.output, **options: Any) -> None:
         query = write_topic(
@@ -141,7 +144,7 @@ def test_a_partition_or_a_topic_that_does_not_exist_fails_the_batch_and_nothing_
     copying: Copying, reference: ConfluentKafka, write: Callable[..., None]
 ) -> None:
     reference.produce(copying.input, [Record(b"%d" % number) for number in range(10)])
-    with pytest.raises(StreamingQueryException, match="partition 3 of a topic with 3"):
+    with pytest.raises(StreamingQueryException, match="partition 3 of "):
         write(raw_stream(copying).selectExpr("value", "cast(if(value = X'39', 3, 0) AS int) AS partition"))
     with pytest.raises(StreamingQueryException, match="topic that does not exist: nowhere"):
         write(

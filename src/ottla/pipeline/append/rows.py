@@ -18,11 +18,12 @@ from ottla.client.producer_ids import NO_IDENTITY, ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.append.idle_producers import IdleProducer, give_back, take_idle
 from ottla.pipeline.append.options import AppendOptions
-from ottla.pipeline.append.row_placement import RowPlacement
 from ottla.pipeline.append.target_topics import TargetTopics
 from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.worker_garbage import freeze_imports
 from ottla.pipeline.writing.partition_writer import PartitionWriter, Written
 from ottla.pipeline.writing.refusals import explained_refusals
+from ottla.pipeline.writing.row_placement import RowPlacement
 from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
 from ottla.protocol.record_batch import NO_SEQUENCE
 
@@ -41,6 +42,7 @@ def append_rows(batches: Iterator[pa.RecordBatch], options: AppendOptions) -> Ap
     writer = PartitionWriter(client, options.write, role, options.topic)
     written = writer.write(_placed(batches, client, options))
     role.retire(written)
+    freeze_imports()
     return Appended(tuple(written))
 
 

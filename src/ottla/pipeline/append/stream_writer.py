@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.errors import OptionError
+from ottla.pipeline.worker_garbage import freeze_imports
 from ottla.pipeline.writing.record_columns import check_columns
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class OttlaStreamWriter(DataSourceStreamArrowWriter):
                 "ottla.pipeline.write_topic(df, name=..., ...), which writes each row exactly once"
             )
         check_columns(schema, options.topic)
+        # Spark plans and commits each micro-batch in workers too.
+        freeze_imports()
         self._options = options
 
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:

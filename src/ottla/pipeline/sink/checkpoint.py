@@ -24,8 +24,10 @@ class Checkpoint:
         self.location = location
         self._query_id: str | None = None
         jvm: Any = spark._jvm
-        self._jvm = jvm
-        self._root = jvm.org.apache.hadoop.fs.Path(location)
+        # Kept, because each part of a name is a question to the JVM.
+        self._path_class = jvm.org.apache.hadoop.fs.Path
+        self._text_of = jvm.org.apache.commons.io.IOUtils.toString
+        self._root = self._path_class(location)
         self._files = self._root.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
     def query_id(self) -> str | None:
@@ -42,12 +44,12 @@ class Checkpoint:
         return text
 
     def _read(self, name: str) -> str | None:
-        path = self._jvm.org.apache.hadoop.fs.Path(self._root, name)
+        path = self._path_class(self._root, name)
         if not self._files.exists(path):
             return None
         stream = self._files.open(path)
         try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            return str(self._text_of(stream, "UTF-8"))
         finally:
             stream.close()
 

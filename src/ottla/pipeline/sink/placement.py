@@ -41,6 +41,13 @@ class Topics:
         """All their partitions, in one row."""
         return sum(self.partition_counts.values())
 
+    def partition_count(self, topic: str, *, is_fresh: bool = False) -> int:  # noqa: ARG002
+        """As it was when the batch began, however fresh it has to be: all its rows are placed alike."""
+        count = self.partition_counts.get(topic)
+        if count is None:
+            raise PipelineError(f"a row goes to a topic that does not exist: {topic}")
+        return count
+
 
 def partitioned(df: "DataFrame", *, topic: str | None = None, options: Mapping[str, str] | None = None) -> "DataFrame":
     """The rows with the columns `topic` and `partition` that they go to, each partition in one task."""
@@ -90,19 +97,14 @@ class Placement:
             F.col(name).cast("binary").alias(name) if name in ("key", "value") else F.col(name) for name in kept
         ]
 
-    def place(self, df: "DataFrame", *, turn: int = 0, is_small: bool = False) -> "DataFrame":
-        """The rows in tasks by where they go; `turn` rotates where rows without a key begin.
-
-        A small batch goes into one task: that is cheaper than a shuffle.
-        """
+    def place(self, df: "DataFrame", *, turn: int = 0) -> "DataFrame":
+        """The rows in tasks by where they go; `turn` rotates where rows without a key begin."""
         from pyspark.sql import functions as F
 
         if self._topic_table is not None:
             df = df.join(F.broadcast(self._topic_table), "topic", "left")
         target = F.coalesce(*self._choices, F.pmod(_in_turn(turn), self._count))
         columns = [*self._kept, target.cast("int").alias("partition")]
-        if is_small:
-            return df.select(*columns).coalesce(1)
         if self._topic_table is None:
             return df.select(*columns).repartitionById(self._task_count, self._slot)
         return df.select(*columns, _BASE).repartitionById(self._task_count, self._slot).drop(_BASE)

@@ -4,10 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from ottla.pipeline.sink.placement import Topics
+from ottla.pipeline.writing.row_placement import RowPlacement
 from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
 
-REPORT_SCHEMA: Final = "topic string, partition long, records long, next_sequence long, bytes long"
+REPORT_SCHEMA: Final = StructType(
+    [StructField("topic", StringType())]
+    + [StructField(name, LongType()) for name in ("partition", "records", "next_sequence", "bytes")]
+)
 
 
 class WriteTask:
@@ -28,3 +34,16 @@ class WriteTask:
                 "bytes": pa.array([row.size_bytes for row in written], pa.int64()),
             }
         )
+
+
+class OnlyTask(WriteTask):
+    """The same for the only task of a small batch, which finds out itself where its rows go."""
+
+    def __init__(self, transaction: Transaction, topics: Topics, turn: int) -> None:
+        super().__init__(transaction)
+        self._topics = topics
+        self._turn = turn
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        placement = RowPlacement(self._topics, self._transaction.topic, self._turn)
+        return super().__call__(placement.placed(batches))

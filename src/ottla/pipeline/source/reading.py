@@ -14,6 +14,7 @@ from ottla.pipeline.source.options import ReadOptions
 from ottla.pipeline.source.ranges import OffsetRange
 from ottla.pipeline.source.row_schema import RowMaker
 from ottla.pipeline.source.split_fetches import Chunk, SplitFetches
+from ottla.pipeline.worker_garbage import freeze_imports
 from ottla.protocol.records import CorruptRecords
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator
                 pending = fetches.start()
             for chunk in chunks:
                 yield from _rows(chunk, rows, options)
+        freeze_imports()
     finally:
         # Spark may have had enough rows.
         if pending is not None:

@@ -23,6 +23,7 @@ from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import client_of
 from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.worker_garbage import freeze_imports
 from ottla.pipeline.writing.partition_writer import PartitionWriter, Written
 from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.pipeline.writing.write_options import WriteOptions
@@ -65,7 +66,9 @@ def write_partitions(batches: Iterator[pa.RecordBatch], transaction: Transaction
     """Write all rows; PipelineError if one could not be written, or may not be."""
     client = client_of(transaction.options.cluster)
     role = _Participant(client, transaction)
-    return PartitionWriter(client, transaction.options, role, transaction.topic).write(batches)
+    written = PartitionWriter(client, transaction.options, role, transaction.topic).write(batches)
+    freeze_imports()
+    return written
 
 
 class _Participant:

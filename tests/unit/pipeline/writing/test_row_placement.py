@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from ottla.client.partitioner import partition_for_key
-from ottla.pipeline.append.row_placement import RowPlacement
 from ottla.pipeline.errors import PipelineError
+from ottla.pipeline.writing.row_placement import RowPlacement
 
 
 class Counts:

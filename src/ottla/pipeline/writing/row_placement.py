@@ -20,7 +20,7 @@ _NOWHERE = -1
 
 
 class PartitionCounts(Protocol):
-    """How many partitions topics have; `ottla.pipeline.append.target_topics` asks the brokers."""
+    """How many partitions topics have; PipelineError for one that cannot be written to."""
 
     def partition_count(self, topic: str, *, is_fresh: bool = False) -> int: ...
 
