@@ -16,9 +16,11 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
 from harness.servers import Server
 from harness.waiting import eventually
+from ottla.cli.exits import CommandError
 from ottla.cli.pipeline.command import add_arguments
 from ottla.cli.pipeline.copies import look_for_start, start_copy
-from ottla.pipeline.job import wait_for_queries
+from ottla.cli.pipeline.jobs import run_script
+from ottla.pipeline.job import Script, wait_for_queries
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -104,6 +106,15 @@ def test_a_job_is_watched_until_a_query_dies(
     assert committed(ottla, target) == ["ONE", "TWO"]
 
 
+def test_a_job_ends_with_the_code_of_its_program(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("import sys\nsys.exit(int(sys.argv[1]))")
+    run_script(Script(job), ["0"])
+    with pytest.raises(CommandError, match="ended with: 42") as caught:
+        run_script(Script(job), ["42"])
+    assert caught.value.code == 42
+
+
 def test_a_copy_runs_until_it_is_stopped_and_goes_on_where_it_ended(
     ottla: Ottla,
     server: Server,
@@ -137,11 +148,14 @@ def test_a_copy_runs_until_it_is_stopped_and_goes_on_where_it_ended(
     ]
     assert "not JSON 1" in err
 
-    # Another one, in the session of the tests, goes on from the cluster's memory alone.
-    reference.produce(origin, [Record(b'{"item": "tea", "price": 50}')])
+    # Another one, in the session of the tests, goes on from the cluster's memory alone; a record is gone meanwhile.
+    reference.produce(origin, [Record(b'{"item": "tea", "price": 49}'), Record(b'{"item": "tea", "price": 50}')])
+    assert ottla("records", "delete", f"{origin}:0", "--before", "2", "--execute").returncode == 0
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    options = parser.parse_args([*words[1:], "--once"], argparse.Namespace(bootstrap_server=server.bootstrap))
+    options = parser.parse_args(
+        [*words[1:], "--once", "--allow-data-loss"], argparse.Namespace(bootstrap_server=server.bootstrap)
+    )
     # Queries of other tests have died in this session.
     spark.streams.resetTerminated()
     start_copy(spark, options, look_for_start(options), str(tmp_path))

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from ottla.cli.exits import ExitCode
 from ottla.cli.outcomes import Errors, report_errors
 
 _ASK: Final = "Nothing was changed: add --execute to do it."
@@ -28,7 +27,7 @@ def may_act(options: argparse.Namespace, problems: Mapping[str, object], *, need
     return not any(problems.values()) and (options.execute or not needs_consent)
 
 
-def report_outcome(command: str, errors: Errors, *, acted: bool) -> ExitCode:
+def report_outcome(command: str, errors: Errors, *, acted: bool) -> int:
     """Tell why nothing was done, if so, and the errors; their exit code."""
     if not acted:
         print(_PROBLEM if any(errors.values()) else _ASK, file=sys.stderr)

@@ -26,9 +26,12 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked to; `remedy` is what the user may do about it."""
+    """A command cannot do what it was asked to; `remedy` is what the user may do about it.
 
-    def __init__(self, message: str, code: ExitCode = ExitCode.FAILED, remedy: str | None = None) -> None:
+    The code is one of ours, or that of a program which the command has run.
+    """
+
+    def __init__(self, message: str, code: int = ExitCode.FAILED, remedy: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.remedy = remedy
@@ -41,7 +44,7 @@ class UsageError(CommandError):
         super().__init__(message, ExitCode.USAGE, remedy)
 
 
-def report(command: str, error: CommandError) -> ExitCode:
+def report(command: str, error: CommandError) -> int:
     """Tell the user; the value is the exit code."""
     print(f"{command}: {error}", file=sys.stderr)
     if error.remedy is not None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Errors = Mapping[str, "ClientError | CommandError | None"]
 
 
-def report_errors(command: str, errors: Errors) -> ExitCode:
+def report_errors(command: str, errors: Errors) -> int:
     """Tell the errors by name; the code is theirs if they agree on one."""
     codes = set()
     for name, error in errors.items():

@@ -47,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="where the first run starts: earliest (default where TO is empty), latest, or JSON by topic and partition",
     )
+    copy.add_argument(
+        "--allow-data-loss",
+        action="store_true",
+        help="go on where records were deleted before they were copied (failOnDataLoss=false)",
+    )
     copy.add_argument("--name", help="under which it goes on after a restart; default FROM-to-TO")
     copy.add_argument("--checkpoint", metavar="DIR", help="where Spark notes its way; default a temporary one")
     copy.add_argument("--once", action="store_true", help="copy what is there, then end")

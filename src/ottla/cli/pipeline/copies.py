@@ -81,6 +81,7 @@ def _source_options(access: ClusterAccess, options: argparse.Namespace) -> dict[
         "kafka.isolation.level": "read_committed",
         **_cluster_options(access),
         "subscribe": options.source,
+        "failOnDataLoss": str(not options.allow_data_loss).lower(),
         "includeHeaders": "true",
     }
 

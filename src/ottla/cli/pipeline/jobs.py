@@ -23,10 +23,10 @@ def run(options: argparse.Namespace) -> int:
         script = Script(Path(options.script))
         os.environ[BOOTSTRAP_VARIABLE] = cluster_access(options).bootstrap
         spark = start_spark(options, script.path.stem)
-        return watch_queries(spark, options, lambda: _run_script(script, options.arguments))
+        return watch_queries(spark, options, lambda: run_script(script, options.arguments))
 
 
-def _run_script(script: "Script", arguments: list[str]) -> None:
+def run_script(script: "Script", arguments: list[str]) -> None:
     """Errors of Spark are told in a line, with the place in the program; those of the program as Python tells them."""
     from ottla.pipeline.errors import PipelineError
     from ottla.pipeline.failures import explain_failure
@@ -37,7 +37,7 @@ def _run_script(script: "Script", arguments: list[str]) -> None:
         if ended.code:
             # As Python does, which prints what is no number.
             code = ended.code if isinstance(ended.code, int) else ExitCode.FAILED
-            raise CommandError(f"{script.path} ended with: {ended.code}", ExitCode(code)) from None
+            raise CommandError(f"{script.path} ended with: {ended.code}", code) from None
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if frame.filename == str(script.path)]

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from ottla.client.metadata import TopicPartition
 
 REMEDY = (
-    "If that is as it should be, set the option failOnDataLoss to false: the query then goes on with what is there. "
+    "If that is as it should be, set the option failOnDataLoss to false (--allow-data-loss of a copy): the query then "
+    "goes on with what is there. "
     "To begin anew, use a new checkpoint location."
 )
 
