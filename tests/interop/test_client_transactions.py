@@ -468,6 +468,32 @@ def test_tasks_write_into_a_transaction_that_their_driver_owns(server: Server, n
     run(server, work)
 
 
+@both_protocols
+def test_what_a_task_sends_after_the_abort_is_refused_by_its_epoch(server: Server, new_topic: NewTopic) -> None:
+    topic = new_topic(PARTITIONS)
+    partition = TopicPartition(topic, 0)
+
+    async def work(client: Client) -> None:
+        owner = client.transaction_owner(topic)
+        await owner.init()
+        owner.begin()
+        identity = owner.hand_out()
+        await owner.add_partitions([partition])
+        await client.produce_batches(topic, 0, batch(identity, b"lost", 0), transactional_id=topic)
+        await owner.abort()
+        assert owner.identity != identity
+        with pytest.raises(KafkaError) as refused:
+            await client.produce_batches(topic, 0, batch(identity, b"late", 10), transactional_id=topic)
+        assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+        owner.begin()
+        await owner.add_partitions([partition])
+        await client.produce_batches(topic, 0, batch(owner.hand_out(), b"next", 0), transactional_id=topic)
+        await owner.commit()
+        assert values(await read(client, topic)) == [b"next"] * 10
+
+    run(server, work)
+
+
 # Without an event loop.
 
 

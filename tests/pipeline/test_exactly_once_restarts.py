@@ -89,6 +89,34 @@ def test_a_checkpoint_older_than_the_output_is_refused(copying: Copying, tmp_pat
     copying.check()
 
 
+def test_a_query_that_rested_for_longer_than_its_marker_lives_goes_on_unless_a_batch_was_under_way(
+    copying: Copying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client(copying.bootstrap) as client:
+
+        def forget() -> None:
+            # What the broker does after offsets.retention.minutes.
+            client.transaction_owner(f"ottla-sink-{copying.name}").init()
+            for name, error in client.admin.delete_groups([copying.name, f"ottla-sink-{copying.name}"]).items():
+                assert error is None, name
+
+        copying.feed(10)
+        copying.run()
+        forget()
+        copying.feed(10)
+        copying.run()
+        copying.check()
+        copying.feed(20)
+        with monkeypatch.context() as dying:
+            dying.setattr(query, "ExactlyOnceSink", DiesOnce)
+            with pytest.raises(StreamingQueryException, match="gone"):
+                copying.run(maxOffsetsPerTrigger="30")
+        forget()
+        for _ in range(2):
+            with pytest.raises(StreamingQueryException, match="which was begun before this start"):
+                copying.run()
+
+
 def test_batches_without_rows_end_well_and_move_the_group(copying: Copying) -> None:
     copying.feed(20)
     copying.run(copying.stream(maxOffsetsPerTrigger="30").where("false"))

@@ -13,7 +13,7 @@ from harness.clients.contract import COMMITTED, Received, Record
 from harness.copying import Copying
 from harness.transactions import read_by_confluent
 from ottla.pipeline import write_topic
-from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
+from ottla.pipeline.sink.small_batches import SmallBatches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +28,7 @@ NewTopic = Callable[..., str]
 def write(copying: Copying, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Writes what is there of a stream, and awaits the end: as large batches are written, and as small ones are."""
     is_small = request.param == "one task"
-    monkeypatch.setattr(ExactlyOnceSink, "_is_small", lambda _sink, _offsets: is_small)
+    monkeypatch.setattr(SmallBatches, "is_small", lambda _batches, _offsets: is_small)
 
     def run(frame: "DataFrame", topic: str | None = copying.output, **options: Any) -> None:
         query = write_topic(

@@ -9,6 +9,11 @@ again; under the older one they go on, and whoever writes has to know them.
 One owner per transactional id at a time: a new one fences the one before, and aborts what it left open. The commit is
 all or nothing over all partitions and offsets, also if this process dies after the coordinator has heard of it.
 
+An abort has to keep away what others still send. By the newer protocol its marker carries the next epoch. By the older
+one it carries that of the transaction, and a partition would take a late batch for the beginning of another one, which
+the next commit would cover. So where others write, it is a new identity that aborts there: the coordinator ends what is
+open under a higher epoch, and partitions refuse the rest.
+
 The coordinator aborts by itself what is open for longer than `transaction_timeout_ms`. By the newer protocol that is no
 more than an abort: the owner hears of it as an `AbortableError`, and goes on. By the older one it is fenced.
 """
@@ -61,6 +66,7 @@ class TransactionOwner:
         self._max_block_ms = max_block_ms
         self._requests = TransactionRequests(cluster, transactional_id, max_block_ms)
         self._started_s = 0.0
+        self._has_other_writers = False
 
     async def init(self) -> ProducerIdentity:
         """Once, before everything else: whoever had this id before is fenced, and what it left open is aborted."""
@@ -78,6 +84,7 @@ class TransactionOwner:
     def begin(self) -> ProducerIdentity:
         """Open a transaction; no broker hears of it yet. The identity is for those that write in it."""
         self.state.begin()
+        self._has_other_writers = False
         return self.identity
 
     async def resume(self, identity: ProducerIdentity) -> None:
@@ -87,12 +94,12 @@ class TransactionOwner:
         self.identity = identity
         self.state.initialized()
         self.state.begin()
-        self.state.perhaps_started()
+        self._shared()
 
     def hand_out(self) -> ProducerIdentity:
         """For others, who write from now on: there may be something to end, even if none of them says so."""
         self.state.check_open("hand_out")
-        self.state.perhaps_started()
+        self._shared()
         return self.identity
 
     def fail(self, error: ClientError) -> None:
@@ -161,10 +168,11 @@ class TransactionOwner:
             state.start_commit()
         else:
             state.start_abort()
+        is_ended_by_init = self._has_other_writers and not is_commit and not self.is_v2
         try:
-            if (state.is_started or state.is_unsure) and not state.is_forgotten:
+            if (state.is_started or state.is_unsure) and not state.is_forgotten and not is_ended_by_init:
                 await self._end_at_coordinator(is_commit=is_commit)
-            if state.is_broken and (state.is_forgotten or not self.is_v2):
+            if is_ended_by_init or (state.is_broken and (state.is_forgotten or not self.is_v2)):
                 self.identity = await self._new_identity(self.identity)
         except ClientError as error:
             raise self._end_failed(error, is_commit=is_commit) from error
@@ -229,6 +237,10 @@ class TransactionOwner:
             assert code is not None
             return self.state.aborted_by_coordinator(self._aborted(code))
         return self.state.refused_by_coordinator(self._fenced() if code in _FENCED else error)
+
+    def _shared(self) -> None:
+        self._has_other_writers = True
+        self.state.perhaps_started()
 
     def _started(self) -> None:
         if not self.state.is_started:

@@ -7,10 +7,10 @@ when they are first used, because Spark is large.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ottla.pipeline.append.partitioned import partitioned
     from ottla.pipeline.errors import PipelineError
     from ottla.pipeline.failures import explain_failure
     from ottla.pipeline.progress import show_progress
-    from ottla.pipeline.sink.placement import partitioned
     from ottla.pipeline.sink.query import write_topic
     from ottla.pipeline.spark_session import session
 
@@ -20,7 +20,7 @@ __all__ = ["PipelineError", "explain_failure", "partitioned", "session", "show_p
 _HOMES = {
     "PipelineError": "ottla.pipeline.errors",
     "explain_failure": "ottla.pipeline.failures",
-    "partitioned": "ottla.pipeline.sink.placement",
+    "partitioned": "ottla.pipeline.append.partitioned",
     "session": "ottla.pipeline.spark_session",
     "show_progress": "ottla.pipeline.progress",
     "write_topic": "ottla.pipeline.sink.query",

@@ -1,5 +1,7 @@
 """One client per cluster in each process of Spark: its workers are used again, and so are their connections.
 
+Options that are no settings of the client, such as a transactional id for each run, share one.
+
 A worker is forked from a daemon that never connects, so a client always belongs to the process that made it; the check
 of the process id is for those who fork for themselves.
 """
@@ -7,19 +9,35 @@ of the process id is for those who fork for themselves.
 import os
 import threading
 import time
-from typing import Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
 
+from ottla.client.cluster import ClientSettings
 from ottla.client.errors import ClientError
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_options import ClusterOptions
+from ottla.pipeline.errors import PipelineError
+
+# The process, the addresses, and how the client behaves.
+_Key: TypeAlias = tuple[int, str, ClientSettings]
 
 # Longer than a broker takes to start again, and not too long for whoever has mistyped an address.
 PATIENCE_S: Final = 15.0
 _AGAIN_S: Final = 0.2
 
 _lock = threading.Lock()
-_locks: dict[tuple[int, ClusterOptions], threading.Lock] = {}
-_clients: dict[tuple[int, ClusterOptions], Client] = {}
+_locks: dict[_Key, threading.Lock] = {}
+_clients: dict[_Key, Client] = {}
+
+
+@contextmanager
+def asking(what: str) -> Iterator[None]:
+    """Report what a client raises in words for whoever runs the query."""
+    try:
+        yield
+    except ClientError as error:
+        raise PipelineError(f"{what}: {error}") from error
 
 
 def client_of(cluster: ClusterOptions, patience_s: float = PATIENCE_S) -> Client:
@@ -27,21 +45,22 @@ def client_of(cluster: ClusterOptions, patience_s: float = PATIENCE_S) -> Client
 
     A cluster that cannot be reached may only be starting again, and is tried until the patience is over.
     """
-    key = (os.getpid(), cluster)
+    key = (os.getpid(), cluster.bootstrap, cluster.settings())
     with _lock:
         lock = _locks.setdefault(key, threading.Lock())
     # A cluster that cannot be reached keeps nobody from the others.
     with lock:
         if key not in _clients:
-            _clients[key] = _connected(cluster, patience_s)
+            _clients[key] = _connected(key, patience_s)
         return _clients[key]
 
 
-def _connected(cluster: ClusterOptions, patience_s: float) -> Client:
-    settings, deadline_s = cluster.settings(), time.monotonic() + patience_s
+def _connected(key: _Key, patience_s: float) -> Client:
+    _, bootstrap, settings = key
+    deadline_s = time.monotonic() + patience_s
     while True:
         try:
-            return Client(cluster.bootstrap, settings)
+            return Client(bootstrap, settings)
         except ClientError as error:
             if not error.is_retriable or time.monotonic() > deadline_s:
                 raise

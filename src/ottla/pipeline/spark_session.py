@@ -37,6 +37,7 @@ _DEFAULTS: Final = {
     # is done again as a whole.
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
+    "spark.stage.ignoreDecommissionFetchFailure": "false",
     "spark.speculation": "false",
 }
 

@@ -11,6 +11,6 @@ import gc
 
 @functools.cache
 def freeze_imports() -> None:
-    """Once in each process; called where a task ends, when everything it needs is imported."""
+    """Once in each process; called when everything is imported: where a task ends, or planning, which imports less."""
     gc.collect()
     gc.freeze()

@@ -129,6 +129,25 @@ def test_what_was_perhaps_begun_is_ended_and_may_turn_out_not_to_be_there() -> N
     assert kinds(requests)[-2:] == [EndTxnRequest, InitProducerIdRequest]
 
 
+def test_where_others_write_an_abort_is_a_new_identity_and_a_commit_is_not() -> None:
+    async def work(owner: TransactionOwner) -> None:
+        owner.hand_out()
+        await owner.add_partitions(PARTITIONS)
+        await owner.abort()
+        owner.begin()
+        owner.hand_out()
+        await owner.add_partitions(PARTITIONS)
+        await owner.commit()
+        # Nobody but the owner wrote in this one.
+        owner.begin()
+        await owner.add_partitions(PARTITIONS)
+        await owner.abort()
+
+    added = AddPartitionsToTxnRequest
+    requests = owned(work, added=(ErrorCode.NONE, ErrorCode.NONE))
+    assert kinds(requests) == [added, InitProducerIdRequest, added, EndTxnRequest, added, EndTxnRequest]
+
+
 def test_an_end_that_is_not_possible_ends_the_producer() -> None:
     async def work(owner: TransactionOwner) -> None:
         await owner.add_partitions(PARTITIONS[:1])

@@ -43,6 +43,14 @@ class Checkpoint:
             raise PipelineError(f"the checkpoint {self.location} has no file offsets/{batch_id}: it was deleted")
         return text
 
+    def last_planned(self) -> int:
+        """The highest number of a batch that Spark has written down; -1 if there is none."""
+        path = self._path_class(self._root, "offsets")
+        if not self._files.exists(path):
+            return -1
+        names = (status.getPath().getName() for status in self._files.listStatus(path))
+        return max((int(name) for name in names if name.isdigit()), default=-1)
+
     def _read(self, name: str) -> str | None:
         path = self._path_class(self._root, name)
         if not self._files.exists(path):

@@ -15,6 +15,9 @@ What happens if a task or an executor dies: the job fails as a whole, because ta
 aborted, which gives the next one a new epoch (KIP-890; by the older protocol a new `init` does), so whatever a lost
 task still sends is refused; and the batch is written again from its beginning.
 
+Rows get to their partitions in one of two ways, which place them alike: by a shuffle into several tasks (`Placement`),
+or, for a small batch, all in one task (`RowPlacement`), which is quicker. Either way a partition has one writer.
+
 A batch without rows is a transaction too, of its offsets and its marker alone: a group whose offsets stood still would
 look as if it lagged behind.
 """
@@ -28,18 +31,20 @@ from ottla.client.group_offsets import GroupMetadata
 from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
-from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.cluster_clients import asking, client_of
 from ottla.pipeline.errors import EndInDoubt, PipelineError
 from ottla.pipeline.failures import interruption_of, reason_of
 from ottla.pipeline.sink.checkpoint import Checkpoint, topic_offsets
 from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, plan_of
 from ottla.pipeline.sink.marker_place import MarkerPlace
-from ottla.pipeline.sink.placement import Placement, Topics, find_topics
+from ottla.pipeline.sink.small_batches import SmallBatches
 from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, OnlyTask, WriteTask
 from ottla.pipeline.spark_session import is_local
 from ottla.pipeline.writing.partition_writer import Written
+from ottla.pipeline.writing.placement import Placement
 from ottla.pipeline.writing.transaction_end import until_answered
 from ottla.pipeline.writing.transaction_member import Transaction, check_disjoint
+from ottla.pipeline.writing.writable_topics import Topics, find_topics
 from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.errors import ErrorCode
 
@@ -53,8 +58,6 @@ SourceOffsets: TypeAlias = Mapping[TopicPartition, int]
 ID_PREFIX: Final = "ottla-sink-"
 # On a cluster a batch survives lost executors, as often as Spark would let a task fail (spark.task.maxFailures).
 _ATTEMPTS_ON_CLUSTER: Final = 4
-# One task writes about so many records in the time that Spark needs to begin another one.
-_SMALL_BATCH_OFFSETS: Final = 5_000
 
 
 class ExactlyOnceSink:
@@ -67,23 +70,24 @@ class ExactlyOnceSink:
         options: WriteOptions,
         checkpoint: Checkpoint,
         *,
-        is_projection: bool = False,
+        does_little: bool = False,
     ) -> None:
         self.name = name
         self.transactional_id = ID_PREFIX + name
         self._topic = topic
         self._options = options
         self._checkpoint = checkpoint
-        self._client: Client = client_of(options.cluster)
+        with asking(f"sink {name}"):
+            self._client: Client = client_of(options.cluster)
         self._owner = self._client.transaction_owner(
             self.transactional_id, transaction_timeout_ms=options.transaction_timeout_ms
         )
-        self._is_projection = is_projection
+        self._small_batches = SmallBatches(does_little=does_little)
         self._place = MarkerPlace(self._client, self.transactional_id, topic)
         self._marker: Marker | None = None
+        # The last batch that Spark had planned when the sink was opened.
+        self._planned_before = -1
         self._placement: Placement | None = None
-        # Up to where the batch before read its topics.
-        self._ends: SourceOffsets = {}
         # By the older protocol: the next sequence of each partition, under one identity.
         self._sequences: dict[TopicPartition, int] = {}
         self._sequences_of: ProducerIdentity | None = None
@@ -95,6 +99,8 @@ class ExactlyOnceSink:
             self._marker = self._place.last()
         except ClientError as error:
             raise PipelineError(f"sink {self.name} cannot begin: {error}") from error
+        # Whoever could have written a later one is fenced now.
+        self._planned_before = self._checkpoint.last_planned()
         return self._marker
 
     def __call__(self, df: "DataFrame", batch_id: int) -> None:
@@ -119,7 +125,8 @@ class ExactlyOnceSink:
         serial = 0 if self._marker is None else self._marker.serial + 1
         marker = Marker(query_id, batch_id, plan_of(planned), serial)
         try:
-            decision = decide(self._marker, query_id, batch_id, marker.plan)
+            is_new = batch_id > self._planned_before
+            decision = decide(self._marker, query_id, batch_id, marker.plan, is_new=is_new)
         except Undecidable as reason:
             raise PipelineError(
                 f"sink {self.name} cannot know whether batch {batch_id} was written: {reason}. Start with a new "
@@ -154,31 +161,24 @@ class ExactlyOnceSink:
 
     def _try_batch(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets) -> None:
         """One transaction; whatever it raises, none is open afterwards, unless its end is unknown."""
+        topics = find_topics(self._topic, self._options.cluster)
         try:
             self._owner.begin()
-            written = self._run_tasks(df, marker, offsets)
+            written = self._run_tasks(df, marker, offsets, topics)
             self._owner.add_partitions([row.target for row in written])
-            self._send_offsets(marker, offsets, written)
+            self._send_offsets(marker, offsets, written, topics)
             self._commit()
         except FatalProducerError as error:
             raise PipelineError(f"sink {self.name} was stopped: {error}") from error
         except Exception as error:
             self._abort_after(error)
             raise
-        self._marker, self._ends = marker, offsets
+        self._marker = marker
+        self._small_batches.note(offsets, written)
         self._sequences.update({row.target: row.next_sequence for row in written})
         logger.info("sink %s: batch %d, %d records", self.name, marker.batch_id, sum(row.records for row in written))
 
-    def _is_small(self, offsets: SourceOffsets) -> bool:
-        """Whether so few records were read that one task is quickest; False if that is not known.
-
-        It spares the shuffle, and Spark the planning of where rows go: half of the time that a small batch takes.
-        """
-        if not self._is_projection or not offsets or not self._ends.keys() >= offsets.keys():
-            return False
-        return sum(end - self._ends[where] for where, end in offsets.items()) <= _SMALL_BATCH_OFFSETS
-
-    def _run_tasks(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets) -> list[Written]:
+    def _run_tasks(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets, topics: Topics) -> list[Written]:
         identity = self._owner.hand_out()
         if self._owner.is_v2 or identity != self._sequences_of:
             self._sequences, self._sequences_of = {}, identity
@@ -190,8 +190,7 @@ class ExactlyOnceSink:
             sequences=dict(self._sequences),
             topic=self._topic,
         )
-        topics = find_topics(self._topic, self._options.cluster)
-        if self._is_small(offsets):
+        if self._small_batches.is_small(offsets):
             tasks = df.coalesce(1).mapInArrow(OnlyTask(transaction, topics, marker.batch_id), REPORT_SCHEMA)
         else:
             tasks = self._placed(df, topics, marker.batch_id).mapInArrow(WriteTask(transaction), REPORT_SCHEMA)
@@ -208,9 +207,9 @@ class ExactlyOnceSink:
             self._placement = Placement(df.sparkSession, df.columns, topics, self._topic)
         return self._placement.place(df, turn=turn)
 
-    def _send_offsets(self, marker: Marker, offsets: SourceOffsets, written: list[Written]) -> None:
+    def _send_offsets(self, marker: Marker, offsets: SourceOffsets, written: list[Written], topics: Topics) -> None:
         self._owner.send_offsets(self._existing(offsets), GroupMetadata(self.name))
-        marked = self._place.offsets(marker, {row.target.topic for row in written})
+        marked = self._place.offsets(marker, {row.target.topic for row in written}, topics.partition_counts)
         self._owner.send_offsets(marked, GroupMetadata(self.transactional_id))
 
     def _existing(self, offsets: SourceOffsets) -> dict[TopicPartition, int]:

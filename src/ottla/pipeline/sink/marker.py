@@ -10,13 +10,17 @@ in the transaction of that batch, so it is there if and only if the batch is. Ea
     marker of this query, the same batch, the same plan   written: skip
     marker of this query, anything else                   the checkpoint is not the one that wrote: refuse
     no marker, or another query's; batch 0                not written: write
-    no marker, or another query's; later                  refuse: somebody else has used the name, or it was lost
+    no marker; a batch that was planned just now          not written: write
+    no marker; one that was planned before this start     refuse: the marker was lost
+    another query's; later                                refuse: somebody else has used the name
 
 What is refused are the cases in which nobody can say whether records would be missing or there twice, and a second
 start is refused like the first.
 
 A marker is a committed offset of the sink's own group, and lives as long as one (`offsets.retention.minutes`, a week by
-default, counted from the last batch). The offset itself counts markers: the highest is the last.
+default, counted from the last batch). So a query that rested for longer, after a batch that Spark knows to be done, has
+none; its next batch is planned when everybody else is fenced, so nobody can have written it. The offset itself counts
+markers: the highest is the last.
 """
 
 import json
@@ -65,10 +69,10 @@ def parse_marker(serial: int, text: str) -> Marker | None:
         return None
 
 
-def decide(marker: Marker | None, query_id: str, batch_id: int, plan: str) -> Decision:
-    """What to do with a batch that Spark has planned so."""
+def decide(marker: Marker | None, query_id: str, batch_id: int, plan: str, *, is_new: bool) -> Decision:
+    """What to do with a batch that Spark has planned so; a new one was planned after this start of the sink."""
     if marker is None or marker.query_id != query_id:
-        if batch_id == 0:
+        if batch_id == 0 or (marker is None and is_new):
             return Decision.WRITE
         raise Undecidable(_lost(marker, query_id, batch_id))
     if batch_id == marker.batch_id + 1:
@@ -85,8 +89,8 @@ def decide(marker: Marker | None, query_id: str, batch_id: int, plan: str) -> De
 def _lost(marker: Marker | None, query_id: str, batch_id: int) -> str:
     if marker is None:
         return (
-            f"there is no marker of the batches before batch {batch_id}: it has expired (offsets.retention.minutes "
-            "after the last batch) or was deleted, or the sink had another name before"
+            f"there is no marker of the batches before batch {batch_id}, which was begun before this start: it has "
+            "expired (offsets.retention.minutes after the last batch) or was deleted, or the sink had another name"
         )
     return (
         f"the last batch under this name is number {marker.batch_id} of query {marker.query_id}, and this is batch "

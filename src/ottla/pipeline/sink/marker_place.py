@@ -1,7 +1,8 @@
 """Where a sink's marker stands: a committed offset needs a partition that exists, in the group of the sink.
 
-A sink with one topic has it there. One whose rows name their topics leaves it where it is, because a marker that moved
-would leave old ones behind; should it have to move all the same, the highest serial is the last.
+A sink with one topic has it there. One whose rows name their topics leaves it where it is, at a topic of its first
+batch, because a marker that moved leaves an old one behind. If that topic is deleted it moves all the same: the highest
+serial is the last.
 """
 
 from collections.abc import Collection
@@ -29,11 +30,13 @@ class MarkerPlace:
         self._partition = max(found, key=lambda where: found[where].serial, default=None)
         return None if self._partition is None else found[self._partition]
 
-    def offsets(self, marker: Marker, topics: Collection[str]) -> dict[TopicPartition, CommittedOffset]:
-        """The marker as an offset to commit; `topics` are those of the batch, one of which it may stand at."""
+    def offsets(
+        self, marker: Marker, written: Collection[str], existing: Collection[str]
+    ) -> dict[TopicPartition, CommittedOffset]:
+        """The marker as an offset to commit; `written` are the topics of the batch, `existing` all that there are."""
         if self._topic is not None:
             self._partition = TopicPartition(self._topic, 0)
-        elif self._partition is None:
-            names = topics or [found.name for found in self._client.admin.list_topics()]
-            self._partition = TopicPartition(min(names), 0)
+        elif self._partition is None or self._partition.topic not in existing:
+            # A batch without rows has no topic of its own.
+            self._partition = TopicPartition(min(written or existing), 0)
         return {self._partition: CommittedOffset(marker.serial, marker.to_text())}

@@ -1,28 +1,46 @@
-"""What the plan of a query tells: whether it does little with its records, and where its sources begin."""
+"""What the plan of a query tells: whether it does little with its rows, and what its sources were asked for."""
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _LITTLE = frozenset({"Project", "Filter", "SubqueryAlias"})
+# With these somebody has asked for several tasks.
+_TASK_OPTIONS = ("minPartitions", "maxRecordsPerPartition")
 
 
-def is_projection(df: "DataFrame") -> bool:
-    """Whether rows are only chosen and reshaped, one by one, from one source: one task does little of that best."""
+def does_little(df: "DataFrame") -> bool:
+    """Whether rows are only chosen and reshaped by Spark itself, one by one, from one source: one task does it best."""
     plan: Any = df._jdf.queryExecution().analyzed()
+    if plan.containsPattern(_python_udf(df.sparkSession)):
+        return False
     while plan.children().size() == 1:
         if plan.nodeName() not in _LITTLE:
             return False
         plan = plan.children().apply(0)
-    return bool(plan.children().isEmpty())
+    options = _options_of(plan)
+    return bool(plan.children().isEmpty()) and all(options.get(name) is None for name in _TASK_OPTIONS)
+
+
+def source_options(df: "DataFrame") -> list[Any]:
+    """The options of each stream that a query reads, whose names are the same in upper and lower case."""
+    leaves: Any = df._jdf.queryExecution().analyzed().collectLeaves()
+    found = (leaves.apply(number) for number in range(leaves.size()))
+    return [_options_of(leaf) for leaf in found if leaf.isStreaming()]
 
 
 def reads_from_group(df: "DataFrame", group_id: str) -> bool:
-    """Whether a source begins at the committed offsets of a group, and none anywhere else that is known."""
-    leaves: Any = df._jdf.queryExecution().analyzed().collectLeaves()
-    options = [
-        leaf.extraOptions() for leaf in (leaves.apply(n) for n in range(leaves.size())) if hasattr(leaf, "extraOptions")
-    ]
-    starts = [(found.get("startingOffsets"), found.get("kafka.group.id")) for found in options]
+    """Whether each source begins at the committed offsets of a group."""
+    starts = [(found.get("startingOffsets"), found.get("kafka.group.id")) for found in source_options(df)]
     return bool(starts) and all(start == ("committed", group_id) for start in starts)
+
+
+def _options_of(leaf: Any) -> Any:
+    """Those of a source of the newer kind; others, such as files, have none that concern topics."""
+    return leaf.extraOptions() if leaf.getClass().getSimpleName() == "StreamingRelationV2" else {}
+
+
+def _python_udf(spark: "SparkSession") -> Any:
+    jvm: Any = spark._jvm
+    return jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()

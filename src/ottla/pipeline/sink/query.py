@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.pipeline.errors import OptionError, PipelineError
 from ottla.pipeline.sink.checkpoint import Checkpoint
-from ottla.pipeline.sink.exactly_once import ExactlyOnceSink
+from ottla.pipeline.sink.exactly_once import ID_PREFIX, ExactlyOnceSink
 from ottla.pipeline.sink.options import sink_options
-from ottla.pipeline.sink.placement import find_topics
-from ottla.pipeline.sink.plan_shape import is_projection, reads_from_group
+from ottla.pipeline.sink.plan_shape import does_little, reads_from_group, source_options
 from ottla.pipeline.spark_session import is_local
 from ottla.pipeline.writing.record_columns import check_columns
+from ottla.pipeline.writing.writable_topics import find_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _OUTPUT_MODES = ("append", "update", "complete")
+# What Spark does by default, and what keeps it from running a stage again. It does not count the attempts that failed
+# because an executor was told to go.
+_NO_STAGE_TWICE = (
+    ("spark.stage.maxConsecutiveAttempts", "4", "1"),
+    ("spark.stage.ignoreDecommissionFetchFailure", "true", "false"),
+)
 
 
 def write_topic(
@@ -44,7 +50,7 @@ def write_topic(
     check_columns(df.schema, topic)
     find_topics(topic, settings.cluster)
     found = Checkpoint(spark, checkpoint)
-    sink = ExactlyOnceSink(name, topic, settings, found, is_projection=is_projection(df))
+    sink = ExactlyOnceSink(name, topic, settings, found, does_little=does_little(df))
     marker = sink.open()
     if marker is not None and found.query_id() is None and not reads_from_group(df, name):
         logger.warning(
@@ -77,6 +83,12 @@ def _check(df: "DataFrame", name: str, checkpoint: str, output_mode: str) -> Non
     if output_mode not in _OUTPUT_MODES:
         raise OptionError(f"output_mode={output_mode!r} is not one of {', '.join(_OUTPUT_MODES)}")
     _check_attempts(df.sparkSession)
+    for group_id in (found.get("commitGroup") for found in source_options(df)):
+        if group_id in (name, ID_PREFIX + name):
+            raise OptionError(
+                f"commitGroup={group_id}: that group is the sink's own, which commits these offsets with each batch. "
+                "Leave commitGroup out"
+            )
     if any(query.name == name for query in df.sparkSession.streams.active):
         raise PipelineError(f"a query of the name {name} runs already in this session: stop it first")
 
@@ -90,8 +102,12 @@ def _check_attempts(spark: "SparkSession") -> None:
     context = spark.sparkContext
     if context.getConf().get("spark.speculation", "false").lower() == "true":
         raise PipelineError("spark.speculation=true starts tasks twice, which no transaction can bear: set it to false")
-    if not is_local(context.master or "") and context.getConf().get("spark.stage.maxConsecutiveAttempts", "4") != "1":
-        raise PipelineError(
-            "on a cluster a sink needs spark.stage.maxConsecutiveAttempts=1, from the start of the session on "
-            "(ottla.pipeline.session sets it): a batch is repeated as a whole, in a new transaction, and never a stage"
-        )
+    if is_local(context.master or ""):
+        return
+    for setting, default, needed in _NO_STAGE_TWICE:
+        if context.getConf().get(setting, default).lower() != needed:
+            raise PipelineError(
+                f"on a cluster a sink needs {setting}={needed}, from the start of the session on "
+                "(ottla.pipeline.session sets it): a batch is repeated as a whole, in a new transaction, and never a "
+                "stage"
+            )

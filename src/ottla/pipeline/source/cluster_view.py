@@ -6,15 +6,14 @@ offset is that of the isolation level: with read_committed it is the last stable
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 
-from ottla.client.errors import ClientError, KafkaError
+from ottla.client.errors import KafkaError
 from ottla.client.fetch_request import FetchLimits
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import OffsetSpec
 from ottla.client.sync import Client
-from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.cluster_clients import asking, client_of
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.offsets import Offsets, listed
 from ottla.pipeline.source.options import SourceOptions
@@ -28,15 +27,6 @@ LOSS_PATIENCE_S = 3.0
 _LOSS_PAUSE_S_MIN = 0.1
 
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
-
-
-@contextmanager
-def asking(what: str) -> Iterator[None]:
-    """Report what a client raises in words for whoever runs the query."""
-    try:
-        yield
-    except ClientError as error:
-        raise PipelineError(f"{what}: {error}") from error
 
 
 class ClusterView:
@@ -101,6 +91,14 @@ class ClusterView:
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         """The first offsets that are there."""
         return self.offsets(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
+
+    def written_end(self, partition: TopicPartition) -> int:
+        """Where a partition ends, with what is in open transactions."""
+        with asking("asking for offsets"):
+            answer = self._client().admin.list_offsets({partition: OffsetSpec.LATEST})[partition]
+        if answer.error is not None:
+            raise PipelineError(f"asking for the end of {partition}: {answer.error}")
+        return answer.offset
 
     def committed(self, group_id: str, partitions: Iterable[TopicPartition]) -> Offsets:
         """What a group has committed, where it has; an open transaction that changes it is waited for."""

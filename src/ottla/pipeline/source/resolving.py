@@ -1,7 +1,7 @@
 """From what the options want to offsets: the brokers are asked for places and times, all partitions at once."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import NO_OFFSET, OffsetSpec
@@ -22,7 +22,11 @@ logger = logging.getLogger(__name__)
 def resolve(
     view: ClusterView, wanted: WantedOffsets, partitions: Collection[TopicPartition], *, fail_on_data_loss: bool
 ) -> Offsets:
-    """The offset of each partition; one that is given must be there, or is moved to the nearest that is."""
+    """The offset of each partition that is there; one that is given must be too, or is moved.
+
+    To the nearest that is, except that an offset which was committed and lies behind the end tells of another topic of
+    the same name: nothing of this one was read, so it begins at its beginning.
+    """
     check_partitions(wanted, set(partitions))
     if isinstance(wanted, AtPlace):
         return view.offsets(dict.fromkeys(partitions, wanted.spec))
@@ -43,29 +47,22 @@ def resolve(
     earliest = view.earliest(partitions)
     latest = view.offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
     found: Offsets = {}
-    for partition in partitions:
+    for partition in earliest.keys() & latest.keys():
         offset = given.get(partition, OffsetSpec.EARLIEST)
         if offset < 0:
             found[partition] = earliest[partition] if offset == OffsetSpec.EARLIEST else latest[partition]
         else:
-            found[partition] = _inside(partition, offset, earliest, latest, what, fail_on_data_loss=fail_on_data_loss)
+            low, high = earliest[partition], latest[partition]
+            found[partition] = offset
+            if not low <= offset <= high:
+                is_of_another = isinstance(wanted, AtCommitted) and offset > view.written_end(partition)
+                text = f"{what}: offset {offset} of {partition} is not there, it begins at {low} and ends at {high}"
+                nearest = low if offset < low or is_of_another else high
+                found[partition] = _instead(text, nearest, fail_on_data_loss=fail_on_data_loss)
     return found
 
 
-def _inside(
-    partition: TopicPartition,
-    offset: int,
-    earliest: Mapping[TopicPartition, int],
-    latest: Mapping[TopicPartition, int],
-    what: str,
-    *,
-    fail_on_data_loss: bool,
-) -> int:
-    low, high = earliest[partition], latest[partition]
-    if low <= offset <= high:
-        return offset
-    nearest = low if offset < low else high
-    text = f"{what}: offset {offset} of {partition} is not there, it begins at {low} and ends at {high}"
+def _instead(text: str, nearest: int, *, fail_on_data_loss: bool) -> int:
     if fail_on_data_loss:
         raise PipelineError(f"{text}; choose another one, or set failOnDataLoss to false to take {nearest} instead")
     logger.warning("%s; %d is taken instead, because failOnDataLoss is false", text, nearest)

@@ -5,7 +5,8 @@ follows the last batch that came. A range ends when its position has reached its
 Where the last records of a log were compacted away no batch comes any more, and an empty answer is no proof: brokers
 give one as well when they have not looked (KIP-392), or when tiered storage was too slow (KIP-405). So a range that
 gets nothing although the partition's own end lies behind it is through only after `EMPTY_ANSWERS_MIN` such answers in
-a row, spread over `EMPTY_SPREAD_S`. Data that is gone ends the query or is passed over, by `failOnDataLoss`. A range
+a row, spread over `EMPTY_SPREAD_S`. Data that is gone ends the query or is passed over, by `failOnDataLoss`. That a
+partition is gone is believed only after `LOSS_PATIENCE_S`: a broker that has just started may not know it yet. A range
 that gets nowhere for `kafkaConsumer.pollTimeoutMs` otherwise is an error: nothing waits for ever.
 
 All ranges of a split share each fetch, and the broker fills it in their order. How many bytes are asked for follows
@@ -24,7 +25,7 @@ from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, OffsetSpec
 from ottla.client.sync import Client
 from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.source.cluster_view import UNKNOWN
+from ottla.pipeline.source.cluster_view import LOSS_PATIENCE_S, UNKNOWN
 from ottla.pipeline.source.options import ReadOptions
 from ottla.pipeline.source.ranges import REMEDY, OffsetRange
 from ottla.protocol.columnar.batch_headers import batch_headers
@@ -193,6 +194,8 @@ class SplitFetches:
         if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(partition, cursor)
         elif error.code in UNKNOWN:
+            if self._now_s() - self._progress_s < LOSS_PATIENCE_S:
+                return
             self._lost(cursor, f"{partition} is gone, with offsets {cursor.position} to {cursor.range.until - 1}")
             cursor.position = cursor.range.until
         elif error.code is not _NO_ANSWER:

@@ -41,7 +41,7 @@ def _reason(code: ErrorCode | None, transactional_id: str | None) -> str | None:
         )
     if code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
         return (
-            "somebody else writes there in the same transaction. Each partition needs one task "
-            "(ottla.pipeline.partitioned), with one attempt"
+            "somebody else writes there in the same transaction. Each partition needs one task, with one attempt "
+            '(for write.format("ottla"): ottla.pipeline.partitioned)'
         )
     return None

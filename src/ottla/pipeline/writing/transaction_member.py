@@ -110,8 +110,8 @@ def check_untouched(
         if producer.last_sequence >= 0 and (producer.last_sequence + 1) & MAX_SEQUENCE != expected_sequence:
             raise PipelineError(
                 f"another task, or another attempt of this one, has written to {target} in this transaction already. "
-                "Each partition needs one task, with one attempt: ottla.pipeline.partitioned puts the rows of a "
-                "partition into one, and spark.speculation has to be false"
+                "Each partition needs one task, with one attempt: spark.speculation has to be false, and rows that go "
+                'through write.format("ottla") have to be put into tasks by ottla.pipeline.partitioned'
             )
 
 

@@ -6,9 +6,9 @@ from ottla.client import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.cluster_options import ClusterOptions
 from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.sink.placement import Topics
 from ottla.pipeline.sink.task_writer import OnlyTask, WriteTask
 from ottla.pipeline.writing.transaction_member import Transaction
+from ottla.pipeline.writing.writable_topics import Topics
 from ottla.pipeline.writing.write_options import WriteOptions
 
 

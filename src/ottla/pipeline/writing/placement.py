@@ -2,21 +2,18 @@
 
 Rows with a number in their column `partition` go there; rows with a key where Kafka's own clients put it (murmur2 of
 its bytes); rows without either are spread in turn. Everything here is one expression and one shuffle of Spark: murmur2
-is a method of Commons Codec, which every Spark carries, so no row passes through Python before it is written.
+is a method of Commons Codec, which every Spark carries, so no row passes through Python before it is written. The same
+for the rows of one task is `row_placement`.
 
 A partition has one writer, because brokers tell a repetition from a new batch by the sequence of one producer in one
 partition. Rows that came from one split of the source keep their order.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.pipeline.cluster_clients import client_of
-from ottla.pipeline.cluster_options import ClusterOptions, cluster_options
-from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.writing.record_columns import check_columns
+from ottla.pipeline.writing.writable_topics import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,49 +25,6 @@ _BASE: Final = "ottla_slots_before"
 _MURMUR2_SEED: Final = 0x9747B28C - (1 << 32)
 # So many tasks begin their turns differently.
 _BEGINNINGS: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Topics:
-    """The number of partitions of each topic that rows may go to."""
-
-    partition_counts: Mapping[str, int]
-
-    @property
-    def slot_count(self) -> int:
-        """All their partitions, in one row."""
-        return sum(self.partition_counts.values())
-
-    def partition_count(self, topic: str, *, is_fresh: bool = False) -> int:  # noqa: ARG002
-        """As it was when the batch began, however fresh it has to be: all its rows are placed alike."""
-        count = self.partition_counts.get(topic)
-        if count is None:
-            raise PipelineError(f"a row goes to a topic that does not exist: {topic}")
-        return count
-
-
-def partitioned(df: "DataFrame", *, topic: str | None = None, options: Mapping[str, str] | None = None) -> "DataFrame":
-    """The rows with the columns `topic` and `partition` that they go to, each partition in one task."""
-    from pyspark.sql import functions as F
-
-    check_columns(df.schema, topic)
-    topics = find_topics(topic, cluster_options(options or {}))
-    placed = Placement(df.sparkSession, df.columns, topics, topic).place(df)
-    return placed if topic is None else placed.withColumn("topic", F.lit(topic))
-
-
-def find_topics(topic: str | None, cluster: ClusterOptions) -> Topics:
-    """The topics that rows may go to: the one, or with a column `topic` all that there are."""
-    admin = client_of(cluster).admin
-    names = [topic] if topic is not None else [found.name for found in admin.list_topics()]
-    described = admin.describe_topics(names)
-    counts = {name: len(found.partitions) for name, found in described.items() if found.error is None}
-    if topic is not None and topic not in counts:
-        raise PipelineError(
-            f"topic {topic} cannot be written to at {cluster.bootstrap}: {described[topic].error}. If it does not "
-            f"exist, create it: ottla -b {cluster.bootstrap} topics create {topic} --partitions 6"
-        )
-    return Topics(counts)
 
 
 class Placement:
