@@ -218,25 +218,30 @@ def test_brokers_with_older_transactions_get_each_record_once_too(
             way = UpgradeType.UPGRADE if level == 2 else UpgradeType.SAFE_DOWNGRADE
             update = {"transaction.version": FeatureUpdate(level, way)}
             assert client.admin.update_features(update) == {"transaction.version": None}
-            copying.feed(20)
-            with pytest.MonkeyPatch.context() as dying:
-                dying.setattr(query, "ExactlyOnceSink", DiesOnce)
-                with pytest.raises(StreamingQueryException, match="gone"):
-                    copying.run(maxOffsetsPerTrigger="30")
+            for kind in (DiesOnce, FailsOnce):
+                copying.feed(20)
+                with pytest.MonkeyPatch.context() as dying:
+                    dying.setattr(query, "ExactlyOnceSink", kind)
+                    with pytest.raises(StreamingQueryException, match="gone"):
+                        copying.run(maxOffsetsPerTrigger="30")
             copying.run(maxOffsetsPerTrigger="30")
             copying.check()
 
 
-class DiesOnce(ExactlyOnceSink):
-    """In its second batch, after its offsets were sent; the transaction stays open."""
+class FailsOnce(ExactlyOnceSink):
+    """In its second batch, after its offsets were sent."""
 
     sent = 0
-
-    def _abort_after(self, error: Exception) -> None:
-        pass
 
     def _send_offsets(self, *given: Any) -> None:
         super()._send_offsets(*given)
         self.sent += 1
         if self.sent == 2:
             raise ValueError("gone")
+
+
+class DiesOnce(FailsOnce):
+    """The same, but the transaction stays open."""
+
+    def _abort_after(self, error: Exception) -> None:
+        pass

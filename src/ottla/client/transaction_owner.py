@@ -11,8 +11,9 @@ all or nothing over all partitions and offsets, also if this process dies after 
 
 An abort has to keep away what others still send. By the newer protocol its marker carries the next epoch. By the older
 one it carries that of the transaction, and a partition would take a late batch for the beginning of another one, which
-the next commit would cover. So where others write, it is a new identity that aborts there: the coordinator ends what is
-open under a higher epoch, and partitions refuse the rest.
+the next commit would cover. So where others write, it aborts there as a new owner would, by asking for an identity: the
+coordinator ends what is open under a higher epoch, and partitions refuse the rest. An owner that was fenced meanwhile
+must not do that, since it would fence in turn: it asks who owns the id before.
 
 The coordinator aborts by itself what is open for longer than `transaction_timeout_ms`. By the newer protocol that is no
 more than an abort: the owner hears of it as an `AbortableError`, and goes on. By the older one it is fenced.
@@ -168,15 +169,26 @@ class TransactionOwner:
             state.start_commit()
         else:
             state.start_abort()
-        is_ended_by_init = self._has_other_writers and not is_commit and not self.is_v2
         try:
-            if (state.is_started or state.is_unsure) and not state.is_forgotten and not is_ended_by_init:
-                await self._end_at_coordinator(is_commit=is_commit)
-            if is_ended_by_init or (state.is_broken and (state.is_forgotten or not self.is_v2)):
-                self.identity = await self._new_identity(self.identity)
+            if self._has_other_writers and not is_commit and not self.is_v2:
+                await self._abort_by_init()
+            else:
+                await self._end(is_commit=is_commit)
         except ClientError as error:
             raise self._end_failed(error, is_commit=is_commit) from error
         state.ended()
+
+    async def _end(self, *, is_commit: bool) -> None:
+        state = self.state
+        if (state.is_started or state.is_unsure) and not state.is_forgotten:
+            await self._end_at_coordinator(is_commit=is_commit)
+        if state.is_broken and (state.is_forgotten or not self.is_v2):
+            self.identity = await self._new_identity(self.identity)
+
+    async def _abort_by_init(self) -> None:
+        if await self._is_taken_over():
+            raise self._fenced()
+        self.identity = await self._new_identity(NO_IDENTITY)
 
     def _end_failed(self, error: ClientError, *, is_commit: bool) -> ClientError:
         code = error.code if isinstance(error, KafkaError) else None
