@@ -483,8 +483,9 @@ def test_what_a_task_sends_after_the_abort_is_refused_by_its_epoch(server: Serve
         await owner.abort()
         assert owner.identity != identity
         # Before the partition has heard of the abort, what comes late is aborted too.
-        while (await client.admin.describe_transactions([topic]))[topic].state == "PrepareAbort":
-            await asyncio.sleep(0.01)
+        await eventually_async(
+            lambda: client.admin.describe_transactions([topic]), lambda found: found[topic].state != "PrepareAbort"
+        )
         with pytest.raises(KafkaError) as refused:
             await client.produce_batches(topic, 0, batch(identity, b"late", 10), transactional_id=topic)
         assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
