@@ -42,6 +42,7 @@ def new_session(master: str, scratch: str) -> SparkSession:
         "FileSystemBasedCheckpointFileManager",
         # As the sink demands. Tasks are tried again, as Spark does by default: the sink has to refuse that.
         "spark.stage.maxConsecutiveAttempts": "1",
+        "spark.stage.ignoreDecommissionFetchFailure": "false",
     }
     if jars := os.environ.get("OTTLA_TEST_JARS"):
         settings["spark.jars"] = jars
