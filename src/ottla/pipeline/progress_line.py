@@ -10,11 +10,12 @@ _UNKNOWN: Final = "-"
 def progress_line(progress: Mapping[str, Any]) -> str:
     """A line out of the JSON of a query's progress.
 
-    `in` is how fast rows arrived, `done` how fast they were worked through while a batch ran: there is room as long
-    as it is the larger one.
+    `read` counts the rows of the batch; `in` is how fast they arrived, `done` how fast they were worked through while
+    it ran: there is room as long as it is the larger one.
     """
     parts = [
         f"batch {progress['batchId']:,}",
+        f"read {progress.get('numInputRows', 0):,}",
         f"in {_rate(progress.get('inputRowsPerSecond'))}",
         f"done {_rate(progress.get('processedRowsPerSecond'))}",
         f"lag {_count(lag(progress))}",
@@ -22,7 +23,7 @@ def progress_line(progress: Mapping[str, Any]) -> str:
     ]
     written = progress.get("sink", {}).get("numOutputRows", -1)
     if written >= 0:
-        parts.insert(3, f"wrote {written:,}")
+        parts.insert(2, f"wrote {written:,}")
     operators = progress.get("stateOperators", ())
     if operators:
         parts.append(f"state {sum(operator['numRowsTotal'] for operator in operators):,} rows")

@@ -40,24 +40,24 @@ def reported(text: str, **changes: Any) -> dict[str, Any]:
 
 def test_a_stateful_query_on_kafka() -> None:
     assert progress_line(reported(OF_KAFKA)) == (
-        "counting  batch 1  in 18/s  done 157/s  lag 400  took 1909 ms  state 1,007 rows"
+        "counting  batch 1  read 300  in 18/s  done 157/s  lag 400  took 1909 ms  state 1,007 rows"
     )
 
 
 def test_an_exactly_once_copy_of_a_topic() -> None:
-    assert progress_line(reported(OF_OTTLA)) == "big  batch 1  in 18/s  done 312/s  lag 400  took 960 ms"
+    assert progress_line(reported(OF_OTTLA)) == "big  batch 1  read 300  in 18/s  done 312/s  lag 400  took 960 ms"
 
 
 def test_a_query_without_a_name_has_its_id_and_a_sink_that_counts_its_rows() -> None:
     progress = reported(OF_KAFKA, name=None, stateOperators=[], sink={"description": "NoopTable", "numOutputRows": 300})
-    assert progress_line(progress) == "5e9b6aad  batch 1  in 18/s  done 157/s  wrote 300  lag 400  took 1909 ms"
+    assert progress_line(progress) == "5e9b6aad  batch 1  read 300  wrote 300  in 18/s  done 157/s  lag 400  took 1909 ms"
 
 
 def test_what_is_not_known_is_not_guessed() -> None:
     sources = [{"description": "RateStreamV2", "startOffset": 0, "endOffset": 1, "latestOffset": 1}]
     progress = reported(OF_KAFKA, sources=sources, stateOperators=[], durationMs={})
     del progress["inputRowsPerSecond"]
-    assert progress_line(progress) == "counting  batch 1  in -  done 157/s  lag -  took -"
+    assert progress_line(progress) == "counting  batch 1  read 300  in -  done 157/s  lag -  took -"
 
 
 def test_what_a_query_observes_is_shown() -> None:

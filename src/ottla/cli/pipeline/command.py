@@ -13,7 +13,7 @@ example: ottla pipeline run job.py --since yesterday
 _COPY_EPILOG: Final = """\
 Expressions are Spark's SQL over key and value (strings), topic, partition, offset, timestamp and headers. Columns named
 key, value, headers, timestamp and partition are the new record's; any others become its value, as one JSON object.
-examples: ottla pipeline copy --from orders --to big-orders --schema 'price double' --where 'value.price > 10'
+examples: ottla pipeline copy --from orders --to dear-orders --schema 'price double' --where 'value.price > 10'
           ottla pipeline copy --from orders --to shouted --select 'upper(value) as value' --once
 """
 
