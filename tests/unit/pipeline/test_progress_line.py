@@ -50,7 +50,8 @@ def test_an_exactly_once_copy_of_a_topic() -> None:
 
 def test_a_query_without_a_name_has_its_id_and_a_sink_that_counts_its_rows() -> None:
     progress = reported(OF_KAFKA, name=None, stateOperators=[], sink={"description": "NoopTable", "numOutputRows": 300})
-    assert progress_line(progress) == "5e9b6aad  batch 1  read 300  wrote 300  in 18/s  done 157/s  lag 400  took 1909 ms"
+    line = progress_line(progress)
+    assert line == "5e9b6aad  batch 1  read 300  wrote 300  in 18/s  done 157/s  lag 400  took 1909 ms"
 
 
 def test_what_is_not_known_is_not_guessed() -> None:
