@@ -1,11 +1,13 @@
-"""What the plans of queries tell; nothing is run."""
+"""What the plans and arguments of queries tell; nothing is run."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.servers import Server
 from ottla.pipeline import write_topic
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.sink.plan_shape import does_little, reads_from_group
@@ -58,3 +60,31 @@ def test_a_source_may_not_commit_to_the_groups_of_the_sink(
     rows = read_stream("ottla", subscribe="t", commitGroup=group_id).select("value")
     with pytest.raises(OptionError, match=f"commitGroup={group_id}: that group is the sink's own"):
         write_topic(rows, name="copy", topic="t", checkpoint=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"trigger": "1 second"}, "trigger='1 second' is not one of"),
+        ({"trigger": {"procesingTime": "1 second"}}, "'procesingTime': '1 second'} is not one of"),
+        ({"trigger": {"continuous": "1 second"}}, "that make batches"),
+        ({"options": {"kafka.bootstrap.servers": None}}, "kafka.bootstrap.servers=None: an option is a string"),
+        ({"checkpoint": Path(" ")}, "a sink needs a directory"),
+    ],
+)
+def test_arguments_that_cannot_be_are_named(
+    read_stream: ReadStream, server: Server, tmp_path: Path, arguments: dict[str, Any], why: str
+) -> None:
+    rows = read_stream("ottla", subscribe="t").select("value")
+    given = {"checkpoint": tmp_path, "options": {"kafka.bootstrap.servers": server.bootstrap}, **arguments}
+    with pytest.raises(OptionError, match=re.escape(why)):
+        write_topic(rows, name="wrong", topic="t", **given)
+
+
+def test_a_timeout_that_brokers_refuse_is_named_as_it_was_given(
+    read_stream: ReadStream, server: Server, tmp_path: Path, new_topic: Callable[..., str]
+) -> None:
+    options = {"kafka.bootstrap.servers": server.bootstrap, "kafka.transaction.timeout.ms": "99999999"}
+    rows = read_stream("ottla", subscribe="t").select("value")
+    with pytest.raises(OptionError, match=r"kafka\.transaction\.timeout\.ms=99999999 is more than the brokers allow"):
+        write_topic(rows, name="late", topic=new_topic(), checkpoint=tmp_path, options=options)

@@ -103,7 +103,7 @@ def codec_named(name: str) -> "Codec":
 
     codecs = {codec.name.lower(): codec for codec in Codec}
     if name.lower() not in codecs:
-        raise InvalidProperty(f"compression {name} is not one of {', '.join(codecs)}")
+        raise InvalidProperty(f"compression.type={name} is not one of {', '.join(codecs)}")
     return codecs[name.lower()]
 
 

@@ -37,6 +37,9 @@ def cluster_options(options: Mapping[str, str]) -> ClusterOptions:
     properties = {
         name.lower().removeprefix(PREFIX): value for name, value in options.items() if name.lower().startswith(PREFIX)
     }
+    for name, value in properties.items():
+        if not isinstance(value, str):
+            raise OptionError(f"{PREFIX}{name}={value!r}: an option is a string")
     bootstrap = properties.pop("bootstrap.servers", "")
     if not bootstrap.strip():
         raise OptionError(

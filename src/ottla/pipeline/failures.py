@@ -16,7 +16,7 @@ _INTERRUPTIONS = re.compile(
     r"java\.lang\.InterruptedException|java\.io\.InterruptedIOException|java\.nio\.channels\.ClosedByInterruptException"
 )
 _JAVA_TRACE = re.compile(r"\n\s*at [\w.$]+\(|\nJVM stacktrace:|\nDriver stacktrace:")
-_OWN = re.compile(r"PipelineError: .+|OptionError: .+")
+_OWN = re.compile(r"PipelineError: .+|OptionError: .+|^ottla\.client\.[\w.]+: .+", re.MULTILINE)
 # Enough for the traceback of somebody's function, and far from what Spark cannot take.
 _REASON_CHARACTERS_MAX = 4_000
 
@@ -31,6 +31,7 @@ _FOLLOWING: Final = re.compile(
     r"Traceback \(most recent call last\):\n(?P<frames>(?:[ \t]+.*\n)*)\S.*"
 )
 _PYSPARK_FILE: Final = re.compile(r'^ +File "[^"]*[/\\]pyspark[/\\]', re.MULTILINE)
+_CALLING: Final = re.compile(r"^An error occurred while calling \S+\n: (?:[\w.$]+: )?")
 _TERMINATED: Final = "terminated with exception: "
 _LOST_TASK: Final = re.compile(r"most recent failure: Lost task .*?\): (?:[\w.$]+: )?(.+)")
 _CONDITION: Final = re.compile(r"^\[[A-Z_.0-9]+\] ")
@@ -102,7 +103,8 @@ def _said_by_spark(text: str) -> str:
     lost = _LOST_TASK.search(text)
     if lost is not None:
         return _plain(lost[1])
-    lines = [line for line in text.rpartition(_TERMINATED)[2].splitlines() if line.strip()]
+    said = _CALLING.sub("", text.rpartition(_TERMINATED)[2])
+    lines = [line for line in said.splitlines() if line.strip()]
     return _plain(lines[0])
 
 

@@ -136,3 +136,17 @@ def test_what_spark_stumbles_over_afterwards_is_no_reason() -> None:
     # What the user's own code raises while it handles something is.
     own = REFUSED_BY_A_READER.replace("/opt/pyspark/sql/streaming/", "/home/ada/")
     assert explain_failure(raised_by_spark(own)).startswith("UnboundLocalError")
+
+
+def test_what_the_client_raises_in_a_process_of_sparks_is_told_without_its_frames() -> None:
+    text = (
+        "Failed to initialize Python data source writer: Traceback (most recent call last):\n"
+        '  File "data_source.py", line 50, in writer\n'
+        "ottla.client.errors.BrokerUnreachable: 127.0.0.1:1 refuses connections: is a broker running there?\n"
+    )
+    assert explain_failure(raised_by_spark(text)) == "127.0.0.1:1 refuses connections: is a broker running there?"
+
+
+def test_what_java_raises_is_told_without_the_call() -> None:
+    text = "An error occurred while calling o1.start.\n: java.io.IOException: /etc/passwd is no directory\n\tat a.b(C)"
+    assert explain_failure(raised_by_spark(text)) == "/etc/passwd is no directory"

@@ -38,7 +38,7 @@ def _encoded(pairs: Any) -> Any:
         raise ValueError(f"headers are lists of a key and a value, not of {pairs.type}") from error
     (names, name_lengths), (values, value_lengths) = (binary_values(field, "headers") for field in fields)
     if name_lengths.min() < 0:
-        raise ValueError("a header has no key")
+        raise ValueError("a header in the column headers has no key: each needs one, its value may be null")
     return _joined(varint_column([as_varints(name_lengths)]), names, varint_column([as_varints(value_lengths)]), values)
 
 

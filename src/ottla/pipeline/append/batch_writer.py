@@ -7,7 +7,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.append.target_topics import TargetTopics
-from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.cluster_clients import asking, client_of
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.writing.record_columns import check_columns
 
@@ -34,7 +34,9 @@ def batch_writer(schema: "StructType", options: AppendOptions, *, overwrite: boo
         raise OptionError('mode("overwrite"): records in a topic cannot be replaced, use mode("append")')
     check_columns(schema, options.topic)
     if options.topic is not None:
-        TargetTopics(client_of(options.cluster), options).partition_count(options.topic)
+        with asking(f"writing to {options.topic}"):
+            client = client_of(options.cluster)
+        TargetTopics(client, options).partition_count(options.topic)
     if options.transactional_id is None:
         return OttlaBatchWriter(options)
     from ottla.pipeline.append.transactional_writer import begin

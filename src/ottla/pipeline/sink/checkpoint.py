@@ -33,7 +33,13 @@ class Checkpoint:
     def query_id(self) -> str | None:
         """The id of the query; None before its first start."""
         if self._query_id is None and (text := self._read("metadata")) is not None:
-            self._query_id = str(json.loads(text)["id"])
+            try:
+                self._query_id = str(json.loads(text)["id"])
+            except (ValueError, TypeError, KeyError):
+                raise PipelineError(
+                    f"the file metadata of the checkpoint {self.location} is damaged: restore it from a copy, or begin "
+                    "with a new checkpoint"
+                ) from None
         return self._query_id
 
     def planned(self, batch_id: int) -> str:

@@ -26,13 +26,20 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ottla.client.errors import AbortableError, ClientError, CommitInDoubt, FatalProducerError, RequestTimedOut
+from ottla.client.errors import (
+    AbortableError,
+    ClientError,
+    CommitInDoubt,
+    FatalProducerError,
+    KafkaError,
+    RequestTimedOut,
+)
 from ottla.client.group_offsets import GroupMetadata
 from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import asking, client_of
-from ottla.pipeline.errors import EndInDoubt, PipelineError
+from ottla.pipeline.errors import EndInDoubt, OptionError, PipelineError
 from ottla.pipeline.failures import interruption_of, reason_of
 from ottla.pipeline.sink.checkpoint import Checkpoint, topic_offsets
 from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, plan_of
@@ -98,6 +105,9 @@ class ExactlyOnceSink:
             self._owner.init()
             self._marker = self._place.last()
         except ClientError as error:
+            if isinstance(error, KafkaError) and error.code is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+                given = f"kafka.transaction.timeout.ms={self._options.transaction_timeout_ms}"
+                raise OptionError(f"{given} is more than the brokers allow (transaction.max.timeout.ms)") from None
             raise PipelineError(f"sink {self.name} cannot begin: {error}") from error
         # Whoever could have written a later one is fenced now.
         self._planned_before = self._checkpoint.last_planned()

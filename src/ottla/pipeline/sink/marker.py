@@ -90,7 +90,8 @@ def _lost(marker: Marker | None, query_id: str, batch_id: int) -> str:
     if marker is None:
         return (
             f"there is no marker of the batches before batch {batch_id}, which was begun before this start: it has "
-            "expired (offsets.retention.minutes after the last batch) or was deleted, or the sink had another name"
+            "expired (offsets.retention.minutes after the last batch) or was deleted, with the topic if that was made "
+            "anew, or the sink had another name"
         )
     return (
         f"the last batch under this name is number {marker.batch_id} of query {marker.query_id}, and this is batch "

@@ -1,6 +1,7 @@
 """Starting a query whose output goes into a topic exactly once."""
 
 import logging
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _OUTPUT_MODES = ("append", "update", "complete")
+_TRIGGERS = {"processingTime": "10 seconds", "availableNow": True, "once": True}
 # What Spark does by default, and what keeps it from running a stage again. It does not count the attempts that failed
 # because an executor was told to go.
 _NO_STAGE_TWICE = (
@@ -33,7 +35,7 @@ def write_topic(
     *,
     name: str,
     topic: str | None = None,
-    checkpoint: str,
+    checkpoint: str | os.PathLike[str],
     output_mode: str = "append",
     options: Mapping[str, str] | None = None,
     trigger: Mapping[str, Any] | None = None,
@@ -44,12 +46,14 @@ def write_topic(
     it, and one query at a time may have it. `options` are those of a Kafka sink (`kafka.bootstrap.servers`, ...),
     `trigger` the arguments of Spark's `DataStreamWriter.trigger`.
     """
-    _check(df, name, checkpoint, output_mode)
+    place = os.fspath(checkpoint) if isinstance(checkpoint, os.PathLike) else checkpoint
+    _check(df, name, place, output_mode)
+    _check_trigger(trigger)
     spark = df.sparkSession
     settings = sink_options(options or {})
     check_columns(df.schema, topic)
     find_topics(topic, settings.cluster)
-    found = Checkpoint(spark, checkpoint)
+    found = Checkpoint(spark, place)
     sink = ExactlyOnceSink(name, topic, settings, found, does_little=does_little(df))
     marker = sink.open()
     if marker is not None and found.query_id() is None and not reads_from_group(df, name):
@@ -61,7 +65,7 @@ def write_topic(
             marker.query_id,
             name,
         )
-    writer = df.writeStream.queryName(name).outputMode(output_mode).option("checkpointLocation", checkpoint)
+    writer = df.writeStream.queryName(name).outputMode(output_mode).option("checkpointLocation", place)
     if trigger:
         writer = writer.trigger(**trigger)
     return writer.foreachBatch(sink).start()
@@ -91,6 +95,14 @@ def _check(df: "DataFrame", name: str, checkpoint: str, output_mode: str) -> Non
             )
     if any(query.name == name for query in df.sparkSession.streams.active):
         raise PipelineError(f"a query of the name {name} runs already in this session: stop it first")
+
+
+def _check_trigger(trigger: object) -> None:
+    if trigger is None:
+        return
+    if not isinstance(trigger, Mapping) or not trigger.keys() <= _TRIGGERS.keys():
+        examples = ", ".join(f"{{{name!r}: {value!r}}}" for name, value in _TRIGGERS.items())
+        raise OptionError(f"trigger={trigger!r} is not one of those of Spark that make batches: {examples}")
 
 
 def _check_attempts(spark: "SparkSession") -> None:

@@ -23,7 +23,7 @@ class Topics:
         """As it was when the batch began, however fresh it has to be: all its rows are placed alike."""
         count = self.partition_counts.get(topic)
         if count is None:
-            raise PipelineError(f"a row goes to a topic that does not exist: {topic}")
+            raise PipelineError(f"a row goes to a topic that does not exist: {topic}. Create it, or change the row")
         return count
 
 

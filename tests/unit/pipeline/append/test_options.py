@@ -46,7 +46,7 @@ def test_options_travel_to_executors() -> None:
         ({"kafka.acks": "2"}, "kafka.acks=2 is not one of all, -1, 0, 1"),
         ({"kafka.acks": "1", "kafka.enable.idempotence": "true"}, "an idempotent producer needs acks=all"),
         ({"kafka.transactional.id": "x", "kafka.acks": "1"}, "needs acks=all and idempotence"),
-        ({"kafka.compression.type": "rar"}, "compression rar is not one of"),
+        ({"kafka.compression.type": "rar"}, "kafka.compression.type=rar is not one of"),
         ({"kafka.batch.size": "many"}, "kafka.batch.size=many"),
         ({"kafka.key.serializer": "X"}, "keys are strings or bytes already"),
     ],
