@@ -40,7 +40,7 @@ def test_a_query_is_drawn_in_place_and_told_line_by_line(rows: "DataFrame", tmp_
     assert drawn.getvalue().endswith("\x1b[J\n")
     # Lines are told now and then, and in the end.
     [line] = told.getvalue().splitlines()
-    assert line.startswith("followed  batch 2  in ")
+    assert line.startswith("followed  batch 2  read ")
     assert "wrote 10  lag 0  took" in line
 
 
