@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ottla.client.columns import iterate_columns
-from ottla.client.errors import ClientError
 from ottla.client.offsets import IsolationLevel
 from ottla.client.sync import Client
-from ottla.pipeline.cluster_clients import client_of
+from ottla.pipeline.cluster_clients import asking, client_of
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.options import ReadOptions
 from ottla.pipeline.source.ranges import OffsetRange
@@ -31,10 +30,8 @@ def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator
     pending = fetches.start()
     try:
         while pending is not None:
-            try:
+            with asking("fetching records"):
                 answers = pending.result()
-            except ClientError as error:
-                raise PipelineError(f"fetching records: {error}") from error
             chunks = fetches.take(answers)
             pending = None
             if fetches.has_more:
@@ -69,7 +66,5 @@ def _rows(chunk: Chunk, rows: RowMaker, options: ReadOptions) -> "Iterator[pa.Re
 
 def _connected(options: ReadOptions) -> Client:
     """The driver spoke with the cluster a moment ago, so one that cannot be reached now may only be starting again."""
-    try:
+    with asking("connecting to the cluster"):
         return client_of(options.cluster, options.poll_timeout_ms / 1000)
-    except ClientError as error:
-        raise PipelineError(f"connecting to the cluster: {error}") from error

@@ -48,17 +48,16 @@ def resolve(
     latest = view.offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
     found: Offsets = {}
     for partition in earliest.keys() & latest.keys():
-        offset = given.get(partition, OffsetSpec.EARLIEST)
+        offset, low, high = given.get(partition, OffsetSpec.EARLIEST), earliest[partition], latest[partition]
         if offset < 0:
-            found[partition] = earliest[partition] if offset == OffsetSpec.EARLIEST else latest[partition]
-        else:
-            low, high = earliest[partition], latest[partition]
+            found[partition] = low if offset == OffsetSpec.EARLIEST else high
+        elif low <= offset <= high:
             found[partition] = offset
-            if not low <= offset <= high:
-                is_of_another = isinstance(wanted, AtCommitted) and offset > view.written_end(partition)
-                text = f"{what}: offset {offset} of {partition} is not there, it begins at {low} and ends at {high}"
-                nearest = low if offset < low or is_of_another else high
-                found[partition] = _instead(text, nearest, fail_on_data_loss=fail_on_data_loss)
+        else:
+            is_of_another = isinstance(wanted, AtCommitted) and offset > view.written_end(partition)
+            text = f"{what}: offset {offset} of {partition} is not there, it begins at {low} and ends at {high}"
+            nearest = low if offset < low or is_of_another else high
+            found[partition] = _instead(text, nearest, fail_on_data_loss=fail_on_data_loss)
     return found
 
 

@@ -19,11 +19,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from ottla.client.errors import ClientError, KafkaError
+from ottla.client.errors import KafkaError
 from ottla.client.fetch_request import NO_REPLICA, FetchedBatches
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, OffsetSpec
 from ottla.client.sync import Client
+from ottla.pipeline.cluster_clients import asking
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import LOSS_PATIENCE_S, UNKNOWN
 from ottla.pipeline.source.options import ReadOptions
@@ -205,10 +206,8 @@ class SplitFetches:
             )
 
     def _out_of_range(self, partition: TopicPartition, cursor: _Cursor) -> None:
-        try:
+        with asking(f"asking where {partition} begins"):
             found = self._client.admin.list_offsets({partition: OffsetSpec.EARLIEST})[partition]
-        except ClientError as error:
-            raise PipelineError(f"asking where {partition} begins: {error}") from error
         if found.error is not None:
             raise PipelineError(f"asking where {partition} begins: {found.error}")
         # An offset that is not before the beginning is after the end: the log was cut off.
