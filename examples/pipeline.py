@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from ottla.pipeline import session, write_topic
 
-ORDERS, BIG_ORDERS = "orders", "big-orders"
+ORDERS, BIG_ORDERS = "demo-orders", "demo-big-orders"
 PARTITIONS = 3
 COUNT = 1000
 ITEMS = ("tea", "coffee", "chocolate")
@@ -71,7 +71,7 @@ def run_pipeline(bootstrap: str) -> None:
     # that for a week after the last batch (offsets.retention.minutes).
     place = {"subscribe": ORDERS, "startingOffsets": "committed", "kafka.group.id": BIG_ORDERS}
     with tempfile.TemporaryDirectory() as checkpoint:
-        orders = session("big-orders").readStream.format("ottla").options(**cluster, **place).load()
+        orders = session("demo").readStream.format("ottla").options(**cluster, **place).load()
         query = write_topic(
             big_orders(orders),
             name=BIG_ORDERS,
@@ -89,7 +89,7 @@ def show(bootstrap: str) -> None:
     create_topics(bootstrap)
     produce_orders(bootstrap)
     print("  starting  Spark, which takes about 10 s; the node serves its clients meanwhile", flush=True)
-    session("big-orders")
+    session("demo")
     # The second time nothing is new, and nothing is written twice.
     for _ in range(2):
         run_pipeline(bootstrap)

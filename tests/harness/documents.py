@@ -33,5 +33,5 @@ def run_document(text: str, bootstrap: str, given: Mapping[str, object] | None =
             assert done.returncode == 0, done
             printed = done.stdout
         elif language == "":
-            assert printed == block
+            assert printed == block, f"it prints {printed!r} where this is shown: {block!r}"
     assert len(variables) > len(given or {}) or printed, "the document shows nothing that could be run"
