@@ -1,4 +1,5 @@
 # make run     a node on 127.0.0.1:9092, with a demonstration
+# make check   what daily work needs, in minutes
 # make test    everything that must pass, slice after slice; each slice is a target of its own (see below)
 # make help    the rest
 
@@ -35,12 +36,13 @@ PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_
 
 SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse
 
-.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
+.PHONY: help install run check test $(SLICES) format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
+	@echo "make check               the short version of make test, a few minutes: lint, unit tests, one client, one kill -9"
 	@echo "make test                all slices: $(SLICES)"
 	@echo "make format              let ruff rewrite the sources"
 	@echo "make conformance         the suites of librdkafka and kafka-python on Apache Kafka and on Ottla, into docs/conformance.md"
@@ -70,8 +72,17 @@ $(READY): pyproject.toml
 run: $(READY)
 	@$(BIN)/python tools/run_node.py --listen $(LISTEN) --data $(DATA)
 
-test: $(SLICES)
-	@echo "== all slices passed =="
+check: lint unit
+	@echo "== check: one client, one kill -9 =="
+	@OTTLA_KILLS=1 $(PYTEST) tests/interop/test_records.py tests/interop/test_groups.py tests/system/test_kill.py -k "confluent or survive"
+	@echo "== checked; make test runs the rest =="
+
+test: $(READY)
+	@took=; for slice in $(SLICES); do \
+	  began=$$(date +%s); \
+	  $(MAKE) --no-print-directory $$slice || exit 1; \
+	  took="$$took $$slice $$(($$(date +%s) - began)) s,"; \
+	done; echo "== all slices passed:$${took%,} =="
 
 lint: $(READY)
 	@echo "== lint: ruff, mypy, import-linter =="
