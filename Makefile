@@ -33,7 +33,7 @@ FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACT
 PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
 PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse package
 
 .PHONY: help install run test $(SLICES) format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
@@ -156,6 +156,11 @@ faults: $(READY)
 abuse: $(READY)
 	@echo "== abuse: hostile, broken and greedy clients =="
 	@$(PYTEST) --dist loadfile $(ABUSE_TESTS)
+
+package: $(READY)
+	@echo "== package: the wheel and the sdist, installed =="
+	@$(PARTS) java
+	@$(PYTEST) tests/package
 
 conformance: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java javac mvn
