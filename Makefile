@@ -19,6 +19,9 @@ comma   := ,
 
 # Two workers, each with servers of its own.
 PYTEST  := $(BIN)/pytest -n 2
+# Beside what Ottla needs: the documentation's own tools.
+SITE_VENV  := build/site-venv
+SITE_READY := $(SITE_VENV)/.ready
 FETCH   := $(BIN)/python tools/downloads.py
 PARTS   := tools/system-parts
 
@@ -35,7 +38,7 @@ PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_
 
 SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse package
 
-.PHONY: help install run test $(SLICES) format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
+.PHONY: help install run test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -43,6 +46,7 @@ help:
 	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
 	@echo "make test                all slices: $(SLICES)"
 	@echo "make format              let ruff rewrite the sources"
+	@echo "make site                the documentation as a site, into site/"
 	@echo "make conformance         the suites of librdkafka and kafka-python on Apache Kafka and on Ottla, into docs/conformance.md"
 	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
 	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
@@ -96,10 +100,19 @@ fuzz: $(READY)
 	@echo "== fuzz: everything that reads bytes which others wrote =="
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) tests/fuzz
 
-docs: $(READY)
-	@echo "== docs: what the documentation shows, run =="
+docs: $(READY) $(SITE_READY)
+	@echo "== docs: what the documentation shows, run, and its site =="
 	@$(PARTS) kcat
 	@$(PYTEST) tests/docs
+
+$(SITE_READY): pyproject.toml | $(READY)
+	@$(BIN)/python -m venv --clear --without-pip $(SITE_VENV)
+	@$(BIN)/python -m pip --python $(SITE_VENV)/bin/python install -q --disable-pip-version-check --group site
+	@touch $@
+
+site: $(SITE_READY)
+	@NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict
+	@echo "site/index.html is the documentation. With search: $(BIN)/python -m http.server -b 127.0.0.1 -d site 8000"
 
 interop: $(READY)
 	@echo "== interop: clients that we did not write =="
