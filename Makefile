@@ -171,9 +171,11 @@ abuse: $(READY)
 	@$(PYTEST) --dist loadfile $(ABUSE_TESTS)
 
 package: $(READY)
-	@echo "== package: the wheel and the sdist, installed =="
+	@echo "== package: wheel, sdist, service and image, installed and run =="
 	@$(PARTS) java
-	@$(PYTEST) tests/package
+	@$(PARTS) debootstrap debian-keyring docker-compose 2>/dev/null || \
+	  echo "without root, debootstrap and docker-compose the tests of the service and of the image are skipped"
+	@$(PYTEST) --dist loadfile tests/package
 
 conformance: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java javac mvn
