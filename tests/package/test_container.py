@@ -182,6 +182,13 @@ def test_what_it_stored_is_there_for_the_next_one_after_a_stop(container: Contai
     assert container.execute("ottla", "consume", "kept", "-e", "-f", "%s\\n").stdout == "kept\n"
 
 
+def test_the_build_is_sent_what_it_copies() -> None:
+    sent = (CONTAINER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    copied = [one for stage in STAGES for one in stage.instructions if one.name == "COPY" and "from" not in one.flags]
+    assert "*" in sent
+    assert {name for one in copied for name in one.words()[:-1]} == {line[1:] for line in sent if line.startswith("!")}
+
+
 def test_the_compose_file_is_one_that_compose_takes() -> None:
     tool = next((words for words in (["docker", "compose"], ["docker-compose"]) if _answers(words)), None)
     if tool is None:
