@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.downloads import downloaded
 from harness.waiting import eventually
 
 SCRIPT = Path(__file__).with_suffix(".sh")
@@ -88,10 +89,11 @@ def pip_variables() -> dict[str, str]:
 def _pip_mounts() -> list[str]:
     """What pip's variables name on this host, and its cache."""
     named = {value for name, value in os.environ.items() if name.startswith("PIP_") and _is_path(value)}
-    cache = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=True)
+    cache = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=False)
     kept = Path(cache.stdout.strip())
-    kept.mkdir(parents=True, exist_ok=True)
-    return [*(f"{path}:{HOST}{path}" for path in sorted(named)), f"{kept}:{PIP_CACHE}"]
+    mounts = [f"{path}:{HOST}{path}" for path in sorted(named)]
+    # Whoever has switched it off has none.
+    return [*mounts, f"{kept}:{PIP_CACHE}"] if cache.returncode == 0 and kept.is_dir() else mounts
 
 
 def _is_path(value: str) -> bool:
@@ -102,7 +104,8 @@ def _is_path(value: str) -> bool:
 def running_root(system: Path, work: Path, first: Sequence[str] = WAIT) -> Iterator[DebianRoot]:
     """Starts a copy of a system with `first` as its first process, and ends all that runs in it."""
     work.mkdir(parents=True)
-    guard = ["unshare", *NAMESPACES, "--fork", "--kill-child"]
+    # A test run that is itself killed leaves nothing behind.
+    guard = ["setpriv", "--pdeathsig", "KILL", "unshare", *NAMESPACES, "--fork", "--kill-child"]
     with (work.with_suffix(".log")).open("wb") as log:
         process = subprocess.Popen(
             [*guard, str(SCRIPT), str(system), str(work), *_pip_mounts(), "--", *first],
@@ -133,10 +136,13 @@ def _first_process(process: "subprocess.Popen[bytes]", program: str, log: Path) 
     return pid
 
 
-def require_root() -> None:
-    """Skips a test where there can be no such system, and says what is missing."""
+def debian_system(name: str) -> Path:
+    """A system from the cache; skips the test where there can be none, and says what is missing."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("a Debian system of its own needs Linux, and root")
-    for program in ("debootstrap", "unshare", "nsenter"):
+    for program in ("debootstrap", "unshare", "nsenter", "setpriv"):
         if shutil.which(program) is None:
             pytest.skip(f"a Debian system of its own needs {program}: tools/system-parts {program}")
+    if subprocess.run(["unshare", *NAMESPACES, "--fork", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("a Debian system of its own needs namespaces, which root may not make here")
+    return downloaded(name) / "root"

@@ -17,11 +17,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 import yaml
 
-from harness.debian_root import PATH, DebianRoot, require_root, running_root
+from harness.debian_root import PATH, DebianRoot, debian_system, running_root
 from harness.distribution import ROOT
 from harness.dockerfile import Instruction, Stage, parse_dockerfile
 from harness.documents import BLOCK
-from harness.downloads import downloaded
 from harness.waiting import eventually
 
 CONTAINER = ROOT / "packaging" / "container"
@@ -111,8 +110,7 @@ def build(stage: Stage, stages: dict[str, DebianRoot], target: DebianRoot) -> No
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DebianRoot]:
-    require_root()
-    base = downloaded("debian") / "root"
+    base = debian_system("debian")
     home = tmp_path_factory.mktemp("image")
     stages: dict[str, DebianRoot] = {}
     with ExitStack() as ending:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.debian_root import DebianRoot, require_root, running_root
+from harness.debian_root import DebianRoot, debian_system, running_root
 from harness.distribution import ROOT, Distribution
 from harness.documents import BLOCK
-from harness.downloads import downloaded
 from harness.waiting import eventually
 
 UNIT = "packaging/systemd/ottla.service"
@@ -49,8 +48,7 @@ def is_serving(system: DebianRoot) -> bool:
 @pytest.fixture(scope="module")
 def system(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DebianRoot]:
     """Boots, and follows the how-to from the sources as they are shipped."""
-    require_root()
-    base = downloaded("debian-service") / "root"
+    base = debian_system("debian-service")
     page = (ROOT / "docs" / "how-to" / "run-it-as-a-service.md").read_text(encoding="utf-8")
     with running_root(base, tmp_path_factory.mktemp("service") / "root", SYSTEMD) as booted:
         with tarfile.open(distribution.sdist) as sdist:
