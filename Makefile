@@ -20,6 +20,9 @@ comma   := ,
 
 # Two workers, each with servers of its own.
 PYTEST  := $(BIN)/pytest -n 2
+# Beside what Ottla needs: the documentation's own tools.
+SITE_VENV  := build/site-venv
+SITE_READY := $(SITE_VENV)/.ready
 FETCH   := $(BIN)/python tools/downloads.py
 PARTS   := tools/system-parts
 
@@ -34,9 +37,9 @@ FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACT
 PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
 PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse
+SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse package
 
-.PHONY: help install run check test $(SLICES) format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
+.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -45,6 +48,7 @@ help:
 	@echo "make check               the short version of make test, a few minutes: lint, unit tests, one client, one kill -9"
 	@echo "make test                all slices: $(SLICES)"
 	@echo "make format              let ruff rewrite the sources"
+	@echo "make site                the documentation as a site, into site/"
 	@echo "make conformance         the suites of librdkafka and kafka-python on Apache Kafka and on Ottla, into docs/conformance.md"
 	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
 	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
@@ -107,10 +111,19 @@ fuzz: $(READY)
 	@echo "== fuzz: everything that reads bytes which others wrote =="
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) tests/fuzz
 
-docs: $(READY)
-	@echo "== docs: what the documentation shows, run =="
+docs: $(READY) $(SITE_READY)
+	@echo "== docs: what the documentation shows, run, and its site =="
 	@$(PARTS) kcat
 	@$(PYTEST) tests/docs
+
+$(SITE_READY): pyproject.toml | $(READY)
+	@$(BIN)/python -m venv --clear --without-pip $(SITE_VENV)
+	@$(BIN)/python -m pip --python $(SITE_VENV)/bin/python install -q --disable-pip-version-check --group site
+	@touch $@
+
+site: $(SITE_READY)
+	@NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict
+	@echo "site/index.html is the documentation. With search: $(BIN)/python -m http.server -b 127.0.0.1 -d site 8000"
 
 interop: $(READY)
 	@echo "== interop: clients that we did not write =="
@@ -167,6 +180,13 @@ faults: $(READY)
 abuse: $(READY)
 	@echo "== abuse: hostile, broken and greedy clients =="
 	@$(PYTEST) --dist loadfile $(ABUSE_TESTS)
+
+package: $(READY)
+	@echo "== package: wheel, sdist, service and image, installed and run =="
+	@$(PARTS) java
+	@$(PARTS) debootstrap debian-keyring docker-compose 2>/dev/null || \
+	  echo "without root, debootstrap and docker-compose the tests of the service and of the image are skipped"
+	@$(PYTEST) --dist loadfile tests/package
 
 conformance: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java javac mvn

@@ -2,7 +2,7 @@
 
     python examples/pipeline.py [HOST:PORT]
 
-It needs Java 17 or newer, and `pip install 'ottla[spark]' confluent-kafka`.
+It needs Java 17 or newer, and `pip install '.[spark]' confluent-kafka` in a clone of Ottla.
 """
 
 import json

@@ -159,6 +159,22 @@ def make_kafka_python_suite(target: Path) -> None:
     archive.unlink()
 
 
+DEBIAN_RELEASE = "trixie"
+# What runs a service; an image has none of it.
+DEBIAN_SERVICE_PACKAGES = "systemd,python3-venv"
+
+
+def make_debian(target: Path) -> None:
+    """A Debian system as images of it are: its base and nothing more. Only root can make it."""
+    run(["debootstrap", "--variant=minbase", DEBIAN_RELEASE, str(target / "root")], target)
+
+
+def make_debian_service(target: Path) -> None:
+    """A Debian system as a server has it."""
+    include = f"--include={DEBIAN_SERVICE_PACKAGES}"
+    run(["debootstrap", "--variant=minbase", include, DEBIAN_RELEASE, str(target / "root")], target)
+
+
 RECIPES = {
     recipe.name: recipe
     for recipe in (
@@ -178,6 +194,14 @@ RECIPES = {
             "one npm package, one C file",
             f"on librdkafka of {LIBRDKAFKA_PACKAGE_VERSION}",
             make_rdkafka_performance,
+        ),
+        Recipe("debian", DEBIAN_RELEASE, "a Debian system, 210 MB on disk", "minbase", make_debian),
+        Recipe(
+            "debian-service",
+            DEBIAN_RELEASE,
+            "a Debian system with systemd and Python, 290 MB on disk",
+            DEBIAN_SERVICE_PACKAGES,
+            make_debian_service,
         ),
         Recipe("kafka-python-suite", KAFKA_PYTHON_VERSION, "one source archive", "sdist", make_kafka_python_suite),
     )

@@ -60,6 +60,10 @@ class Server(ABC):
     @abstractmethod
     def _command(self) -> list[str]: ...
 
+    def _variables(self) -> dict[str, str] | None:
+        """The environment that it runs in; None for the one of the tests."""
+        return None
+
     def start(self) -> None:
         self.launch()
         eventually(self._answers, timeout_s=START_TIMEOUT_S)
@@ -76,6 +80,7 @@ class Server(ABC):
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                env=self._variables(),
             )
 
     def _answers(self) -> bool:

@@ -83,7 +83,7 @@ def session(
 def require_pyspark() -> None:
     """PipelineError unless PySpark is installed."""
     if importlib.util.find_spec("pyspark") is None:
-        raise PipelineError("pipelines run on PySpark, which is not installed: pip install 'ottla[spark]'")
+        raise PipelineError("pipelines run on PySpark, and there is none: pip install '.[spark]' in a clone of Ottla")
 
 
 def is_started() -> bool:

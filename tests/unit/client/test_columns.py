@@ -132,4 +132,4 @@ def test_without_pyarrow_the_remedy_is_named() -> None:
         "except ImportError as error: print(error)"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert "pip install 'ottla[arrow]'" in printed
+    assert "pip install '.[arrow]' in a clone of Ottla" in printed

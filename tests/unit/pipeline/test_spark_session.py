@@ -89,7 +89,7 @@ def test_without_java_a_session_says_so_before_spark_does(tmp_path: Path) -> Non
 
 def test_without_pyspark_a_session_says_how_to_install_it() -> None:
     hidden = "import sys; sys.modules['pyspark'] = None\nfrom ottla.pipeline import session; session()"
-    assert "pip install 'ottla[spark]'" in run(hidden).stderr.splitlines()[-1]
+    assert "pip install '.[spark]' in a clone of Ottla" in run(hidden).stderr.splitlines()[-1]
 
 
 def test_the_package_gives_the_function_even_if_its_module_was_imported_before() -> None:

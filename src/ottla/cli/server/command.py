@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla import __version__
 from ottla.cli.exits import CommandError, ExitCode, UsageError
+from ottla.cli.server.service_manager import tell_ready
 
 if TYPE_CHECKING:
     from ottla.broker.node import Node
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from ottla.broker import node
 
     try:
-        node.run(config, announce, metrics_address)
+        node.run(config, _tell_started, metrics_address)
     except node.StartupError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
@@ -129,6 +130,11 @@ def _metrics_address(text: str) -> tuple[str, int]:
 def _has_port(text: str) -> bool:
     _, separator, port = text.rpartition(":")
     return bool(separator) and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX
+
+
+def _tell_started(node: "Node") -> None:
+    announce(node)
+    tell_ready(os.environ, f"Serving {', '.join(listener.address for listener in node.config.advertised_listeners)}")
 
 
 def announce(node: "Node") -> None:

@@ -108,4 +108,4 @@ def _need_pyarrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise ImportError("Arrow columns need pyarrow: pip install 'ottla[arrow]'") from error
+        raise ImportError("Arrow columns need pyarrow: pip install '.[arrow]' in a clone of Ottla") from error
