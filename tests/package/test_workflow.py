@@ -23,6 +23,8 @@ def test_every_python_that_the_package_claims_is_checked() -> None:
 def test_it_runs_what_a_contributor_runs_and_nothing_else() -> None:
     commands = [step["run"] for job in WORKFLOW["jobs"] for step in steps(job) if "run" in step]
     assert commands == ["make check", "make test"]
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"check", "test"} <= set(targets)
 
 
 def test_downloads_are_kept_until_a_recipe_changes() -> None:
