@@ -202,11 +202,12 @@ def test_brokers_have_settings_of_their_own_and_together(command: Command, refer
 
 
 def test_brokers_without_settings_of_their_own_point_to_those_they_have(
-    server: Server, capsys: pytest.CaptureFixture[str]
+    server: Server, reference: ConfluentKafka, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["-b", server.bootstrap, "configs", "describe", "brokers"]) == 0
+    node = str(next(iter(reference.brokers())))
+    assert main(["-b", server.bootstrap, "configs", "describe", "brokers", node]) == 0
     assert "--all shows what they were started with (server.properties" in capsys.readouterr().err
-    assert main(["-b", server.bootstrap, "configs", "describe", "brokers", "--all"]) == 0
+    assert main(["-b", server.bootstrap, "configs", "describe", "brokers", node, "--all"]) == 0
     printed = capsys.readouterr()
     assert {"static_broker", "default"} <= set(printed.out.split())
     assert printed.err == ""

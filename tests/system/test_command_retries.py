@@ -29,6 +29,8 @@ def run(server: Server, *arguments: str, stdin: str = "") -> subprocess.Complete
 
 def test_produce_tells_that_too_few_replicas_are_in_sync_and_ends_clearly(start_server: Callable[..., Server]) -> None:
     server = start_server()
+    if not isinstance(server, OttlaServer):
+        pytest.skip("Apache's broker asks for no more replicas than a topic has")
     assert run(server, "topics", "create", "t", "-p", "1", "-c", "min.insync.replicas=2").returncode == 0
     done = run(server, "produce", "t", *FIVE_SECONDS, stdin="x\n")
     first, *_, last = done.stderr.splitlines()

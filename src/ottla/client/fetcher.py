@@ -208,11 +208,12 @@ class Fetcher:
         self, node_id: int, offsets: dict[TopicPartition, int], states: dict[TopicPartition, PartitionPosition]
     ) -> None:
         answers: dict[TopicPartition, FetchedBatches] = {}
+        started_s = self._cluster.now_s()
         try:
             async with self._cluster.leased(node_id, "fetch") as connection:
                 answers = await fetch(self._cluster, connection, offsets, limits=self._limits, isolation=self.isolation)
         except ClientError as error:
-            await self._failed(states, error, node_id)
+            await self._failed(states, error, node_id, started_s)
         finally:
             for state in states.values():
                 state.is_fetching = False
@@ -261,10 +262,14 @@ class Fetcher:
         state.fetch_position = max(state.fetch_position, headers[-1].next_offset)
         state.chunks.append(_Chunk(batches, state.fetch_position))
 
-    async def _failed(self, states: dict[TopicPartition, PartitionPosition], error: ClientError, node_id: int) -> None:
+    async def _failed(
+        self, states: dict[TopicPartition, PartitionPosition], error: ClientError, node_id: int, started_s: float
+    ) -> None:
         """A request failed as a whole: later again, or for good if no retry can help."""
         for partition, state in states.items():
             if error.is_retriable:
+                # A broker that keeps silent has failed since it was asked.
+                state.failing_since_s = started_s if state.failing_since_s is None else state.failing_since_s
                 self._postpone(partition, state, error, node_id)
             else:
                 named = PartitionError(partition, error.code, error.message) if isinstance(error, KafkaError) else error

@@ -132,6 +132,9 @@ class PartitionQueue:
             return None
         batch = self.waiting.popleft()
         batch.is_sealed = True
+        if batch.error is None:
+            # If this attempt fails, it has since now: a broker may keep silent for long.
+            batch.failing_since_s = now_s
         if batch.sequence < 0 and self._is_idempotent:
             batch.sequence = self._next_sequence
             self._next_sequence = _advanced(self._next_sequence, batch.writer.count)
@@ -152,8 +155,6 @@ class PartitionQueue:
         if error.is_retriable or self._follows_a_failure(batch, error):
             if batch.follows_gap:
                 batch.follows_gap, batch.sequence = False, -1
-            if batch.error is None:
-                batch.failing_since_s = now_s
             batch.error = error
             batch.attempts += 1
             batch.retry_at_s = now_s + retry_delay_s
