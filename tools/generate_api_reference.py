@@ -18,6 +18,13 @@ What a node serves, and in which versions: those of Apache Kafka 4.3. The list i
 is the answer to ApiVersions. Produce is announced from version 0 on, as Kafka does for librdkafka's sake, and served
 from version 3.
 
+**A client with `group.protocol=consumer`** (KIP-848) wants ConsumerGroupHeartbeat (68), which is not in the list, and
+sees that in the answer to ApiVersions. So it never sends the request, and the node cannot tell: Java's consumer
+throws UnsupportedVersionException and names `group.protocol=classic`; librdkafka's (2.16) asks for its coordinator
+again and then waits in silence, and only `debug=cgrp` shows "ConsumerGroupHeartbeatRequest not supported by broker".
+Set `group.protocol=classic`. A client that sends a request for an API that is not served all the same is
+disconnected, and the node's log says which client it was, what it wanted and what to set.
+
 The last column is the permission that a request will need once there are ACLs; today everybody may do everything.
 
 | key | API | versions | permission |

@@ -17,7 +17,8 @@ INTRODUCTION = """\
 # Configuration
 
 Names, types, defaults, units and bounds are those of Apache Kafka 4.3; the meanings are in our own words. Where a
-setting is accepted and described but changes nothing yet, its text says so.
+setting is accepted and described but changes nothing yet, its text says so; a start with another value than its default
+warns of it.
 
 A node reads its settings from a file in Kafka's `server.properties` format, from `--override key=value`, or has the
 single-node values when it starts without a file. An unknown name is a warning, a wrong value an error that says why.

@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.java import require_java
+from ottla.protocol.ports import parse_port
 
 ROOT = Path(__file__).resolve().parents[1]
 START_TIMEOUT_S = 60.0
@@ -61,7 +62,15 @@ def run(listen: str, data: Path) -> int:
     if not host or not port.isdigit():
         print(f"--listen {listen}: write HOST:PORT, as in 127.0.0.1:9092.", file=sys.stderr)
         return 2
-    if is_taken(host, int(port)):
+    try:
+        is_occupied = is_taken(host, parse_port(port, lowest=1))
+    except ValueError as error:
+        print(f"--listen {listen}: {error}.", file=sys.stderr)
+        return 2
+    except socket.gaierror as error:
+        print(f"--listen {listen}: the host is not known: {error.strerror}.", file=sys.stderr)
+        return 2
+    if is_occupied:
         remedy = f"Stop that, or choose another port: make run LISTEN={host}:19092"
         print(f"{listen} is taken by another program. {remedy}", file=sys.stderr)
         return 1

@@ -45,6 +45,7 @@ PRINTED = {
     "docs/reference/cli/transactions.md": "",
     "docs/reference/cli/records.md": "",
     "docs/reference/cli/storage.md": "",
+    "docs/reference/cli/completion.md": "",
     "docs/reference/cli/log.md": "",
     "docs/reference/cli/kafka-groups.md": "",
 }

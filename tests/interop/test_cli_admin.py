@@ -108,6 +108,15 @@ def test_deleting_topics_shows_them_first(
     eventually(reference.topics, lambda topics: topic not in topics)
 
 
+def test_a_dry_run_says_what_goes_with_an_internal_topic(
+    command: Command, new_topic: Callable[..., str], fresh_name: Callable[[], str]
+) -> None:
+    command.rows("groups", "reset", fresh_name(), "--topic", new_topic(), "--to", "0", "--execute")
+    code, rows, note = command("topics", "delete", "__consumer_offsets")
+    assert (code, rows[0]["deleted"]) == (0, False)
+    assert "warning: __consumer_offsets is an internal topic; with it go the committed offsets of all groups" in note
+
+
 def test_topics_grow_and_change_at_once_if_nothing_is_lost(
     command: Command, new_topic: Callable[..., str], reference: ConfluentKafka
 ) -> None:
@@ -190,6 +199,18 @@ def test_brokers_have_settings_of_their_own_and_together(command: Command, refer
     assert "there is no such broker" in error
     loggers = command.rows("configs", "describe", "broker-loggers", node)
     assert {row["source"] for row in loggers} == {"dynamic_broker_logger"}
+
+
+def test_brokers_without_settings_of_their_own_point_to_those_they_have(
+    server: Server, reference: ConfluentKafka, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = str(next(iter(reference.brokers())))
+    assert main(["-b", server.bootstrap, "configs", "describe", "brokers", node]) == 0
+    assert "--all shows what they were started with (server.properties" in capsys.readouterr().err
+    assert main(["-b", server.bootstrap, "configs", "describe", "brokers", node, "--all"]) == 0
+    printed = capsys.readouterr()
+    assert {"static_broker", "default"} <= set(printed.out.split())
+    assert printed.err == ""
 
 
 @pytest.mark.parametrize("of_all", [True, False])

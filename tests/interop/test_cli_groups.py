@@ -67,6 +67,31 @@ def test_a_described_group_shows_its_lag(ottla: CommandLine, group: str, topic: 
     assert [topic, "0", "10", "20", "20", "10", "-", "-", "-"] in [line.split() for line in table.splitlines()]
 
 
+def test_groups_are_described_by_several_names_by_patterns_and_all_together(
+    ottla: CommandLine, topic: str, fresh_name: Callable[[], str]
+) -> None:
+    prefix = fresh_name()
+    names = [f"{prefix}-{end}" for end in ("a", "b", "c")]
+    for name in names:
+        assert ottla("groups", "reset", name, "--topic", topic, "--to", "10", "--execute").code == 0
+
+    def described(*words: str) -> list[str]:
+        return [row["group"] for row in json.loads(ottla("groups", "describe", *words, "-o", "json").out)]
+
+    assert described(names[2], names[0]) == [names[2], names[0]]
+    assert described(f"{prefix}-[ab]") == names[:2]
+    assert described(names[1], f"{prefix}-*") == [names[1], names[0], names[2]]
+    assert set(names) <= set(described("--all"))
+    nothing = ottla("groups", "describe", f"{prefix}-z*")
+    assert (nothing.code, f"{prefix}-z*: no group matches" in nothing.err) == (3, True)
+    assert ottla("groups", "describe", f"{prefix}-a").out.startswith("group ")
+
+
+def test_all_groups_or_some_are_described_and_not_both(ottla: CommandLine) -> None:
+    assert ottla("groups", "describe").code == 2
+    assert ottla("groups", "describe", "billing", "--all").code == 2
+
+
 def test_a_group_that_is_not_there_is_exit_code_3(ottla: CommandLine, fresh_name: Callable[[], str]) -> None:
     name = fresh_name()
     assert ottla("groups", "describe", name).code == 3

@@ -24,6 +24,7 @@ from ottla.broker.network.request_budget import RequestBudget
 from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
 from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for
+from ottla.broker.unserved_apis import UnservedApi
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -105,7 +106,7 @@ class Dispatcher:
         header = read_request_header(frame, self._flexible_from)
         api = self.apis.get(header.api_key)
         if api is None:
-            raise CloseConnection(f"API key {header.api_key} is not served here")
+            raise UnservedApi(header.api_key, header.client_id)
         context = RequestContext(
             header.api_key,
             header.api_version,

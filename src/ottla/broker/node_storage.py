@@ -1,17 +1,18 @@
 """A node's log directories: locked, and formatted for one cluster and one node.
 
 A directory belongs to the cluster and node that its meta.properties names. What does not fit together is refused before
-anything is written. A node that is a cluster by itself formats its storage on its first start; a directory that was
-added to `log.dirs` later is formatted to match the others.
+anything is written. A node that is a cluster by itself formats its storage on its first start, unless somebody's data
+is in it; a directory that was added to `log.dirs` later is formatted to match the others.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ottla.broker.clock import now_ms
 from ottla.broker.storage_format import lone_voter, write_plan
+from ottla.broker.used_directories import signs_of_use
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.format import plan_format
 from ottla.protocol.uuids import random_uuid
@@ -75,6 +76,7 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
         cluster_id = _cluster_id(known)
         was_formatted_now = metadata_path not in known
         if was_formatted_now:
+            _refuse_used([metadata_path] if known else opened, opened, known)
             if known:
                 raise UnusableStorage(
                     f"{metadata_path} holds no metadata log, but {next(iter(known))} belongs to cluster {cluster_id}. "
@@ -84,6 +86,8 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
             cluster_id = known[metadata_path].cluster_id
         for path, directory in opened.items():
             if path not in known:
+                if used := signs_of_use(directory.file_system, path):
+                    logger.warning("%s had no meta.properties: its %s belong to cluster %s now", path, used, cluster_id)
                 known[path] = MetaProperties(cluster_id, config.node_id, random_uuid())
                 directory.write_meta_properties(known[path])
     except DirectoryInUse as error:
@@ -103,6 +107,25 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
         known[metadata_path].directory_id,
         was_formatted_now,
     )
+
+
+def _refuse_used(
+    paths: Iterable[Path], opened: Mapping[Path, LogDirectory], known: Mapping[Path, MetaProperties]
+) -> None:
+    """A new cluster must not swallow what belongs to another one."""
+    for path in paths:
+        used = signs_of_use(opened[path].file_system, path)
+        if used is None:
+            continue
+        place = "it stands in the log of an earlier start, and Kafka's clients can tell it"
+        for other, properties in known.items():
+            place = f"it is {properties.cluster_id}, as {other} says"
+        raise UnusableStorage(
+            f"No meta.properties in {path}, which holds {used}: nothing says to which cluster they belong. Put the "
+            "file back; or write a new one with `ottla storage format --ignore-formatted -t CLUSTER-ID`, and -c "
+            f"server.properties or --data DIRECTORY as the node was started with ({place}); or start in an empty "
+            "directory."
+        )
 
 
 def _release(directories: Iterable[LogDirectory]) -> None:

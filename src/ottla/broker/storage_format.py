@@ -1,8 +1,9 @@
 """Formatting a node's directories ahead of its first start, as an operator asks for it.
 
 A directory belongs to a cluster and a node once it has a meta.properties, which is written last: what a crash leaves
-before that is formatted again. Directories that belong to another cluster or node are refused before anything is
-written. No lock is taken for reading; for writing, each directory is locked, so that no running node is formatted.
+before that is formatted again. One that was in use and has lost the file gets a new one, and is left alone otherwise.
+Directories that belong to another cluster or node are refused before anything is written. No lock is taken for reading;
+for writing, each directory is locked, so that no running node is formatted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ottla.broker.clock import now_ms
+from ottla.broker.used_directories import signs_of_use, voting_directory_id
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.controller.features import BOOTSTRAP_LEVELS, KRAFT_VERSION, SUPPORTED
 from ottla.metadata.format import FormatPlan, plan_format
@@ -34,6 +36,8 @@ class DirectoryState:
     is_metadata: bool
     properties: MetaProperties | None = None
     problem: str | None = None
+    # What a node has left there, in words.
+    used: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,11 @@ def _state(path: Path, *, is_metadata: bool) -> DirectoryState:
         properties = read_meta_properties(OsFileSystem(path), path)
     except (DamagedFile, StorageError) as error:
         return DirectoryState(path, is_metadata, problem=str(error))
-    problem = f"{path} is not formatted." if properties is None else None
-    return DirectoryState(path, is_metadata, properties, problem)
+    if properties is not None:
+        return DirectoryState(path, is_metadata, properties)
+    used = signs_of_use(OsFileSystem(path), path)
+    problem = f"{path} is not formatted." if used is None else f"{path} has no meta.properties, but {used}."
+    return DirectoryState(path, is_metadata, problem=problem, used=used)
 
 
 def prepare(
@@ -192,11 +199,14 @@ def write(formatting: Formatting, state: DirectoryState) -> None:
     except StorageError as error:
         raise FormatRefused(str(error)) from error
     try:
-        if state.is_metadata:
+        if state.is_metadata and state.used:
+            # The log that is there goes on; its voter has the id that it always had.
+            directory_id = voting_directory_id(directory.file_system, state.path, formatting.node_id) or directory_id
+        elif state.is_metadata:
             write_plan(directory, formatting.plan)
         properties = MetaProperties(formatting.plan.cluster_id, formatting.node_id, directory_id)
         directory.write_meta_properties(properties)
-    except StorageError as error:
+    except (DamagedFile, StorageError) as error:
         raise FormatRefused(str(error)) from error
     finally:
         directory.take_offline()

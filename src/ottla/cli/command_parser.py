@@ -25,10 +25,21 @@ class CommandParser(argparse.ArgumentParser):
         self._negative_number_matcher = _NEGATIVE_VALUE
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
+        self.learn()
+        return super().parse_known_args(args, namespace)
+
+    def learn(self) -> None:
+        """Get to know the arguments, once."""
         if self.module_name is not None:
             importlib.import_module(self.module_name).add_arguments(self)
             self.module_name = None
-        return super().parse_known_args(args, namespace)
+
+    def learn_commands(self, words: Sequence[str]) -> None:
+        """Let the parsers of those commands below learn that are among the words."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for word in action.choices.keys() & set(words):
+                    action.choices[word].learn()
 
     def chosen(self, options: argparse.Namespace) -> "CommandParser":
         """The parser of the command and the verb that were called, as far as they were."""

@@ -36,8 +36,11 @@ COMMANDS: Final = {
     "cluster": ("ottla.cli.cluster.command", "describe brokers, quorum, features and directories"),
     "perf": ("ottla.cli.perf.command", "measure producing, consuming and the way from end to end"),
     "verify": ("ottla.cli.verify.command", "produce numbered records, consume them, and tell what became of each"),
+    "completion": ("ottla.cli.completion.command", "print a script for completion in bash, zsh or fish"),
 }
 
+# Set by the script of `ottla completion`.
+_COMPLETES: Final = "_ARGCOMPLETE"
 _OUTPUT_FAILURES: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -47,6 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not __debug__:
         print("ottla: Python's -O switch and PYTHONOPTIMIZE are not supported: start without them.", file=sys.stderr)
         return ExitCode.USAGE
+    if _COMPLETES in os.environ:
+        from ottla.cli.completion.candidates import complete
+
+        complete(_parser())
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         # Apache ships its tools as scripts.

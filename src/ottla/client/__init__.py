@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ottla.client.group_offsets import CommittedOffset, GroupMetadata
     from ottla.client.metadata import TopicPartition
     from ottla.client.offsets import IsolationLevel, OffsetSpec
+    from ottla.client.partition_errors import CorruptBatch, PartitionError
     from ottla.client.producer import Producer, ProducerSettings
     from ottla.client.records import NewRecord, Record
     from ottla.client.transaction_owner import TransactionOwner
@@ -46,6 +47,7 @@ __all__ = [
     "ConfigResource",
     "Consumer",
     "ConsumerSettings",
+    "CorruptBatch",
     "FatalProducerError",
     "FetchLimits",
     "FetchedBatches",
@@ -57,6 +59,7 @@ __all__ = [
     "NewTopic",
     "OffsetReset",
     "OffsetSpec",
+    "PartitionError",
     "Producer",
     "ProducerSettings",
     "RebalanceListener",
@@ -83,6 +86,7 @@ _HOMES = {
     "ConfigResource": "ottla.client.admin.configs",
     "Consumer": "ottla.client.consumer",
     "ConsumerSettings": "ottla.client.consumer",
+    "CorruptBatch": "ottla.client.partition_errors",
     "FatalProducerError": "ottla.client.errors",
     "FetchLimits": "ottla.client.fetch_request",
     "FetchedBatches": "ottla.client.fetch_request",
@@ -94,6 +98,7 @@ _HOMES = {
     "NewTopic": "ottla.client.admin.topics",
     "OffsetReset": "ottla.client.consumer",
     "OffsetSpec": "ottla.client.offsets",
+    "PartitionError": "ottla.client.partition_errors",
     "Producer": "ottla.client.producer",
     "ProducerSettings": "ottla.client.producer",
     "RebalanceListener": "ottla.client.consumer",

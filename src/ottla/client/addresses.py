@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ottla.protocol.ports import parse_port
+
 DEFAULT_PORT = 9092
 
 
@@ -41,11 +43,7 @@ def _parse_address(text: str) -> Address:
         host, _, port_text = rest.partition(":")
     if not host:
         raise ValueError(f"{text!r} is not an address: the host is missing, write HOST:PORT")
-    port = _parse_port(port_text, text) if port_text else DEFAULT_PORT
-    return Address(host, port)
-
-
-def _parse_port(port_text: str, text: str) -> int:
-    if not (port_text.isascii() and port_text.isdigit()) or not 0 < int(port_text) < 65536:
-        raise ValueError(f"{text!r} is not an address: {port_text!r} is not a port, a number from 1 to 65535 is")
-    return int(port_text)
+    try:
+        return Address(host, parse_port(port_text, lowest=1) if port_text else DEFAULT_PORT)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not an address: {error}") from None

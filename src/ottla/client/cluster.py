@@ -28,7 +28,7 @@ from ottla.client.errors import (
     raise_for,
 )
 from ottla.client.metadata import MetadataCache, Node, TopicInfo, TopicPartition
-from ottla.client.retries import Deadline, RetryPolicy, is_retriable, needs_coordinator, needs_metadata
+from ottla.client.retries import Deadline, Retry, RetryPolicy, is_retriable, needs_coordinator, needs_metadata
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from ottla.protocol.messages.find_coordinator_response import FindCoordinatorResponse
@@ -62,6 +62,8 @@ class ClientSettings:
     call_timeout_ms: float = 60_000  # default.api.timeout.ms
     metadata_max_age_ms: float = 300_000  # metadata.max.age.ms
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    # Called on the event loop for everything that is tried again, each time: a client is silent about it otherwise.
+    on_retry: Callable[[Retry], None] | None = None
 
 
 class Cluster:
@@ -297,6 +299,13 @@ class Cluster:
 
     # Retries.
 
+    def tell_retry(self, what: str, error: ClientError, *, since_s: float, until_s: float | None = None) -> None:
+        """Something that has failed since a time is tried again, until another one."""
+        if self.settings.on_retry is not None:
+            now_s = self.now_s()
+            left_s = None if until_s is None else max(0.0, until_s - now_s)
+            self.settings.on_retry(Retry(what, error, now_s - since_s, left_s))
+
     async def retry(
         self,
         call: Callable[[], Awaitable[T]],
@@ -309,7 +318,8 @@ class Cluster:
         policy: RetryPolicy | None = None,
     ) -> T:
         """Call until it works, fails for good, or its time is over; `coordinates` names whose coordinator is asked."""
-        deadline = Deadline.after(self.settings.call_timeout_ms if timeout_ms is None else timeout_ms, self.now_s())
+        since_s = self.now_s()
+        deadline = Deadline.after(self.settings.call_timeout_ms if timeout_ms is None else timeout_ms, since_s)
         attempt = 0
         last: ClientError | None = None
         while True:
@@ -328,6 +338,7 @@ class Cluster:
             delay_s = (policy or self.settings.retry).delay_ms(attempt, random.random()) / 1000
             if delay_s >= deadline.left_s(self.now_s()):
                 raise last
+            self.tell_retry(what, last, since_s=since_s, until_s=deadline.at_s)
             await asyncio.sleep(delay_s)
             attempt += 1
             if needs_metadata(last):

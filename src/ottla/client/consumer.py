@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ottla.client.cluster import Cluster
 from ottla.client.errors import ClientClosed, ClientError, KafkaError
 from ottla.client.fetch_request import FetchLimits
-from ottla.client.fetcher import Fetcher, PartitionError
+from ottla.client.fetcher import Fetcher
 from ottla.client.group_member import GroupMember, GroupSettings
 from ottla.client.group_offsets import (
     NO_MEMBERSHIP,
@@ -32,6 +32,7 @@ from ottla.client.group_offsets import (
 from ottla.client.group_session import GroupSession
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, ListedOffset, OffsetSpec, list_offsets
+from ottla.client.partition_errors import CorruptBatch, PartitionError
 from ottla.client.records import Record
 from ottla.protocol.errors import ErrorCode
 
@@ -112,6 +113,7 @@ class Consumer:
         self._session: GroupSession | None = None
         self._committed: dict[TopicPartition, int] = {}
         self._commit_at_s = cluster.now_s() + self.settings.auto_commit_interval_ms / 1000
+        self._placing_since_s = cluster.now_s()
         self._is_closed = False
 
     async def __aenter__(self) -> "Consumer":
@@ -168,6 +170,18 @@ class Consumer:
             self._check_assigned(partition)
         for partition, offset in (await self._find(places)).items():
             self._fetcher.start(partition, offset)
+
+    async def seek_past(self, error: CorruptBatch) -> int:
+        """Go on reading behind a damaged batch that `poll` has raised; the offset there.
+
+        Everything in between is left out, sound batches among them if the broker cannot reach them past the damage.
+        """
+        from ottla.client.corrupt_batches import offset_behind
+
+        self._check_assigned(error.partition)
+        offset = await offset_behind(self._cluster, error.partition, error.offset)
+        self._fetcher.start(error.partition, offset)
+        return offset
 
     def position(self, partition: TopicPartition) -> int | None:
         """The offset of the next record that `poll` returns; None if that is not decided yet."""
@@ -367,6 +381,7 @@ class Consumer:
         """
         new = [partition for partition in self._assignment if partition not in self._fetcher.partitions]
         if not new:
+            self._placing_since_s = self._cluster.now_s()
             return True
         if self.group is not None:
             try:
@@ -380,6 +395,9 @@ class Consumer:
             except ClientError as error:
                 if not error.is_retriable:
                     raise
+                self._cluster.tell_retry(
+                    f"fetching the offsets of group {self.group.group_id!r}", error, since_s=self._placing_since_s
+                )
                 return False
             for partition, offset in committed.items():
                 if offset.error is not None:

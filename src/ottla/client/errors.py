@@ -118,6 +118,7 @@ def raise_for(number: int, message: str | None = None) -> None:
 
 
 _SENTENCES = {
+    ErrorCode.CORRUPT_MESSAGE: "the record batch is damaged",
     ErrorCode.OFFSET_OUT_OF_RANGE: "the partition does not hold this offset (any more)",
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
     ErrorCode.LEADER_NOT_AVAILABLE: "the partition has no leader at the moment",

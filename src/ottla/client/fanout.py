@@ -52,6 +52,10 @@ async def ask_leaders(
             and not (patience if error.code in _UNKNOWN else deadline).has_passed(now_s)
         ]
         if waiting:
+            for partition in waiting:
+                error = results[partition]
+                assert isinstance(error, KafkaError)
+                cluster.tell_retry(f"asking for {partition}", error, since_s=start_s, until_s=deadline.at_s)
             await asyncio.sleep(cluster.settings.retry.delay_ms(attempt, 0.5) / 1000)
             attempt += 1
             await _refresh(cluster, {partition.topic for partition in waiting})

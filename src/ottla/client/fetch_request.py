@@ -10,6 +10,7 @@ from ottla.client.errors import KafkaError, error_of, raise_for
 from ottla.client.fanout import by_topic
 from ottla.client.metadata import Node, TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.client.partition_errors import CorruptBatch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.fetch_response import FetchResponse, NodeEndpoint, PartitionData
@@ -97,7 +98,7 @@ async def fetch(
         name = names.get(topic.topic_id, "") if version > _NAMES_VERSION_MAX else topic.topic
         for row in topic.partitions:
             partition = TopicPartition(name, row.partition_index)
-            results[partition] = _fetched(row)
+            results[partition] = _fetched(row, partition, offsets[partition])
             _note_leader(cluster, partition, row, response.node_endpoints)
     missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker did not answer for this partition")
     return {partition: results.get(partition, FetchedBatches(NOTHING, error=missing)) for partition in offsets}
@@ -126,7 +127,7 @@ def _row(
     )
 
 
-def _fetched(row: PartitionData) -> FetchedBatches:
+def _fetched(row: PartitionData, partition: TopicPartition, offset: int) -> FetchedBatches:
     aborted = (AbortedTransaction(entry.producer_id, entry.first_offset) for entry in row.aborted_transactions or ())
     return FetchedBatches(
         whole_batches(memoryview(row.records)) if row.records else NOTHING,
@@ -134,9 +135,15 @@ def _fetched(row: PartitionData) -> FetchedBatches:
         row.last_stable_offset,
         row.log_start_offset,
         tuple(aborted),
-        error_of(row.error_code),
+        _error(row, partition, offset),
         row.preferred_read_replica,
     )
+
+
+def _error(row: PartitionData, partition: TopicPartition, offset: int) -> KafkaError | None:
+    if row.error_code == ErrorCode.CORRUPT_MESSAGE:
+        return CorruptBatch(partition, offset, "it is damaged in the broker's log, and the broker does not hand it out")
+    return error_of(row.error_code)
 
 
 def _note_leader(

@@ -20,21 +20,14 @@ from ottla.client.errors import ClientError, KafkaError
 from ottla.client.fetch_request import DEFAULT_LIMITS, FetchedBatches, FetchLimits, fetch
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.client.partition_errors import CorruptBatch, PartitionError
 from ottla.client.records import Record, decode_batches
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.record_batch import iterate_headers
+from ottla.protocol.record_batch import BatchHeader, iterate_headers
 from ottla.protocol.records import CorruptRecords
 
 FETCHES_PER_NODE = 2
 CHUNKS_AHEAD = 2
-
-
-class PartitionError(KafkaError):
-    """A partition that cannot be read on."""
-
-    def __init__(self, partition: TopicPartition, code: ErrorCode, message: str) -> None:
-        super().__init__(code, f"{partition}: {message}")
-        self.partition = partition
 
 
 @dataclass(slots=True)
@@ -57,6 +50,7 @@ class PartitionPosition:
     is_paused: bool = False
     is_fetching: bool = False
     retry_at_s: float = 0.0
+    failing_since_s: float | None = None
     error: ClientError | None = None
     chunks: deque[_Chunk] = field(default_factory=deque)
     opened: deque[Record] = field(default_factory=deque)
@@ -156,7 +150,7 @@ class Fetcher:
             except CorruptRecords as error:
                 state.chunks.clear()
                 state.fetch_position = state.position
-                state.error = PartitionError(partition, ErrorCode.CORRUPT_MESSAGE, error.message)
+                state.error = CorruptBatch(partition, state.position, error.message)
                 break
             if batch is None:
                 # What is not to be seen (markers, aborted records) moves the position as well.
@@ -183,7 +177,7 @@ class Fetcher:
             leader = self._cluster.metadata.leader(partition)
             if leader is None:
                 stale.add(partition.topic)
-                self._postpone(state)
+                self._postpone(partition, state, KafkaError(ErrorCode.LEADER_NOT_AVAILABLE))
             else:
                 wanted.setdefault(leader.node_id, {})[partition] = state.fetch_position
         for node_id, offsets in wanted.items():
@@ -214,11 +208,12 @@ class Fetcher:
         self, node_id: int, offsets: dict[TopicPartition, int], states: dict[TopicPartition, PartitionPosition]
     ) -> None:
         answers: dict[TopicPartition, FetchedBatches] = {}
+        started_s = self._cluster.now_s()
         try:
             async with self._cluster.leased(node_id, "fetch") as connection:
                 answers = await fetch(self._cluster, connection, offsets, limits=self._limits, isolation=self.isolation)
         except ClientError as error:
-            await self._failed(states, error)
+            await self._failed(states, error, node_id, started_s)
         finally:
             for state in states.values():
                 state.is_fetching = False
@@ -230,28 +225,35 @@ class Fetcher:
             if answer.error is None:
                 self._keep(partition, state, answer)
             elif answer.error.is_retriable:
-                self._postpone(state)
+                self._postpone(partition, state, answer.error, node_id)
                 stale.add(partition.topic)
+            elif isinstance(answer.error, CorruptBatch):
+                state.error = answer.error
             else:
                 state.error = PartitionError(partition, answer.error.code, _explained(answer.error, state))
         if stale:
             await self._refresh(stale)
 
     def _keep(self, partition: TopicPartition, state: PartitionPosition, answer: FetchedBatches) -> None:
+        state.failing_since_s = None
         state.high_watermark = answer.high_watermark
         state.last_stable_offset = answer.last_stable_offset
         state.log_start_offset = answer.log_start_offset
         if not answer.batches:
             return
+        headers: list[BatchHeader] = []
         try:
-            headers = [header for _, header in iterate_headers(answer.batches)]
+            headers.extend(header for _, header in iterate_headers(answer.batches))
         except CorruptRecords as error:
-            state.error = PartitionError(partition, ErrorCode.CORRUPT_MESSAGE, error.message)
-            return
+            # What comes before the damage is read; the next fetch begins with it.
+            if not headers:
+                state.error = CorruptBatch(partition, state.fetch_position, error.message)
+                return
+        whole = answer.batches[: sum(header.size_bytes for header in headers)]
         aborted = answer.aborted if self.isolation is IsolationLevel.READ_COMMITTED else None
         batches = decode_batches(
             *partition,
-            answer.batches,
+            whole,
             from_offset=state.fetch_position,
             aborted=aborted,
             check_crc=self._check_crc,
@@ -260,19 +262,31 @@ class Fetcher:
         state.fetch_position = max(state.fetch_position, headers[-1].next_offset)
         state.chunks.append(_Chunk(batches, state.fetch_position))
 
-    async def _failed(self, states: dict[TopicPartition, PartitionPosition], error: ClientError) -> None:
+    async def _failed(
+        self, states: dict[TopicPartition, PartitionPosition], error: ClientError, node_id: int, started_s: float
+    ) -> None:
         """A request failed as a whole: later again, or for good if no retry can help."""
         for partition, state in states.items():
             if error.is_retriable:
-                self._postpone(state)
+                # A broker that keeps silent has failed since it was asked.
+                state.failing_since_s = started_s if state.failing_since_s is None else state.failing_since_s
+                self._postpone(partition, state, error, node_id)
             else:
                 named = PartitionError(partition, error.code, error.message) if isinstance(error, KafkaError) else error
                 state.error = named
         if error.is_retriable:
             await self._refresh({partition.topic for partition in states})
 
-    def _postpone(self, state: PartitionPosition) -> None:
-        state.retry_at_s = self._cluster.now_s() + self._cluster.settings.retry.initial_ms / 1000
+    def _postpone(
+        self, partition: TopicPartition, state: PartitionPosition, error: ClientError, node_id: int | None = None
+    ) -> None:
+        now_s = self._cluster.now_s()
+        state.retry_at_s = now_s + self._cluster.settings.retry.initial_ms / 1000
+        if state.failing_since_s is None:
+            state.failing_since_s = now_s
+        source = "" if node_id is None else f" from broker {node_id}"
+        what = f"fetching {partition} at offset {state.fetch_position}{source}"
+        self._cluster.tell_retry(what, error, since_s=state.failing_since_s)
 
     async def _refresh(self, topics: set[str]) -> None:
         with contextlib.suppress(ClientError):

@@ -11,9 +11,10 @@ from typing import Protocol
 
 from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
-from ottla.client.errors import ClientError
+from ottla.client.errors import ClientError, KafkaError
 from ottla.client.group_member import GroupMember, State
 from ottla.client.metadata import TopicPartition
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat_response import HeartbeatResponse
 from ottla.protocol.messages.join_group_response import JoinGroupResponse
 from ottla.protocol.messages.leave_group_response import LeaveGroupResponse
@@ -111,7 +112,9 @@ class GroupSession:
         """Join and sync once; the assignment, or None if it has to be tried again."""
         member = self.member
         attempt = 0
+        since_s = self._cluster.now_s()
         while True:
+            failure: ClientError | None = None
             try:
                 assignment = await self._join_once()
             except ClientError as error:
@@ -119,10 +122,12 @@ class GroupSession:
                     raise
                 member.rejoin()
                 member.is_coordinator_gone = True
-                assignment = None
+                assignment, failure = None, error
             if assignment is not None or member.state is State.FAILED or member.has_lost_everything:
                 return assignment
             if member.is_coordinator_gone:
+                failure = failure or KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                self._cluster.tell_retry(f"joining group {member.settings.group_id!r}", failure, since_s=since_s)
                 self._cluster.forget_coordinator(member.settings.group_id)
                 with contextlib.suppress(ClientError):
                     await self._cluster.refresh(())

@@ -348,6 +348,9 @@ class Producer(ProducerTransactions):
             leader = self._cluster.metadata.leader(queue.partition)
             if leader is None:
                 stale.add(queue.partition.topic)
+                head = queue.waiting[0]
+                head.error = KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
+                self._tell_retry(head)
                 wake_at_s = min(wake_at_s, now_s + self._cluster.settings.retry.initial_ms / 1000)
             elif self._owner is not None and not self._owner.holds(queue.partition):
                 unheld.append(queue.partition)
@@ -410,7 +413,7 @@ class Producer(ProducerTransactions):
             outcomes = [Outcome(error=wrong)] * len(batches)
         finally:
             self._in_flight[node_id] -= 1
-        await self._settle(batches, outcomes)
+        await self._settle(node_id, batches, outcomes)
 
     def _encoded(self, batches: list[ProducerBatch]) -> dict[TopicPartition, bytearray]:
         if self._owner is not None:
@@ -430,7 +433,7 @@ class Producer(ProducerTransactions):
             for batch in batches
         }
 
-    async def _settle(self, batches: list[ProducerBatch], outcomes: list[Outcome]) -> None:
+    async def _settle(self, node_id: int, batches: list[ProducerBatch], outcomes: list[Outcome]) -> None:
         now_s = self._cluster.now_s()
         stale: set[str] = set()
         for batch, outcome in zip(batches, outcomes, strict=True):
@@ -445,13 +448,21 @@ class Producer(ProducerTransactions):
                 queue.gave_up(batch, error)
                 continue
             delay_ms = self._retry_policy(error).delay_ms(batch.attempts, random.random())
-            queue.failed(batch, self._explained(error, batch), now_s, delay_ms / 1000)
+            if queue.failed(batch, self._explained(error, batch), now_s, delay_ms / 1000):
+                self._tell_retry(batch, node_id)
             if not isinstance(error, KafkaError) or error.code.refreshes_metadata:
                 stale.add(batch.partition.topic)
         self._has_work.set()
         if stale:
             with contextlib.suppress(ClientError):
                 await self._cluster.refresh(stale)
+
+    def _tell_retry(self, batch: ProducerBatch, node_id: int | None = None) -> None:
+        if batch.error is not None:
+            target = "" if node_id is None else f" at broker {node_id}"
+            until_s = batch.created_s + self.settings.delivery_timeout_ms / 1000
+            what = f"producing to {batch.partition}{target}"
+            self._cluster.tell_retry(what, batch.error, since_s=batch.failing_since_s, until_s=until_s)
 
     def _retry_policy(self, error: ClientError) -> RetryPolicy:
         """With NOT_ENOUGH_REPLICAS a broker also says that the transaction before is still being ended."""
@@ -472,7 +483,8 @@ class Producer(ProducerTransactions):
 
     def _expired(self, batch: ProducerBatch) -> ClientError:
         timeout_ms = self.settings.delivery_timeout_ms
-        return RequestTimedOut(f"no broker acknowledged a batch for {batch.partition} within {timeout_ms:g} ms")
+        text = f"no broker acknowledged a batch for {batch.partition} within {timeout_ms:g} ms"
+        return RequestTimedOut(text if batch.error is None else f"{text}: {batch.error}")
 
 
 def _owner(cluster: Cluster, settings: ProducerSettings) -> TransactionOwner | None:

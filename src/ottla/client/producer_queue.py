@@ -54,6 +54,8 @@ class ProducerBatch:
     __slots__ = (
         "attempts",
         "created_s",
+        "error",
+        "failing_since_s",
         "follows_gap",
         "is_sealed",
         "number",
@@ -77,6 +79,8 @@ class ProducerBatch:
         self.sequence = -1
         self.attempts = 0
         self.retry_at_s = 0.0
+        self.failing_since_s = created_s
+        self.error: ClientError | None = None
 
 
 class PartitionQueue:
@@ -128,6 +132,9 @@ class PartitionQueue:
             return None
         batch = self.waiting.popleft()
         batch.is_sealed = True
+        if batch.error is None:
+            # If this attempt fails, it has since now: a broker may keep silent for long.
+            batch.failing_since_s = now_s
         if batch.sequence < 0 and self._is_idempotent:
             batch.sequence = self._next_sequence
             self._next_sequence = _advanced(self._next_sequence, batch.writer.count)
@@ -142,19 +149,21 @@ class PartitionQueue:
             self._is_known_to_broker = True
         batch.settle(outcome)
 
-    def failed(self, batch: ProducerBatch, error: ClientError, now_s: float, retry_delay_s: float) -> None:
-        """The broker refused it, or nobody knows: it is tried again, or fails for good."""
+    def failed(self, batch: ProducerBatch, error: ClientError, now_s: float, retry_delay_s: float) -> bool:
+        """The broker refused it, or nobody knows: it is tried again, or fails for good; whether it is tried again."""
         self.in_flight.remove(batch)
         if error.is_retriable or self._follows_a_failure(batch, error):
             if batch.follows_gap:
                 batch.follows_gap, batch.sequence = False, -1
+            batch.error = error
             batch.attempts += 1
             batch.retry_at_s = now_s + retry_delay_s
             self._put_back(batch)
-            return
+            return True
         batch.settle(Outcome(error=error))
         if batch.sequence >= 0:
             self._start_next_epoch()
+        return False
 
     def expire(self, now_s: float, delivery_timeout_s: float, explain: Callable[[ProducerBatch], ClientError]) -> None:
         """Give up batches that are too old; one that was sent before waits for those that were sent after it."""

@@ -54,6 +54,17 @@ def needs_coordinator(error: ClientError) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """Something failed and is about to be tried again: what a client tells who asked to hear of it."""
+
+    what: str
+    error: ClientError
+    failing_s: float
+    # None where it is tried for as long as somebody wants it.
+    left_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Deadline:
     """The end of a call, in seconds of the clock that the caller uses."""
 

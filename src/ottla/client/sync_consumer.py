@@ -74,6 +74,7 @@ class Consumer:
     reset_to_committed = on_loop(core.Consumer.reset_to_committed)
     pause = on_loop(core.Consumer.pause)
     resume = on_loop(core.Consumer.resume)
+    seek_past = blocking(core.Consumer.seek_past)
     seek_to = blocking(core.Consumer.seek_to)
     poll = blocking(core.Consumer.poll)
     commit = blocking(core.Consumer.commit)

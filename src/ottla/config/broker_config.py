@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from ottla.config import consistency
-from ottla.config.broker_configs import BROKER_CONFIGS, LISTENER_PREFIX, broker_key
+from ottla.config.broker_configs import BROKER_CONFIGS, broker_key
 from ottla.config.definition import REQUIRED
 from ottla.config.listeners import Listener, check_distinct_ports, parse_listeners, parse_protocol_map
-from ottla.config.spelling import closest
+from ottla.config.unknown_settings import advice
 from ottla.config.values import ConfigError, ConfigValue
 
 BROKER_ROLE: Final = "broker"
@@ -22,14 +22,6 @@ _LONE_NODE_ID: Final = "1"
 
 _DEFAULTS: Final[dict[str, ConfigValue]] = {
     key.name: None if key.default is REQUIRED else BROKER_CONFIGS.default(key.name) for key in BROKER_CONFIGS
-}
-# Names of older Kafka versions that many files still carry, and what to write today.
-_RETIRED: Final = {
-    "zookeeper.connect": "metadata lives in the node's own quorum, so no ZooKeeper is needed: remove the line",
-    "port": "write listeners=PLAINTEXT://:{value} in its place",
-    "host.name": "write the host into listeners, as in listeners=PLAINTEXT://{value}:9092",
-    "advertised.port": "write the port into advertised.listeners",
-    "advertised.host.name": "write the host into advertised.listeners",
 }
 
 
@@ -48,10 +40,9 @@ class BrokerConfig:
         self._values = dict(_DEFAULTS)
         for name, text in static.items():
             key = broker_key(name)
-            if key is None or (key.name not in BROKER_CONFIGS):
-                warnings.extend(_unknown(name, text, self._plugin_prefixes(static)))
-            else:
+            if key is not None and key.name in BROKER_CONFIGS:
                 self._values[name] = key.parse(text)
+        warnings += [f"Unknown configuration {name} is ignored: {hint}" for name, hint in advice(static).items()]
         for key in BROKER_CONFIGS:
             if key.default is REQUIRED and key.name not in static:
                 BROKER_CONFIGS.default(key.name)
@@ -60,11 +51,6 @@ class BrokerConfig:
         #: Lines for the operator about what was ignored or assumed.
         self.warnings: tuple[str, ...] = tuple(warnings)
         consistency.check(self)
-
-    @staticmethod
-    def _plugin_prefixes(static: Mapping[str, str]) -> tuple[str, ...]:
-        names = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
-        return tuple(static.get(name) or str(_DEFAULTS[name]) for name in names)
 
     def get(self, name: str) -> ConfigValue:
         """The typed value of a key, its default included."""
@@ -269,16 +255,3 @@ def _assume_lone_node(static: dict[str, str], warnings: list[str]) -> None:
     if "node.id" not in static:
         static["node.id"] = static["broker.id"] = _LONE_NODE_ID
         warnings.append(f"node.id is not set: this node has the id {_LONE_NODE_ID}.")
-
-
-def _unknown(name: str, text: str, plugin_prefixes: tuple[str, ...]) -> list[str]:
-    if name.startswith(plugin_prefixes):
-        return []
-    advice = _RETIRED.get(name)
-    if advice is not None:
-        return [f"{name} is ignored: {advice.format(value=text)}."]
-    if LISTENER_PREFIX.fullmatch(name):
-        return [f"Unknown listener configuration {name} is ignored: check its spelling after the listener's name."]
-    close = closest(name, _DEFAULTS)
-    hint = f"did you mean {close}?" if close else "check its spelling or remove it."
-    return [f"Unknown configuration {name} is ignored: {hint}"]

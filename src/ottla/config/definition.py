@@ -32,6 +32,9 @@ class _Required:
 
 REQUIRED: Final = _Required()
 
+# How the documentation of a setting says that it is accepted and nothing more.
+_WITHOUT_EFFECT: Final = ("Not acted on yet.", "has no effect")
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
@@ -45,6 +48,11 @@ class ConfigKey:
     validator: Validator | None = None
     update_mode: UpdateMode = UpdateMode.READ_ONLY
     internal: bool = False
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether a node does anything about it. The documentation is the one place that says so."""
+        return not any(sentence in self.documentation for sentence in _WITHOUT_EFFECT)
 
     @property
     def is_sensitive(self) -> bool:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from ottla.config.values import ConfigError
+from ottla.protocol.ports import parse_port
 
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LISTENER: Final = re.compile(
-    r"(?P<name>[^:/]*)://(\[(?P<ipv6>[0-9a-zA-Z:.%\-]+)\]|(?P<host>[0-9a-zA-Z\-%._:]*)):(?P<port>-?[0-9]{1,6})"
+    r"(?P<name>[^:/]*)://(\[(?P<ipv6>[0-9a-zA-Z:.%\-]+)\]|(?P<host>[0-9a-zA-Z\-%._:]*)):(?P<port>-?[0-9]+)"
 )
 _IPV4: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
-_PORT_MAX: Final = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,10 @@ def parse_listeners(key: str, entries: Sequence[str], protocols: Mapping[str, st
         match = _LISTENER.fullmatch(entry)
         if match is None or not match["name"]:
             raise ConfigError(f"Invalid value {entry} in {key}: write NAME://host:port, an IPv6 host in brackets.")
-        port = int(match["port"])
-        if not 0 <= port <= _PORT_MAX:
-            raise ConfigError(f"Invalid value {entry} in {key}: the port must lie between 0 and {_PORT_MAX}.")
+        try:
+            port = parse_port(match["port"])
+        except ValueError as error:
+            raise ConfigError(f"Invalid value {entry} in {key}: {error}.") from None
         name = match["name"].upper()
         protocol = protocols.get(name)
         if protocol is None:

@@ -7,6 +7,8 @@ is open, or that was told to join a cluster and founds its own. They stop the st
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from ottla.config.broker_configs import broker_key
+from ottla.config.definition import REQUIRED
 from ottla.config.listeners import SECURITY_PROTOCOLS, parse_protocol_map
 from ottla.config.values import ConfigError
 
@@ -18,6 +20,14 @@ _SINGLE_NODE: Final = "This release runs as a single node that is its own contro
 _REPLICATED: Final = {
     "default.replication.factor": "topics that do not name a replication factor cannot be created",
     "offsets.topic.replication.factor": "consumer groups will find no coordinator",
+    "transaction.state.log.replication.factor": "transactional producers will find no coordinator",
+    "transaction.state.log.min.isr": "transactional producers get COORDINATOR_NOT_AVAILABLE",
+    "min.insync.replicas": "writes with acks=all are refused as NOT_ENOUGH_REPLICAS",
+}
+# Values of settings without effect that promise nothing a lone node does not keep; the file that Kafka ships has them.
+_KEPT_ANYWAY: Final = {
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
 }
 
 
@@ -62,6 +72,7 @@ def warnings(config: "BrokerConfig") -> list[str]:
         for name, consequence in _REPLICATED.items()
         if config.get_int(name) > 1
     ]
+    found += _without_effect(config)
     found += [
         f"Listener {listener} is not opened: a node that is its own controller needs no socket for it."
         for listener in config.controller_listeners
@@ -72,4 +83,17 @@ def warnings(config: "BrokerConfig") -> list[str]:
             "The node listens on all interfaces but tells clients to connect to localhost: clients on other machines "
             "will not find it. Set advertised.listeners to an address they can reach."
         )
+    return found
+
+
+def _without_effect(config: "BrokerConfig") -> list[str]:
+    found = []
+    for name, text in config.static_values.items():
+        key = broker_key(name)
+        if key is None or key.has_effect or _KEPT_ANYWAY.get(name) == text:
+            continue
+        if key.default is REQUIRED or config.get(name) == key.default:
+            continue
+        value = "set" if key.is_sensitive else text
+        found.append(f"{name} is {value}, which has no effect in this release: remove it, or do not count on it.")
     return found

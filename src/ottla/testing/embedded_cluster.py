@@ -24,6 +24,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ottla.config.unknown_settings import advice
+from ottla.protocol.ports import parse_port
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
@@ -47,17 +50,23 @@ class ClusterError(Exception):
 class EmbeddedCluster:
     """A cluster of one broker. Use it as `with`, or call `start` and `stop`.
 
-    `config` has broker settings by Kafka's names, stronger than those of `CONFIG`.
+    `config` has broker settings by Kafka's names, stronger than those of `CONFIG`; a name that is none raises. With
+    `port` the node listens there, and not on a port of its own choice.
     """
 
-    def __init__(self, brokers: int = 1, *, config: Mapping[str, object] | None = None) -> None:
+    def __init__(self, brokers: int = 1, *, config: Mapping[str, object] | None = None, port: int = 0) -> None:
         if brokers != 1:
             raise ValueError(f"brokers={brokers}: a cluster has one broker, until nodes replicate. Write brokers=1.")
-        self._config = CONFIG | {name: _text(value) for name, value in (config or {}).items()}
+        self._wanted_port = parse_port(str(port))
+        given = {name: _text(value) for name, value in (config or {}).items()}
+        for name, hint in advice(given).items():
+            # A server warns and goes on, because its files outlive versions; a test would test something else.
+            raise ValueError(f"config={{{name!r}: ...}}: there is no setting {name}: {hint}")
+        self._config = CONFIG | given
         self._process: subprocess.Popen[bytes] | None = None
         self._home: Path | None = None
         self._address = ""
-        self._port = 0
+        self._port = self._wanted_port
         self._held_port: socket.socket | None = None
 
     def __enter__(self) -> EmbeddedCluster:
@@ -209,7 +218,7 @@ class EmbeddedCluster:
             self._held_port = held
 
     def _forget(self) -> None:
-        self._address, self._port = "", 0
+        self._address, self._port = "", self._wanted_port
         if self._held_port is not None:
             self._held_port.close()
             self._held_port = None

@@ -9,7 +9,9 @@ import pytest
 from harness.ports import free_port
 from ottla.client.addresses import Address
 from ottla.client.cluster import ClientSettings, Cluster
-from ottla.client.errors import RequestTimedOut
+from ottla.client.errors import BrokerUnreachable, KafkaError, RequestTimedOut
+from ottla.client.retries import Retry, RetryPolicy
+from ottla.protocol.errors import ErrorCode
 from unit.client.scripted_broker import Peer, with_broker
 
 
@@ -56,3 +58,25 @@ def test_work_that_its_owner_forgets_goes_on_and_ends_with_the_cluster() -> None
 
     asyncio.run(main())
     assert reported == []
+
+
+def test_who_asked_for_it_hears_what_is_tried_again_and_why() -> None:
+    heard: list[Retry] = []
+    failures = [KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE), BrokerUnreachable("127.0.0.1:1 refuses connections")]
+
+    async def main() -> None:
+        settings = ClientSettings(retry=RetryPolicy(initial_ms=1, max_ms=1), on_retry=heard.append)
+        cluster = Cluster([Address("127.0.0.1", free_port())], settings)
+        left = list(failures)
+
+        async def call() -> str:
+            if left:
+                raise left.pop(0)
+            return "done"
+
+        assert await cluster.retry(call, what="asking", timeout_ms=60_000) == "done"
+        await cluster.close()
+
+    asyncio.run(main())
+    assert [(retry.what, retry.error) for retry in heard] == [("asking", failure) for failure in failures]
+    assert all(retry.left_s is not None and retry.failing_s + retry.left_s <= 60.1 for retry in heard)

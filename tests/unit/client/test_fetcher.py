@@ -1,9 +1,13 @@
 from pathlib import Path
 
+import pytest
+
 from harness.running_node import RunningNode, batch_of, run_node
 from harness.transactional_requests import Requests
-from ottla.client import Client, TopicPartition
+from ottla.client import Client, CorruptBatch, TopicPartition
+from ottla.client.fetch_request import FetchedBatches
 from ottla.client.fetcher import Fetcher
+from ottla.protocol.record_batch import set_base_offset
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
@@ -21,6 +25,43 @@ def test_a_partition_that_goes_before_its_fetch_has_begun_holds_up_no_other(tmp_
             assert await fetcher.take(10, 0) == [], "requests are under way, and none has been sent"
             fetcher.stop(SECOND)
             assert [record.value for record in await fetcher.take(10, 20)] == [b"first"]
+            await fetcher.close()
+
+    run_node(tmp_path / "data", scenario)
+
+
+BATCH_BYTES = len(batch_of(b"value"))
+
+
+def stored(count: int) -> bytearray:
+    """Batches of one record each, at offsets from 0 on."""
+    log = bytearray()
+    for offset in range(count):
+        batch = bytearray(batch_of(b"value"))
+        set_base_offset(batch, offset)
+        log += batch
+    return log
+
+
+@pytest.mark.parametrize("position", [16, -1], ids=["header", "record"])
+def test_what_lies_before_a_damaged_batch_is_read_and_then_its_place_is_raised(tmp_path: Path, position: int) -> None:
+    log = stored(3)
+    log[(2 * BATCH_BYTES + position) if position < 0 else BATCH_BYTES + position] ^= 1
+    answer = FetchedBatches(memoryview(bytes(log)), high_watermark=3)
+
+    async def scenario(running: RunningNode) -> None:
+        async with Client(f"127.0.0.1:{running.port}") as client:
+            fetcher = Fetcher(client.cluster)
+            fetcher.start(FIRST, 0)
+            state = fetcher.partitions[FIRST]
+            fetcher._keep(FIRST, state, answer)
+            assert [record.offset for record in fetcher._take_ready(10)] == [0]
+            rest = FetchedBatches(answer.batches[BATCH_BYTES:], high_watermark=3)
+            if state.error is None:
+                fetcher._keep(FIRST, state, rest)
+            with pytest.raises(CorruptBatch) as caught:
+                fetcher._take_ready(10)
+            assert (caught.value.partition, caught.value.offset) == (FIRST, 1)
             await fetcher.close()
 
     run_node(tmp_path / "data", scenario)

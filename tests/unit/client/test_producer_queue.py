@@ -233,3 +233,16 @@ def test_what_is_left_of_a_transaction_is_dropped_and_not_tried_again() -> None:
     queue.queue.gave_up(queue.batches[0], LOST)
     assert {number: outcome.error for number, outcome in queue.outcomes.items()} == {1: TOO_LARGE, 0: LOST}
     assert queue.queue.is_empty
+
+
+def test_a_batch_has_failed_since_it_was_first_sent() -> None:
+    queue = PartitionQueue(TopicPartition("t", 0), is_idempotent=True, linger_s=0)
+    batch = ProducerBatch(TopicPartition("t", 0), BatchWriter(), 1.0, lambda _: None)
+    batch.writer.append(0, None, b"x", ())
+    queue.add(batch)
+    assert queue.take(5.0) is batch
+    assert queue.failed(batch, RequestTimedOut("no answer"), 35.0, 0.1)
+    assert queue.take(36.0) is batch
+    assert queue.failed(batch, KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS), 37.0, 0.1)
+    assert (batch.failing_since_s, batch.error) == (5.0, KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS))
+    assert not queue.in_flight

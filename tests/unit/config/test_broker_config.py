@@ -68,7 +68,7 @@ def test_a_file_from_before_kraft_starts_a_node_and_warns() -> None:
 def test_an_unknown_name_warns_and_settings_of_plug_ins_do_not() -> None:
     config = lone(**{"rsm.config.bucket": "b", "listener.name.internal.foo": "x", "quite.unheard.of": "1"})
     assert [line.split(" is ")[0] for line in config.warnings] == [
-        "Unknown listener configuration listener.name.internal.foo",
+        "Unknown configuration listener.name.internal.foo",
         "Unknown configuration quite.unheard.of",
     ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.ports import free_port
 from harness.waiting import eventually
 from ottla.client import ConfigResource, NewTopic, ResourceType
 from ottla.client.sync import Client
@@ -107,6 +108,24 @@ def test_a_cluster_survives_the_thread_that_started_it() -> None:
 def test_more_than_one_broker_is_refused(brokers: int) -> None:
     with pytest.raises(ValueError, match=f"brokers={brokers}: .*Write brokers=1"):
         EmbeddedCluster(brokers=brokers)
+
+
+def test_a_misspelt_setting_is_refused_with_the_one_that_was_meant() -> None:
+    with pytest.raises(ValueError, match=r"there is no setting num\.partition: did you mean num\.partitions\?"):
+        EmbeddedCluster(config={"num.partition": 3})
+
+
+def test_a_port_may_be_chosen_and_is_kept_after_a_stop() -> None:
+    port = free_port()
+    cluster = EmbeddedCluster(port=port)
+    for _ in range(2):
+        with cluster:
+            assert cluster.bootstrap_servers == f"127.0.0.1:{port}"
+
+
+def test_a_port_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="port 99999 is too large: ports go from 0 to 65535"):
+        EmbeddedCluster(port=99999)
 
 
 def test_a_node_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_a_cluster_that_cannot_start_is_an_error_with_its_reason(pytester: pytes
 
         @pytest.fixture(scope="session")
         def ottla_cluster():
-            with EmbeddedCluster(config={"no.such.dir": "x", "num.partitions": "many"}) as cluster:
+            with EmbeddedCluster(config={"num.partitions": "many"}) as cluster:
                 yield cluster
         """
     )

@@ -14,6 +14,8 @@ from ottla.protocol.records import CorruptRecords
 
 logger = logging.getLogger(__name__)
 
+_KEPT = "Nothing is lost: they stay in the log, for a node that serves them; all other records are read"
+
 
 def replay(
     topic: str,
@@ -26,7 +28,8 @@ def replay(
 
     A taker raises UnknownRecord, MalformedMessage or CorruptRecords for what it cannot read.
     """
-    skipped: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+    damaged: Counter[str] = Counter()
     record_count = 0
     for piece in pieces:
         for position, header in iterate_headers(piece):
@@ -34,7 +37,7 @@ def replay(
                 try:
                     take_control(piece[position : position + header.size_bytes], header)
                 except CorruptRecords as error:
-                    skipped[str(error)] += 1
+                    damaged[str(error)] += 1
                 continue
             for record in batch_records(piece, header, position):
                 record_count += 1
@@ -42,8 +45,12 @@ def replay(
                     if record.key is None:
                         raise UnknownRecord("record without a key")
                     take_record(record.key, record.value, header)
-                except (UnknownRecord, MalformedMessage) as error:
-                    skipped[str(error)] += 1
-    for reason, count in skipped.items():
-        logger.warning("%s-%d: skipped %d of %s", topic, partition, count, reason)
+                except UnknownRecord as error:
+                    unknown[str(error)] += 1
+                except MalformedMessage as error:
+                    damaged[str(error)] += 1
+    for reason, count in unknown.items():
+        logger.warning("%s-%d: skipped %d of %s. %s", topic, partition, count, reason, _KEPT)
+    for reason, count in damaged.items():
+        logger.warning("%s-%d: skipped %d that cannot be read: %s", topic, partition, count, reason)
     return record_count

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from ottla.broker.request_context import CloseConnection
+from ottla.broker.unserved_apis import UnservedApi
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.frame import SHARED_FRAME_BYTES_MAX, FrameReader, OversizedFrame
 from ottla.protocol.response_frame import JOIN_BELOW_BYTES
@@ -188,6 +189,10 @@ class Connection(asyncio.BufferedProtocol):
             self._write(answers)
             self._reject("malformed_request", error)
             return
+        except UnservedApi as error:
+            self._write(answers)
+            self._reject("unserved_api", error)
+            return
         except CloseConnection as error:
             self._write(answers)
             self._reject("unanswerable_request", error)
@@ -286,7 +291,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def _reject(self, kind: str, error: Exception) -> None:
         """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""
-        self._dispatcher.rejections.note(kind, self.client_host, error)
+        # Whoever runs the client can mend it, if the log says which one it is.
+        is_mistake = isinstance(error, UnservedApi)
+        self._dispatcher.rejections.note(kind, self.client_host, error, by_address=is_mistake)
         self._end()
 
     def _end(self) -> None:

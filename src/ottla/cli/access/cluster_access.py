@@ -8,11 +8,12 @@ import argparse
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.cli.access.property_names import slip
+from ottla.cli.access.retry_notices import RetryNotices
 from ottla.cli.exits import UsageError, command_error
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def with_client(cluster: ClusterAccess, work: "Callable[[Client], Awaitable[T]]"
     from ottla.client import Client, ClientError
     from ottla.client.addresses import parse_addresses
 
-    settings = cluster.settings()
+    settings = replace(cluster.settings(), on_retry=RetryNotices())
     try:
         addresses = parse_addresses(cluster.bootstrap)
     except ValueError as error:

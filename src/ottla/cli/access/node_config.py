@@ -19,3 +19,10 @@ def load_config(path: str) -> "BrokerConfig":
         return BrokerConfig(load_properties(Path(path)))
     except ConfigError as error:
         raise CommandError(str(error)) from error
+
+
+def lone_node_config(data: str) -> "BrokerConfig":
+    """That of `ottla server --data` without a file, wherever it listens."""
+    from ottla.config.broker_config import BrokerConfig, single_node_defaults
+
+    return BrokerConfig(single_node_defaults(Path(data).absolute(), "127.0.0.1:0"))

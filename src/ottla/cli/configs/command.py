@@ -1,12 +1,13 @@
 """`ottla configs`: the settings of topics, brokers, their loggers, groups and client metrics."""
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
 from ottla.cli.dry_run import add_execute_option, may_act, report_outcome
 from ottla.cli.exits import CommandError, ExitCode, UsageError
-from ottla.cli.output import Row, print_rows
+from ottla.cli.output import OutputFormat, Row, print_rows
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.config_entities import DEFAULT_BROKER, ENTITY_TYPES
 
@@ -83,7 +84,22 @@ def describe_configs(options: argparse.Namespace) -> int:
     missing = _missing(options.type, found)
     rows = [row for entity in found for row in _rows(options.type, entity)]
     print_rows(output_format(options), columns, rows, errors=missing)
+    if not rows and not missing and output_format(options) is OutputFormat.TABLE:
+        print(_no_rows_note(options), file=sys.stderr)
     return report_errors("ottla configs", missing)
+
+
+def _no_rows_note(options: argparse.Namespace) -> str:
+    """Where to look for what was not shown."""
+    if options.all:
+        return f"There are no settings of {options.type} to show."
+    note = f"No settings were made for these {options.type} themselves; --all shows inherited and default values too."
+    if options.type == "brokers":
+        note = (
+            "Nothing was set while the brokers run. --all shows what they were started with (server.properties, source "
+            "static_broker) and the defaults (source default)."
+        )
+    return note
 
 
 def _given_name(entity_type: str, name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access import cluster_access
-from ottla.cli.exits import ExitCode, UsageError
+from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.verbs import add_output_option
 from ottla.cli.words.whole_numbers import int32, int64
 
@@ -35,6 +35,10 @@ examples:
   ottla consume orders -f '%p %o %k: %v\\n'          kcat's and rpk's directives
   ottla consume -r 'order.*' --group audit          shared with a group
 """
+
+_CORRUPT_REMEDY: Final = (
+    "--skip-corrupt goes on behind it. `ottla log verify` on the broker's machine shows what is damaged in its files."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="read_committed",
         help="no records of open and aborted transactions",
     )
+    end.add_argument("--skip-corrupt", action="store_true", help="step over damaged batches, and say which")
     end.add_argument("--control", action="store_true", help="the markers of transactions too")
     shown = parser.add_argument_group("how records are written")
     shown.add_argument("-f", "--format", metavar="FORMAT", help="by a format string of kcat's or rpk's")
@@ -110,6 +115,7 @@ async def _write_all(
     from contextlib import aclosing
 
     from ottla.cli.data.record_io.reading import matching_topics
+    from ottla.client import CorruptBatch
 
     if group is None:
         records = reader.from_range(offsets)
@@ -117,8 +123,11 @@ async def _write_all(
         await matching_topics(client, reading)
         records = reader.in_group(group)
     async with aclosing(records):
-        async for batch in records:
-            output.write(batch)
+        try:
+            async for batch in records:
+                output.write(batch)
+        except CorruptBatch as error:
+            raise CommandError(str(error), remedy=_CORRUPT_REMEDY) from error
 
 
 def _offsets(options: argparse.Namespace, now_ms: int) -> "OffsetRange":
@@ -159,6 +168,7 @@ def _reading(options: argparse.Namespace) -> "Reading":
         partitions_by_topic=chosen,
         count=options.count,
         stops_at_end=options.exit,
+        skips_corrupt=options.skip_corrupt,
     )
 
 

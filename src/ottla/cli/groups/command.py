@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
 from ottla.cli.dry_run import add_execute_option
-from ottla.cli.exits import ExitCode
+from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.groups.changes import delete_groups, reset_groups
-from ottla.cli.outcomes import report_errors
+from ottla.cli.outcomes import Errors, report_errors
 from ottla.cli.output import OutputFormat, print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.name_lists import chosen_names
@@ -26,6 +26,8 @@ _STATES: Final = (
     "NotReady",
     "Dead",
 )
+# Share and streams groups are described by requests of their own; an old broker lists no types.
+_DESCRIBED_TYPES: Final = ("classic", "consumer", "")
 _TYPES: Final = ("classic", "consumer", "share", "streams")
 _LIST_COLUMNS = ("group", "state", "type", "protocol", "coordinator")
 _LAG_COLUMNS = (
@@ -53,9 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "describe",
         describe_groups,
         "show the state, the members and the lag of groups",
-        epilog="example: ottla groups describe billing -o json",
+        epilog="examples: ottla groups describe billing -o json | ottla groups describe 'billing-*' | "
+        "ottla groups describe --all",
     )
-    describing.add_argument("group", nargs="+")
+    describing.add_argument("group", nargs="*", help="name, or pattern such as 'billing-*'")
+    describing.add_argument("--all", action="store_true", help="every group that consumers read with")
 
     resetting = verbs.add(
         "reset",
@@ -119,12 +123,16 @@ def list_groups(options: argparse.Namespace) -> int:
 def describe_groups(options: argparse.Namespace) -> int:
     """State, members and lag of each group; the exit code is that of the first that could not be described."""
 
-    async def ask(client: "Client") -> "dict[str, GroupLag]":
+    if options.all == bool(options.group):
+        raise UsageError("give the names of groups, or --all.")
+
+    async def ask(client: "Client") -> "tuple[dict[str, GroupLag], dict[str, CommandError]]":
         from ottla.cli.groups.lags import group_lags
 
-        return await group_lags(client, options.group)
+        names, missing = await _described_groups(client, options)
+        return await group_lags(client, names), missing
 
-    found = with_client(cluster_access(options), ask)
+    found, missing = with_client(cluster_access(options), ask)
     shown = [lag for lag in found.values() if lag.description.error is None]
     chosen = output_format(options)
     if chosen is OutputFormat.TABLE:
@@ -134,7 +142,20 @@ def describe_groups(options: argparse.Namespace) -> int:
             _print_group(lag)
     else:
         print_rows(chosen, _GROUP_KEYS, map(_group_object, shown))
-    return report_errors("ottla groups", {name: lag.description.error for name, lag in found.items()})
+    errors: Errors = {name: lag.description.error for name, lag in found.items()}
+    return report_errors("ottla groups", {**errors, **missing})
+
+
+async def _described_groups(
+    client: "Client", options: argparse.Namespace
+) -> "tuple[list[str], dict[str, CommandError]]":
+    from ottla.cli.words.group_names import select
+    from ottla.cli.words.topic_names import is_pattern
+
+    if not options.all and not any(map(is_pattern, options.group)):
+        return list(dict.fromkeys(options.group)), {}
+    listed = [group.group_id for group in await client.admin.list_groups() if group.type.lower() in _DESCRIBED_TYPES]
+    return (listed, {}) if options.all else select(listed, options.group)
 
 
 _GROUP_KEYS = ("group", "state", "type", "assignor", "coordinator", "lag", "partitions", "members")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DATA_DIR: Final = "ottla-data"
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
-_PORT_MAX: Final = 65535
+_METRICS_EXAMPLE: Final = "127.0.0.1:9308"
 
 logger = logging.getLogger("ottla.cli.server.command")
 
@@ -93,8 +93,8 @@ def properties(options: argparse.Namespace) -> dict[str, str]:
 
     if options.data is not None and "," in options.data:
         raise UsageError(f"--data {options.data}: it names one directory; several go into --override log.dirs=A,B.")
-    if options.listen is not None and not _has_port(options.listen):
-        raise UsageError(f"--listen {options.listen}: write HOST:PORT, as in --listen {DEFAULT_LISTEN}.")
+    if options.listen is not None:
+        _check_port("--listen", options.listen, DEFAULT_LISTEN)
     if options.properties is None:
         listen = options.listen or DEFAULT_LISTEN
         merged = single_node_defaults(Path(options.data or DEFAULT_DATA_DIR).absolute(), listen)
@@ -122,14 +122,22 @@ def _controller_listeners(given: dict[str, str]) -> list[str]:
 def _metrics_address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     is_ipv6 = host.startswith("[") and host.endswith("]")
-    if not _has_port(text) or (":" in host) != is_ipv6:
-        raise UsageError(f"--metrics {text}: write HOST:PORT, as in --metrics 127.0.0.1:9308.")
+    if (":" in host) != is_ipv6:
+        raise UsageError(f"--metrics {text}: write HOST:PORT, as in --metrics {_METRICS_EXAMPLE}.")
+    _check_port("--metrics", text, _METRICS_EXAMPLE)
     return host.strip("[]"), int(port)
 
 
-def _has_port(text: str) -> bool:
+def _check_port(option: str, text: str, example: str) -> None:
+    from ottla.protocol.ports import parse_port
+
     _, separator, port = text.rpartition(":")
-    return bool(separator) and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX
+    if not separator or not port.isdecimal():
+        raise UsageError(f"{option} {text}: write HOST:PORT, as in {option} {example}.")
+    try:
+        parse_port(port)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: {error}.") from None
 
 
 def _tell_started(node: "Node") -> None:

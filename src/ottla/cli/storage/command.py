@@ -7,13 +7,14 @@ ahead is for those who choose the cluster's id, or who want to know that all dis
 import argparse
 from typing import TYPE_CHECKING
 
-from ottla.cli.access.node_config import load_config
-from ottla.cli.exits import CommandError, ExitCode
+from ottla.cli.access.node_config import load_config, lone_node_config
+from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
 
 if TYPE_CHECKING:
     from ottla.broker.storage_format import DirectoryState
+    from ottla.config.broker_config import BrokerConfig
 
 _COLUMNS = ("path", "metadata", "cluster_id", "node_id", "directory_id", "problem")
 
@@ -29,12 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         epilog='example: ottla storage format -t "$(ottla storage random-uuid)" -c server.properties',
     )
     formatting.add_argument("-t", "--cluster-id", metavar="ID", help="default: a random one")
-    formatting.add_argument("-c", "--config", required=True, metavar="FILE", help="the node's server.properties")
+    _add_node(formatting)
     formatting.add_argument(
         "-g", "--ignore-formatted", action="store_true", help="leave formatted directories alone instead of failing"
     )
     showing = verbs.add_local("info", info, "show the directories of a configuration and to whom they belong")
-    showing.add_argument("-c", "--config", required=True, metavar="FILE", help="the node's server.properties")
+    _add_node(showing)
+
+
+def _add_node(parser: argparse.ArgumentParser) -> None:
+    node = parser.add_mutually_exclusive_group(required=True)
+    node.add_argument("-c", "--config", metavar="FILE", help="the node's server.properties")
+    node.add_argument("--data", metavar="DIR", help="the directory of a node that runs without a file")
 
 
 def random_uuid(options: argparse.Namespace) -> int:
@@ -55,8 +62,12 @@ def format_storage(options: argparse.Namespace) -> int:
     from ottla.broker import storage_format
     from ottla.protocol import uuids
 
-    config = load_config(options.config)
-    cluster_id = options.cluster_id or _known_cluster(storage_format.directory_states(config))
+    config = _config(options)
+    states = storage_format.directory_states(config)
+    cluster_id = options.cluster_id or _known_cluster(states)
+    for state in states:
+        if state.used and cluster_id is None:
+            raise UsageError(f"{state.path} holds {state.used}: say with -t ID to which cluster they belong.")
     try:
         formatting = storage_format.prepare(
             config,
@@ -79,11 +90,17 @@ def _known_cluster(states: "list[DirectoryState]") -> str | None:
     return next((state.properties.cluster_id for state in states if state.properties is not None), None)
 
 
+def _config(options: argparse.Namespace) -> "BrokerConfig":
+    if options.data is not None:
+        return lone_node_config(options.data)
+    return load_config(options.config)
+
+
 def info(options: argparse.Namespace) -> int:
     """Where the directories are, and what is wrong with them: exit code 1 if something is."""
     from ottla.broker import storage_format
 
-    states = storage_format.directory_states(load_config(options.config))
+    states = storage_format.directory_states(_config(options))
     _show(options, states)
     return ExitCode.FAILED if any(state.problem for state in states) else ExitCode.DONE
 

@@ -1,12 +1,14 @@
 """`ottla topics alter` and `ottla topics delete`: what cannot be undone is shown first and done with --execute."""
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
 from ottla.cli.dry_run import may_act, report_outcome
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import Row, print_rows
+from ottla.cli.topics.internal_losses import warnings
 from ottla.cli.verbs import output_format
 
 if TYPE_CHECKING:
@@ -49,6 +51,9 @@ def delete_topics(options: argparse.Namespace) -> int:
 
     rows, errors, acted = with_client(cluster_access(options), ask)
     print_rows(output_format(options), _DELETE_COLUMNS, rows, errors=errors)
+    if not acted:
+        for line in warnings(str(row["topic"]) for row in rows):
+            print(f"ottla topics: warning: {line}.", file=sys.stderr)
     return report_outcome("ottla topics", errors, acted=acted)
 
 

@@ -38,7 +38,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         30_000,
         Importance.LOW,
         "Time a broker may fail to report a broken log directory to the controller before it stops. A node that is its "
-        "own controller knows at once.",
+        "own controller knows at once, so it has no effect.",
         validator=Range(1),
     ),
     ConfigKey(

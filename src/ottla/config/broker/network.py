@@ -179,7 +179,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         30_000,
         Importance.HIGH,
-        "Time that this node waits for the answer to a request of its own before it retries or fails it. "
-        "Not acted on yet.",
+        "Time that this node waits for the answer to a request of its own before it retries or fails it.",
     ),
 )

@@ -138,7 +138,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.BOOLEAN,
         False,
         Importance.HIGH,
-        "Whether API versions still under development are advertised.",
+        "Whether API versions still under development are advertised. Not acted on yet.",
         internal=True,
     ),
     ConfigKey(
@@ -146,7 +146,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.BOOLEAN,
         False,
         Importance.HIGH,
-        "Whether feature levels still under development may be finalised.",
+        "Whether feature levels still under development may be finalised. Not acted on yet.",
         internal=True,
     ),
     ConfigKey(
@@ -154,7 +154,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         LONG_MAX,
         Importance.MEDIUM,
-        "Time the node may take to start before it stops with an error.",
+        "Time the node may take to start before it stops with an error. Not acted on yet.",
         validator=Range(0),
         internal=True,
     ),

@@ -12,7 +12,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         11,
         Importance.LOW,
-        "Samples over which client quotas are measured. Not acted on yet.",
+        "Samples over which the rate of new connections is measured.",
         validator=Range(1),
     ),
     ConfigKey(
@@ -20,7 +20,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         1,
         Importance.LOW,
-        "Length of one sample of client quotas. Not acted on yet.",
+        "Length of one sample of the rate of new connections.",
         validator=Range(1),
     ),
     ConfigKey(

@@ -134,7 +134,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LONG,
         300_000,
         Importance.MEDIUM,
-        "Pause between two looks for partitions that wait for an unclean election.",
+        "Pause between two looks for partitions that wait for an unclean election. Not acted on yet.",
         validator=Range(1),
         internal=True,
     ),

@@ -45,7 +45,7 @@ def test_after_the_interval_the_rest_is_told_as_a_number_and_a_quiet_one_ends_it
         for number in range(5):
             noted.note("malformed_request", "10.0.0.1", f"nonsense {number}")
         await until(lambda: len(lines(caplog)) == 2)
-        await until(lambda: not noted._told_count)
+        await until(lambda: not noted._further)
         noted.note("malformed_request", "10.0.0.1", "again")
 
     asyncio.run(waves())
@@ -54,3 +54,19 @@ def test_after_the_interval_the_rest_is_told_as_a_number_and_a_quiet_one_ends_it
         "4 further connections were closed within 0 s: malformed request",
         "Closing the connection from 10.0.0.1: again",
     ]
+
+
+def test_a_mistake_is_told_once_for_each_address_as_long_as_these_are_few(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejections, "ADDRESSES_MAX", 2)
+
+    async def clients() -> None:
+        noted = Rejections()
+        for _ in range(3):
+            for number in range(5):
+                noted.note("unserved_api", f"10.0.0.{number}", f"client {number}", by_address=True)
+        assert noted.counts == {"unserved_api": 15}
+
+    asyncio.run(clients())
+    assert lines(caplog) == [f"Closing the connection from 10.0.0.{number}: client {number}" for number in range(3)]

@@ -8,6 +8,7 @@ before the last call for more. What a caller failed on is not committed, and com
 import asyncio
 import contextlib
 import re
+import sys
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ from ottla.client import (
     Client,
     ClientError,
     ConsumerSettings,
+    CorruptBatch,
     GroupSettings,
     KafkaError,
     OffsetSpec,
@@ -48,6 +50,7 @@ class Reading:
     partitions_by_topic: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     count: int | None = None
     stops_at_end: bool = False
+    skips_corrupt: bool = False
 
 
 async def matching_topics(client: Client, reading: Reading) -> list[str]:
@@ -190,7 +193,15 @@ class Reader:
         wanted = self._settings.max_poll_records
         if self._reading.count is not None:
             wanted = min(wanted, self._reading.count - self.received)
-        return await consumer.poll(POLL_MS, max_records=wanted)
+        try:
+            return await consumer.poll(POLL_MS, max_records=wanted)
+        except CorruptBatch as error:
+            if not self._reading.skips_corrupt:
+                raise
+            following = await consumer.seek_past(error)
+            told = f"skipped offsets {error.offset} to {following - 1} of {error.partition}: {error.reason}"
+            print(f"ottla: warning: {told}", file=sys.stderr)
+            return []
 
 
 class _Commits(RebalanceListener):

@@ -18,7 +18,7 @@ from ottla.cli.words.whole_numbers import int32, int64
 if TYPE_CHECKING:
     from signal import Signals
 
-    from ottla.client import Client, Consumer, GroupSettings, Record
+    from ottla.client import Client, Consumer, CorruptBatch, GroupSettings, Record
 
 _CLASS: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 _OLD_NAMES: Final = {
@@ -26,6 +26,7 @@ _OLD_NAMES: Final = {
     "old_property": ("consumer-property", "command-property"),
     "old_config": ("consumer.config", "command-config"),
 }
+_TERMINATING: Final = "Error processing message, terminating consumer process: "
 _POLL_MS: Final = 1_000
 _GROUP_MISMATCH: Final = (
     "The group ids provided in different places (directly using '--group', via '--consumer-property', or via "
@@ -161,6 +162,7 @@ class _Tool:
 
     async def _read(self, client: "Client") -> None:
         from ottla.cli.access.client_properties import consumer_settings, group_settings
+        from ottla.client import CorruptBatch
 
         settings = consumer_settings(self._properties)
         group = None
@@ -169,13 +171,13 @@ class _Tool:
         async with client.consumer(settings, group) as consumer:
             await self._start(client, consumer, group)
             while not self._is_done:
-                records = await self._poll(client, consumer)
+                try:
+                    records = await self._poll(client, consumer)
+                except CorruptBatch as error:
+                    log_error(_TERMINATING, _CLASS, _as_java(error))
+                    return
                 if not records:
-                    log_error(
-                        "Error processing message, terminating consumer process: ",
-                        _CLASS,
-                        "org.apache.kafka.common.errors.TimeoutException",
-                    )
+                    log_error(_TERMINATING, _CLASS, "org.apache.kafka.common.errors.TimeoutException")
                     return
                 self._write(records)
 
@@ -235,6 +237,12 @@ class _Tool:
                 self._is_bad = True
                 break
         out.flush()
+
+
+def _as_java(error: "CorruptBatch") -> str:
+    """Java's consumer has no class of its own for a damaged batch."""
+    place = f"fetching offset {error.offset} for topic-partition {error.partition}"
+    return f"org.apache.kafka.common.KafkaException: Encountered corrupt message when {place}"
 
 
 def _is_offset(text: str) -> bool:

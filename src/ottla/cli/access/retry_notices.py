@@ -1,0 +1,55 @@
+"""What a command is waiting for, told on stderr while it waits.
+
+A client tries again what may succeed later, for minutes if need be, which a terminal shows as silence. Trouble that
+lasts is told once it has lasted a little, and again now and then; trouble of the same kind with many partitions is one
+line. Brief trouble, such as a leader that moves, is nobody's business.
+"""
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ottla.client.retries import Retry
+
+FIRST_AFTER_S: Final = 2.0
+AGAIN_AFTER_S: Final = 15.0
+
+
+@dataclass(slots=True)
+class _Kind:
+    """One kind of trouble: what it has kept from succeeding since it was told last."""
+
+    told_s: float = float("-inf")
+    subjects: set[str] = field(default_factory=set)
+
+
+class RetryNotices:
+    """Listens to a client's retries."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, _Kind] = {}
+
+    def __call__(self, retry: "Retry") -> None:
+        line = self.notice(retry, time.monotonic())
+        if line is not None:
+            print(f"ottla: {line}", file=sys.stderr, flush=True)
+
+    def notice(self, retry: "Retry", now_s: float) -> str | None:
+        """The line to show, if it is time for one."""
+        kind = self._kinds.setdefault(_name(retry), _Kind())
+        kind.subjects.add(retry.what)
+        if retry.failing_s < FIRST_AFTER_S or now_s - kind.told_s < AGAIN_AFTER_S:
+            return None
+        others = len(kind.subjects) - 1
+        kind.told_s = now_s
+        kind.subjects.clear()
+        more = f" (and {others} more like it)" if others else ""
+        end = "until Ctrl-C" if retry.left_s is None else f"for {retry.left_s:.0f} s more"
+        return f"{retry.what}{more} has failed for {retry.failing_s:.0f} s, trying again {end}: {retry.error}"
+
+
+def _name(retry: "Retry") -> str:
+    code = getattr(retry.error, "code", None)
+    return type(retry.error).__name__ if code is None else code.name

@@ -1,0 +1,80 @@
+"""Names that only the cluster knows, for completion: at once or not at all.
+
+Somebody waits with a finger on the key. So a cluster that is slow, not there or not allowed to be asked gives no names,
+and no word about it: nothing that is printed while a line is edited helps anybody.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ottla.cli.access.cluster_access import ClusterAccess
+    from ottla.client import Client
+
+TIMEOUT_VARIABLE: Final = "OTTLA_COMPLETION_TIMEOUT_MS"
+_DEFAULT_TIMEOUT_MS: Final = 1_500.0
+
+Ask = Callable[["Client"], Awaitable[list[str]]]
+
+
+def topic_names(*, prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """The topics there are; internal ones for whoever has begun to write one."""
+
+    async def ask(client: "Client") -> list[str]:
+        topics = await client.admin.list_topics(include_internal=prefix.startswith("_"))
+        return [topic.name for topic in topics]
+
+    return _asked(parsed_args, ask)
+
+
+def group_names(*, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """The groups there are."""
+
+    async def ask(client: "Client") -> list[str]:
+        return [group.group_id for group in await client.admin.list_groups()]
+
+    return _asked(parsed_args, ask)
+
+
+def _asked(options: argparse.Namespace, ask: Ask) -> list[str]:
+    found: list[str] = []
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            found.extend(asyncio.run(_ask(_access(options), ask)))
+
+    # In a thread that may be left behind: a name server that does not answer cannot be interrupted.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(_timeout_ms() / 1000)
+    return list(found)
+
+
+def _timeout_ms() -> float:
+    """How long the cluster is waited for; clusters that are far away may need longer."""
+    try:
+        return float(os.environ[TIMEOUT_VARIABLE])
+    except (KeyError, ValueError):
+        return _DEFAULT_TIMEOUT_MS
+
+
+async def _ask(cluster: "ClusterAccess", ask: Ask) -> list[str]:
+    from ottla.client import Client
+
+    async with Client(cluster.bootstrap, cluster.settings()) as client:
+        return await ask(client)
+
+
+def _access(options: argparse.Namespace) -> "ClusterAccess":
+    """The cluster of a line that is not complete yet, of ours or of one of Apache's tools."""
+    from ottla.cli.access.cluster_access import access, cluster_access, properties_of_file
+
+    path = getattr(options, "command_config", None)
+    if path is None:
+        return cluster_access(options)
+    return access(getattr(options, "bootstrap_server", None), properties_of_file(path))

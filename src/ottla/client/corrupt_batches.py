@@ -1,0 +1,71 @@
+"""Where reading can go on behind a record batch that is damaged.
+
+A broker that does not check what it serves hands the bytes over, and the batch that follows them in the answer says
+where it begins. One that does check refuses, for every offset that it would find by way of the damage; then the next
+offset that it serves is searched for, in steps that double, and between the last two of them by halves. Sound batches
+between two damaged ones may be passed over by such a step, which is why whoever skips is told the offsets.
+"""
+
+from collections.abc import Awaitable, Callable
+from itertools import islice
+
+from ottla.client.cluster import Cluster
+from ottla.client.fetch_request import FetchLimits
+from ottla.client.metadata import TopicPartition
+from ottla.client.offsets import OffsetSpec, list_offsets
+from ottla.client.partition_errors import CorruptBatch
+from ottla.client.raw import fetch_batches
+from ottla.protocol.record_batch import crc_is_valid, iterate_headers
+from ottla.protocol.records import CorruptRecords
+
+_LIMITS = FetchLimits(max_wait_ms=0)
+
+
+async def offset_behind(cluster: Cluster, partition: TopicPartition, offset: int) -> int:
+    """The first offset after a damaged batch that holds `offset` from which on reading is possible again."""
+    listed = (await list_offsets(cluster, {partition: OffsetSpec.LATEST}))[partition]
+    if listed.error is not None:
+        raise listed.error
+    end = listed.offset
+    following = await _begin_of_next(cluster, partition, offset)
+    if following is not None and offset < following <= end:
+        return following
+
+    async def is_sound(probe: int) -> bool:
+        return await _is_sound(cluster, partition, probe)
+
+    return await first_sound(offset, end, is_sound)
+
+
+async def first_sound(bad: int, end: int, is_sound: Callable[[int], Awaitable[bool]]) -> int:
+    """The least offset found sound after a bad one; the end is sound, since nothing is there."""
+    step = 1
+    while (probe := min(bad + step, end)) < end and not await is_sound(probe):
+        bad, step = probe, step * 2
+    while probe - bad > 1:
+        middle = (bad + probe) // 2
+        if await is_sound(middle):
+            probe = middle
+        else:
+            bad = middle
+    return probe
+
+
+async def _begin_of_next(cluster: Cluster, partition: TopicPartition, offset: int) -> int | None:
+    """The base offset of the batch after the one at an offset; None if the broker does not hand both over."""
+    try:
+        fetched = await fetch_batches(cluster, *partition, offset, limits=_LIMITS)
+        headers = [header for _, header in islice(iterate_headers(fetched.batches), 2)]
+    except (CorruptBatch, CorruptRecords):
+        return None
+    return headers[1].base_offset if len(headers) == 2 else None
+
+
+async def _is_sound(cluster: Cluster, partition: TopicPartition, offset: int) -> bool:
+    try:
+        fetched = await fetch_batches(cluster, *partition, offset, limits=_LIMITS)
+        for position, header in islice(iterate_headers(fetched.batches), 1):
+            return crc_is_valid(fetched.batches, header, position)
+    except (CorruptBatch, CorruptRecords):
+        return False
+    return True

@@ -1,0 +1,28 @@
+"""What keeps a partition from being read on, with its place."""
+
+from ottla.client.errors import KafkaError
+from ottla.client.metadata import TopicPartition
+from ottla.protocol.errors import ErrorCode
+
+
+class PartitionError(KafkaError):
+    """A partition that cannot be read on."""
+
+    def __init__(self, partition: TopicPartition, code: ErrorCode, message: str) -> None:
+        super().__init__(code, f"{partition}: {message}")
+        self.partition = partition
+
+
+class CorruptBatch(PartitionError):
+    """The record batch that holds `offset` is damaged.
+
+    The protocol's table calls the code retriable, for the sake of producers. What a log holds stays as it is, so a
+    reader who tried again would wait for ever; Java's consumer gives up as well. `Consumer.seek_past` goes on behind.
+    """
+
+    is_retriable = False
+
+    def __init__(self, partition: TopicPartition, offset: int, reason: str) -> None:
+        super().__init__(partition, ErrorCode.CORRUPT_MESSAGE, f"the batch at offset {offset} cannot be read: {reason}")
+        self.offset = offset
+        self.reason = reason

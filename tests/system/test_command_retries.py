@@ -1,0 +1,99 @@
+"""Commands that wait for a cluster in trouble say so while they wait, and how it ended."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.servers import OttlaServer, Server
+from harness.small_disk import small_disk
+from harness.waiting import eventually
+
+pytestmark = pytest.mark.timeout(180)
+
+FIVE_SECONDS = ("-X", "delivery.timeout.ms=5000", "-X", "request.timeout.ms=3000")
+
+
+def command(server: Server, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "ottla.cli.main", "-b", server.bootstrap, *arguments]
+
+
+def run(server: Server, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(server, *arguments), input=stdin, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_produce_tells_that_too_few_replicas_are_in_sync_and_ends_clearly(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    if not isinstance(server, OttlaServer):
+        pytest.skip("Apache's broker asks for no more replicas than a topic has")
+    assert run(server, "topics", "create", "t", "-p", "1", "-c", "min.insync.replicas=2").returncode == 0
+    done = run(server, "produce", "t", *FIVE_SECONDS, stdin="x\n")
+    first, *_, last = done.stderr.splitlines()
+    assert first.startswith("ottla: producing to t-0 at broker 1 has failed for ")
+    assert " s more: NOT_ENOUGH_REPLICAS: " in first
+    assert last.startswith(
+        "ottla produce: record 1 was not written: no broker acknowledged a batch for t-0 within 5000 ms"
+    )
+    assert "NOT_ENOUGH_REPLICAS: " in last
+    assert done.returncode == 5
+
+
+@pytest.fixture
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OttlaServer]:
+    """A node with a topic, on a disk that takes next to nothing more."""
+    home = tmp_path_factory.mktemp("server")
+    with small_disk(home / "disk", 24 * 1024 * 1024) as disk:
+        server = OttlaServer(home)
+        server.data = disk.path / "data"
+        server.start()
+        try:
+            assert run(server, "topics", "create", "t", "-p", "1").returncode == 0
+            assert run(server, "produce", "t", stdin="x\n").returncode == 0
+            (disk.path / "ballast").write_bytes(bytes(disk.free_bytes() - 64 * 1024))
+            yield server
+        finally:
+            server.close()
+
+
+@pytest.mark.root
+def test_produce_tells_that_the_disk_is_full(full: OttlaServer) -> None:
+    line = "x" * 100_000 + "\n"
+    done = run(full, "produce", "t", *FIVE_SECONDS, stdin=line)
+    assert done.stderr.startswith("ottla: producing to t-0 at broker 1 has failed for ")
+    assert "KAFKA_STORAGE_ERROR: " in done.stderr
+    assert done.returncode == 5
+
+
+def test_consume_tells_that_the_broker_is_gone(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    server = start_server()
+    assert run(server, "topics", "create", "t", "-p", "1").returncode == 0
+    assert run(server, "produce", "t", stdin="x\n").returncode == 0
+    said = tmp_path / "said"
+    with (
+        said.open("wb") as errors,
+        subprocess.Popen(
+            command(server, "consume", "t"),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        ) as consuming,
+    ):
+        try:
+            assert consuming.stdout is not None
+            assert consuming.stdout.readline() == b"x\n"
+            server.kill()
+            eventually(lambda: "has failed for " in said.read_text(), timeout_s=60)
+            line = said.read_text().splitlines()[0]
+            assert line.startswith("ottla: fetching t-0 at offset 1 from broker 1 has failed for ")
+            assert "trying again until Ctrl-C: " in line
+            assert server.bootstrap in line
+            server.start()
+            assert run(server, "produce", "t", stdin="y\n").returncode == 0
+            assert consuming.stdout.readline() == b"y\n"
+        finally:
+            consuming.kill()

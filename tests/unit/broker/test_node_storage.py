@@ -1,0 +1,81 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.running_node import RunningNode, run_node
+from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
+from ottla.cli.main import main
+from ottla.config.broker_config import BrokerConfig, single_node_defaults
+
+LISTEN = "127.0.0.1:0"
+
+
+def config(*paths: Path) -> BrokerConfig:
+    return BrokerConfig(single_node_defaults(paths[0], LISTEN) | {"log.dirs": ",".join(map(str, paths))})
+
+
+def opened(*paths: Path) -> NodeStorage:
+    storage = open_storage(config(*paths))
+    storage.release()
+    return storage
+
+
+async def nothing(_running: RunningNode) -> None:
+    pass
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Path:
+    """A directory in which a node ran."""
+    run_node(tmp_path / "used", nothing)
+    return tmp_path / "used"
+
+
+def test_a_used_directory_without_meta_properties_is_refused_with_the_way_out(used: Path) -> None:
+    (used / "meta.properties").unlink()
+    before = sorted(used.rglob("*"))
+    with pytest.raises(UnusableStorage) as caught:
+        opened(used)
+    assert str(caught.value).startswith(f"No meta.properties in {used}, which holds a metadata log: ")
+    assert "ottla storage format --ignore-formatted -t CLUSTER-ID" in str(caught.value)
+    assert sorted(used.rglob("*")) == before
+
+
+def test_the_cluster_is_named_where_another_directory_knows_it(used: Path, tmp_path: Path) -> None:
+    cluster_id = opened(used, tmp_path / "second").cluster_id
+    (used / "meta.properties").unlink()
+    with pytest.raises(UnusableStorage, match=re.escape(f"it is {cluster_id}, as {tmp_path / 'second'} says")):
+        opened(used, tmp_path / "second")
+
+
+def test_a_new_directory_does_not_lead_a_used_one_into_a_new_cluster(used: Path, tmp_path: Path) -> None:
+    (used / "meta.properties").unlink()
+    with pytest.raises(UnusableStorage, match=re.escape(f"No meta.properties in {used}")):
+        opened(tmp_path / "new", used)
+    assert not (tmp_path / "new" / "meta.properties").exists()
+
+
+def test_an_empty_directory_is_taken_into_the_cluster_of_the_others(used: Path, tmp_path: Path) -> None:
+    cluster_id = opened(used).cluster_id
+    storage = opened(used, tmp_path / "new")
+    assert (storage.cluster_id, len(set(storage.directory_ids))) == (cluster_id, 2)
+
+
+def test_a_directory_that_was_formatted_halfway_is_formatted(tmp_path: Path) -> None:
+    opened(tmp_path)
+    (tmp_path / "meta.properties").unlink()
+    assert opened(tmp_path).was_formatted_now
+
+
+def test_formatting_gives_a_used_directory_its_identity_back(used: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = opened(used)
+    kept = {path: path.read_bytes() for path in used.rglob("*.checkpoint")}
+    (used / "meta.properties").unlink()
+    assert main(["storage", "format", "--data", str(used)]) == 2
+    assert "say with -t ID to which cluster they belong" in capsys.readouterr().err
+    assert main(["storage", "format", "--data", str(used), "-t", before.cluster_id]) == 0
+    after = opened(used)
+    assert (after.cluster_id, after.metadata_directory_id) == (before.cluster_id, before.metadata_directory_id)
+    assert {path: path.read_bytes() for path in used.rglob("*.checkpoint")} == kept
+    run_node(used, nothing)

@@ -1,0 +1,23 @@
+import pytest
+
+from ottla.config.unknown_settings import advice
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("log.retention.hour", "did you mean log.retention.hours?"),
+        ("no.such.thing.at.all", "check its spelling or remove it."),
+        ("port", "write listeners=PLAINTEXT://:1 in its place."),
+        ("listener.name.internal.max.conections", "check its spelling after the listener's name."),
+    ],
+)
+def test_a_name_that_means_nothing_comes_with_what_to_do(name: str, remedy: str) -> None:
+    assert advice({name: "1"}) == {name: remedy}
+
+
+def test_settings_of_listeners_and_of_plugins_are_known() -> None:
+    assert advice({"listener.name.internal.max.connections": "1", "rsm.config.bucket": "b", "log.dirs": "d"}) == {}
+    prefix = "remote.log.storage.manager.impl.prefix"
+    assert advice({prefix: "mine.", "mine.bucket": "b"}) == {}
+    assert advice({prefix: "mine.", "rsm.config.bucket": "b"}).keys() == {"rsm.config.bucket"}
