@@ -21,7 +21,7 @@ from ottla.config.broker import (
     tls,
     transactions,
 )
-from ottla.config.definition import ConfigDef, ConfigKey, Importance, UpdateMode
+from ottla.config.definition import ConfigDef, ConfigKey, Importance, Standing, UpdateMode
 from ottla.config.validators import Range
 from ottla.config.values import LONG_MAX, ConfigType
 
@@ -54,9 +54,10 @@ DYNAMIC_ONLY_BROKER_CONFIGS: Final = ConfigDef(
         ConfigType.LONG,
         LONG_MAX,
         Importance.MEDIUM,
-        f"Bytes per second allowed to {what}. Not acted on yet.",
+        f"Bytes per second allowed to {what}.",
         validator=Range(0),
         update_mode=UpdateMode.CLUSTER_WIDE,
+        standing=Standing.NOT_YET,
     )
     for name, what in (
         ("leader.replication.throttled.rate", "throttled replicas that this broker leads"),

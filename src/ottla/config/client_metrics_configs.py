@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ottla.config.definition import ConfigDef, ConfigKey, Importance
+from ottla.config.definition import ConfigDef, ConfigKey, Importance, Standing
 from ottla.config.validators import ListOf
 from ottla.config.values import ConfigType
 
@@ -16,23 +16,26 @@ CLIENT_METRICS_CONFIGS: Final = ConfigDef(
             ConfigType.LIST,
             (),
             Importance.MEDIUM,
-            "Prefixes of the metrics that matching clients push; `*` asks for all of them. Not acted on yet.",
+            "Prefixes of the metrics that matching clients push; `*` asks for all of them.",
             validator=ListOf(),
+            standing=Standing.NOT_YET,
         ),
         ConfigKey(
             "interval.ms",
             ConfigType.INT,
             300_000,
             Importance.MEDIUM,
-            "Pause between two pushes of matching clients. Not acted on yet.",
+            "Pause between two pushes of matching clients.",
+            standing=Standing.NOT_YET,
         ),
         ConfigKey(
             "match",
             ConfigType.LIST,
             (),
             Importance.MEDIUM,
-            "Patterns that clients have to match, as parameter=expression; without any, all do. Not acted on yet.",
+            "Patterns that clients have to match, as parameter=expression; without any, all do.",
             validator=ListOf(),
+            standing=Standing.NOT_YET,
         ),
     )
 )

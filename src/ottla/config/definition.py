@@ -23,6 +23,15 @@ class UpdateMode(Enum):
     CLUSTER_WIDE = "cluster-wide"
 
 
+class Standing(Enum):
+    """Whether a node does anything about a setting: Kafka's are all accepted. What the documentation adds to tell."""
+
+    ACTED_ON = ""
+    NOT_YET = "Not acted on yet."
+    # It is about Kafka's threads, buffers or Java classes.
+    NEVER = "It has no effect in Ottla."
+
+
 class _Required:
     """Marks a key without default."""
 
@@ -32,27 +41,25 @@ class _Required:
 
 REQUIRED: Final = _Required()
 
-# How the documentation of a setting says that it is accepted and nothing more.
-_WITHOUT_EFFECT: Final = ("Not acted on yet.", "has no effect")
-
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One configuration key. `default` is typed; None means unset."""
+    """One configuration key. `default` is typed, None means unset; `meaning` says what the setting decides."""
 
     name: str
     type: ConfigType
     default: ConfigValue | _Required
     importance: Importance
-    documentation: str
+    meaning: str
     validator: Validator | None = None
     update_mode: UpdateMode = UpdateMode.READ_ONLY
     internal: bool = False
+    standing: Standing = Standing.ACTED_ON
 
     @property
-    def has_effect(self) -> bool:
-        """Whether a node does anything about it. The documentation is the one place that says so."""
-        return not any(sentence in self.documentation for sentence in _WITHOUT_EFFECT)
+    def documentation(self) -> str:
+        """What DescribeConfigs and the reference tell."""
+        return f"{self.meaning} {self.standing.value}".rstrip()
 
     @property
     def is_sensitive(self) -> bool:

@@ -7,7 +7,7 @@ is given wins, so `log.retention.minutes` beats `log.retention.hours`. Four conf
 from dataclasses import dataclass
 from typing import Final
 
-from ottla.config.definition import ConfigDef, ConfigKey, Importance
+from ottla.config.definition import ConfigDef, ConfigKey, Importance, Standing
 from ottla.config.validators import GzipLevel, ListOf, OneOf, Range, ThrottledReplicas
 from ottla.config.values import LONG_MAX, ConfigType
 
@@ -223,55 +223,60 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LIST,
         (),
         Importance.MEDIUM,
-        "Replicas throttled on the leader's side, as partition:broker pairs or `*` for all. Not acted on yet.",
+        "Replicas throttled on the leader's side, as partition:broker pairs or `*` for all.",
         validator=ThrottledReplicas(),
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "follower.replication.throttled.replicas",
         ConfigType.LIST,
         (),
         Importance.MEDIUM,
-        "Replicas throttled on the follower's side, as partition:broker pairs or `*` for all. Not acted on yet.",
+        "Replicas throttled on the follower's side, as partition:broker pairs or `*` for all.",
         validator=ThrottledReplicas(),
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "remote.storage.enable",
         ConfigType.BOOLEAN,
         False,
         Importance.MEDIUM,
-        "Whether old segments of this topic go to remote storage. Not acted on yet.",
+        "Whether old segments of this topic go to remote storage.",
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "local.retention.ms",
         ConfigType.LONG,
         -2,
         Importance.MEDIUM,
-        "Time that segments already copied to remote storage stay on local disk; -2 follows `retention.ms`. "
-        "Not acted on yet.",
+        "Time that segments already copied to remote storage stay on local disk; -2 follows `retention.ms`.",
         validator=Range(-2),
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "local.retention.bytes",
         ConfigType.LONG,
         -2,
         Importance.MEDIUM,
-        "Size of local disk for segments already copied to remote storage; -2 follows `retention.bytes`. "
-        "Not acted on yet.",
+        "Size of local disk for segments already copied to remote storage; -2 follows `retention.bytes`.",
         validator=Range(-2),
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "remote.log.copy.disable",
         ConfigType.BOOLEAN,
         False,
         Importance.MEDIUM,
-        "Whether copying to remote storage is off while what is there can still be read. Not acted on yet.",
+        "Whether copying to remote storage is off while what is there can still be read.",
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "remote.log.delete.on.disable",
         ConfigType.BOOLEAN,
         False,
         Importance.MEDIUM,
-        "Whether turning remote storage off deletes what is there. Not acted on yet.",
+        "Whether turning remote storage off deletes what is there.",
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "internal.segment.bytes",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ottla.config.broker_configs import broker_key
-from ottla.config.definition import REQUIRED
+from ottla.config.definition import REQUIRED, Standing
 from ottla.config.listeners import SECURITY_PROTOCOLS, parse_protocol_map
 from ottla.config.values import ConfigError
 
@@ -90,7 +90,7 @@ def _without_effect(config: "BrokerConfig") -> list[str]:
     found = []
     for name, text in config.static_values.items():
         key = broker_key(name)
-        if key is None or key.has_effect or _KEPT_ANYWAY.get(name) == text:
+        if key is None or key.standing is Standing.ACTED_ON or _KEPT_ANYWAY.get(name) == text:
             continue
         if key.default is REQUIRED or config.get(name) == key.default:
             continue

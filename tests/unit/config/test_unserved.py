@@ -8,6 +8,7 @@ import pytest
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.config.broker_configs import BROKER_CONFIGS
+from ottla.config.definition import Standing
 from ottla.config.topic_configs import TOPIC_SYNONYMS
 from ottla.config.values import ConfigError
 
@@ -99,9 +100,9 @@ def test_settings_that_nothing_reads_say_so_and_those_that_are_read_do_not() -> 
     wrong = []
     for key in BROKER_CONFIGS:
         is_read = f'"{key.name}"' in source or key.name.replace(".", "_") in source or key.name in inherited
-        if key.has_effect and not is_read:
+        if key.standing is Standing.ACTED_ON and not is_read:
             wrong.append(f"{key.name} is not read")
-        if not key.has_effect and re.search(rf'config\.get\w*\("{re.escape(key.name)}"', broker):
+        if key.standing is not Standing.ACTED_ON and re.search(rf'config\.get\w*\("{re.escape(key.name)}"', broker):
             wrong.append(f"{key.name} is read")
     assert wrong == []
 

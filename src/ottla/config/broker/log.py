@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ottla.config.definition import ConfigKey, Importance, UpdateMode
+from ottla.config.definition import ConfigKey, Importance, Standing, UpdateMode
 from ottla.config.validators import GzipLevel, ListOf, OneOf, Range
 from ottla.config.values import LONG_MAX, ConfigType
 
@@ -38,8 +38,9 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         30_000,
         Importance.LOW,
         "Time a broker may fail to report a broken log directory to the controller before it stops. A node that is its "
-        "own controller knows at once, so it has no effect.",
+        "own controller knows at once.",
         validator=Range(1),
+        standing=Standing.NEVER,
     ),
     ConfigKey(
         "log.initial.task.delay.ms",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ottla.config.definition import ConfigKey, Importance, UpdateMode
+from ottla.config.definition import ConfigKey, Importance, Standing, UpdateMode
 from ottla.config.validators import ListOf, Range
 from ottla.config.values import INT_MAX, ConfigType
 
@@ -39,8 +39,9 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.LIST,
         None,
         Importance.HIGH,
-        "Listeners that may accept requests before the authorizer is ready. Not acted on yet.",
+        "Listeners that may accept requests before the authorizer is ready.",
         validator=ListOf(),
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "socket.send.buffer.bytes",
@@ -128,9 +129,9 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         100,
         Importance.LOW,
-        "Wait before a connection whose authentication failed is closed, so that guessing stays slow. "
-        "Not acted on yet.",
+        "Wait before a connection whose authentication failed is closed, so that guessing stays slow.",
         validator=Range(0),
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "queued.max.requests",
@@ -138,8 +139,9 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         500,
         Importance.HIGH,
         "Requests that may wait for a handler thread in Kafka. "
-        "Ottla handles a request as soon as it is read, so none waits and it has no effect.",
+        "Ottla handles a request as soon as it is read, so none waits.",
         validator=Range(1),
+        standing=Standing.NEVER,
     ),
     ConfigKey(
         "queued.max.request.bytes",
@@ -155,24 +157,26 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         3,
         Importance.HIGH,
         "Threads that move bytes between sockets and request queues in Kafka. "
-        "Ottla serves all sockets from one event loop, so it has no effect.",
+        "Ottla serves all sockets from one event loop.",
         validator=Range(1),
         update_mode=UpdateMode.CLUSTER_WIDE,
+        standing=Standing.NEVER,
     ),
     ConfigKey(
         "socket.connection.setup.timeout.ms",
         ConfigType.LONG,
         10_000,
         Importance.MEDIUM,
-        "Time that a connection opened by this node may take to be established, growing with each failure. "
-        "Not acted on yet.",
+        "Time that a connection opened by this node may take to be established, growing with each failure.",
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "socket.connection.setup.timeout.max.ms",
         ConfigType.LONG,
         30_000,
         Importance.MEDIUM,
-        "Upper bound for the growing connection set-up time. Not acted on yet.",
+        "Upper bound for the growing connection set-up time.",
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "request.timeout.ms",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ottla.config.definition import ConfigKey, Importance, UpdateMode
+from ottla.config.definition import ConfigKey, Importance, Standing, UpdateMode
 from ottla.config.validators import Range
 from ottla.config.values import ConfigType
 
@@ -110,7 +110,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.BOOLEAN,
         False,
         Importance.LOW,
-        "Whether transactions may take part in a two-phase commit led from outside. Not acted on yet.",
+        "Whether transactions may take part in a two-phase commit led from outside.",
+        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "add.partitions.to.txn.retry.backoff.max.ms",
