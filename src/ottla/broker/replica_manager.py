@@ -118,7 +118,7 @@ class ReplicaManager:
         """Returns when everything appended so far is on the disk; ApiError if the disk fails, or hangs until then."""
         try:
             async with asyncio.timeout_at(deadline):
-                await self.threads_of(partition).flushing(partition.log.flush, now_ms())
+                await self.threads_of(partition).flushing(partition.log, now_ms())
         except TimeoutError:
             raise ApiError(
                 ErrorCode.REQUEST_TIMED_OUT, f"{partition.topic}-{partition.index} was not synced in time"

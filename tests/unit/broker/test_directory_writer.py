@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def test_several_may_wait_for_one_append(disk: Disk) -> None:
 def test_more_than_the_queue_may_hold_waits_on_the_loop_and_goes_with_its_request(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 2000)
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 8000)
 
     async def scenario(writing: Writing) -> None:
         in_queue = [writing.put(b"%d" % number) for number in range(2)]
@@ -147,6 +148,97 @@ def test_more_than_the_queue_may_hold_waits_on_the_loop_and_goes_with_its_reques
         assert dropped.value.code is ErrorCode.KAFKA_STORAGE_ERROR
 
     run(disk, scenario)
+
+
+class Request(bytearray):
+    """A request's bytes, of which one can tell whether they are still there."""
+
+
+def test_what_requests_brought_that_gave_up_is_gone_while_the_disk_still_hangs(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 50_000)
+    size = 10_000
+
+    async def scenario(writing: Writing) -> None:
+        requests: list[weakref.ref[Request]] = []
+        writing.put(b"under way")
+        await asyncio.to_thread(disk.has_begun.wait)
+        for _ in range(100):
+            request = Request(size)
+            requests.append(weakref.ref(request))
+            append = writing.put(memoryview(request)[size // 2 :])
+            del request
+            assert await timed_out(append)
+            del append
+            # The queue takes one more than it may hold, and each append a little beside its records.
+            assert writing.writer.kept_bytes < 50_000 + size
+        assert [request for request in requests if request() is not None] == []
+
+    run(disk, scenario)
+
+
+def test_a_request_that_will_not_wait_for_its_appends_lets_them_go(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 8000)
+
+    async def scenario(writing: Writing) -> None:
+        request = Request(100)
+        is_there = weakref.ref(request)
+        appends = [writing.put(memoryview(request)) for _ in range(5)]
+        del request
+        await asyncio.to_thread(disk.has_begun.wait)
+        for append in appends[1:]:
+            append.let_go()
+        del append
+        kept = writing.writer.kept_bytes
+        assert kept < 3 * 8000
+        disk.is_awake.set()
+        await writing.writer.drain(within(PATIENCE_S))
+        assert disk.written == [bytes(100)] * 2
+        del appends
+        assert is_there() is None
+
+    run(disk, scenario)
+
+
+def test_who_cannot_be_held_back_is_refused_when_the_queue_is_full(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 8000)
+
+    async def scenario(writing: Writing) -> None:
+        def put() -> QueuedAppend[int]:
+            return writing.writer.put(disk.write, b"r", writing.settled.append, may_be_held=False)
+
+        for _ in range(2):
+            put()
+        with pytest.raises(ApiError) as refused:
+            put()
+        assert refused.value.code is ErrorCode.REQUEST_TIMED_OUT
+        disk.is_awake.set()
+        await writing.writer.drain(within(PATIENCE_S))
+        assert await put().result(within(PATIENCE_S)) == 3
+
+    run(disk, scenario)
+
+
+def test_a_directory_that_is_given_up_keeps_no_records_of_those_that_waited(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        writing.put(b"under way")
+        await asyncio.to_thread(disk.has_begun.wait)
+        requests = [Request(100) for _ in range(3)]
+        waiting = [asyncio.ensure_future(writing.put(request).result(within(PATIENCE_S))) for request in requests]
+        are_there = [weakref.ref(request) for request in requests]
+        requests.clear()
+        await asyncio.sleep(0)
+        writing.writer.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "given up"))
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert {type(outcome) for outcome in outcomes} == {ApiError}
+        del outcomes
+        waiting.clear()
+        assert [request for request in are_there if request() is not None] == []
+        disk.is_awake.set()
+
+    run(disk, scenario)
+    assert disk.written == [b"under way"]
 
 
 def test_a_disk_error_is_reported_once_and_ends_the_waiting(disk: Disk) -> None:
