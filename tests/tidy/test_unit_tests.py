@@ -31,7 +31,6 @@ MODULES = {
     "broker.altered_resources": "broker.handlers.test_k33_alter_configs",
     "broker.clock": "broker.test_node",
     "broker.config_schema": "broker.handlers.test_k44_incremental_alter_configs",
-    "broker.coordinators.leadership": "broker.groups.test_coordinator",
     "broker.coordinators.replay": "broker.groups.test_coordinator",
     "broker.coordinators.steady_clock": "broker.groups.test_coordinator",
     "broker.dynamic_configs": "broker.test_node",

@@ -301,6 +301,7 @@ class Node:
         except ApiError as error:
             raise StartupError(f"The controller refused this broker: {error.message}") from error
         self._cordoning.tell(self._quorum.image, config.node_id)
+        self.replicas.subscribe(self._partitions_lost)
         self._lead_coordinators(self._quorum.image)
         self._groups.start()
         self._transactions.start()
@@ -349,6 +350,13 @@ class Node:
                 if state.leader == self.config.node_id and self.replicas.is_online(name, index):
                     shards.become_leader(index, state.leader_epoch)
                 else:
+                    shards.resign(index)
+
+    def _partitions_lost(self, lost: list[TopicPartition]) -> None:
+        """A disk failed: what a coordinator knows of its partitions cannot be changed any more, and is not told."""
+        for name, shards in self._coordinators():
+            for topic, index in lost:
+                if topic == name and not self.replicas.is_online(topic, index):
                     shards.resign(index)
 
     async def _allocate_producer_ids(self) -> range:

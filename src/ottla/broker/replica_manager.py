@@ -5,8 +5,8 @@ The image decides, this module follows: for each partition whose replicas name t
 never waits for a disk; then the partitions change on the loop, all at once.
 
 A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on. A new partition for which there is no space, or whose disk does
-not answer, is made later.
+not "unknown topic", and the other directories go on. Who keeps state of such a partition is told (`subscribe`). A new
+partition for which there is no space, or whose disk does not answer, is made later.
 
 A disk that hangs holds up nobody but those who want something of it: all that may wait for it is done in its own
 threads (see `directory_threads`), and with several directories appends are too.
@@ -47,6 +47,7 @@ _SWAP_PATIENCE_S = 3.0
 _SEARCH_PATIENCE_S = 10.0
 _SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
+OnLost = Callable[[list[TopicPartition]], None]
 
 
 class ReplicaManager:
@@ -74,6 +75,11 @@ class ReplicaManager:
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
         self._changing = asyncio.Lock()
         self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
+        self._on_lost: list[OnLost] = []
+
+    def subscribe(self, on_lost: OnLost) -> None:
+        """Has it called with the partitions that a failed disk took, in the turn after: somebody may be using them."""
+        self._on_lost.append(on_lost)
 
     # -- what handlers use ------------------------------------------------------------------------------------------
 
@@ -189,6 +195,8 @@ class ReplicaManager:
             self._offline.add((topic, index))
             if partition is not None:
                 partition.close()
+        for on_lost in self._on_lost:
+            asyncio.get_running_loop().call_soon(on_lost, lost)
 
     def move(self, topic: str, index: int, target: LogDirectory) -> Coroutine[Any, Any, None] | None:
         """The work of moving a partition's log to another directory; None if it is there or on its way."""
