@@ -34,7 +34,6 @@ MODULES = {
     "broker.coordinators.replay": "broker.groups.test_coordinator",
     "broker.coordinators.steady_clock": "broker.groups.test_coordinator",
     "broker.dynamic_configs": "broker.test_node",
-    "broker.groups.active_shard": "broker.groups.test_coordinator",
     "broker.groups.loading": "broker.groups.test_coordinator",
     "broker.leader_hints": "broker.test_node",
     "broker.network.descriptor_limit": "broker.test_node",

@@ -40,7 +40,7 @@ logger = logging.getLogger("ottla.broker.replicas")
 T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
-_SPACE_RETRY_S = 1.0
+SPACE_RETRY_S = 1.0
 # So long the swap at the end of a move waits for appends that are under way.
 _SWAP_PATIENCE_S = 3.0
 # So long a client waits at most for a search that has no timeout of its own.
@@ -318,19 +318,22 @@ class ReplicaManager:
             self._unmade[topic.id] = unmade
 
     async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
-        """Tries again and again to make the new partitions that could not be made; ends by being cancelled."""
-        while True:
-            await asyncio.sleep(_SPACE_RETRY_S)
-            if not self._unmade:
-                continue
-            async with self._changing:
-                unmade, self._unmade = self._unmade, {}
-                for topic_id, indexes in unmade.items():
-                    topic = image_now().topics.by_id(topic_id)
-                    if topic is not None:
-                        self._offline -= {(topic.name, index) for index in indexes}
-                        await self._apply_topic(topic, image_now(), may_be_new=True)
-                on_made()
+        """Tries to make the new partitions that could not be made; to be called again and again."""
+        if not self._unmade:
+            return
+        async with self._changing:
+            for topic_id in list(self._unmade):
+                topic = image_now().topics.by_id(topic_id)
+                indexes = self._unmade.pop(topic_id)
+                if topic is None:
+                    continue
+                self._offline -= {(topic.name, index) for index in indexes}
+                try:
+                    await self._apply_topic(topic, image_now(), may_be_new=True)
+                except Exception:
+                    self._unmade[topic_id] = indexes
+                    raise
+            on_made()
 
     def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
         directory = self.logs.directory_of(topic, index)
