@@ -84,6 +84,8 @@ class DirectoryThreads:
     def _flush(self, sync: _Sync, log: Log, now_ms: int) -> None:
         # Before it looks how far the log goes: what is appended from now on may come too late for it.
         sync.has_begun = True
+        # An error keeps this frame, and must not keep itself by what is in it: it keeps the open file as well.
+        del sync
         _timed(self._others, log.flush, (now_ms,))
 
     def _flushed(self, log: Log, sync: _Sync, future: "asyncio.Future[None]") -> None:

@@ -33,6 +33,7 @@ from ottla.protocol.schema import Records
 from ottla.storage.errors import StorageError
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 QUEUED_BYTES_MAX = 64 * 1024 * 1024
 # What an append takes in memory beside its records, so that very small ones are bounded as well.
@@ -83,7 +84,10 @@ class QueuedAppend(Generic[T]):
             return
         try:
             self._outcome = self.work(self._records)
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+        except (ApiError, StorageError) as error:
+            # Without its stack, on which there are the records and the open file: those who wait may be long in coming.
+            self._raised = _without_stack(error)
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it, and its stack is wanted
             self._raised = error
 
     def finish(self, on_storage_error: Callable[[StorageError], ApiError]) -> None:
@@ -98,8 +102,7 @@ class QueuedAppend(Generic[T]):
 
     def fail(self, error: ApiError) -> None:
         """Whoever waits hears of an error now, whatever becomes of the append."""
-        # One for each: an error keeps the stack of everybody who raised it, with all that is on it.
-        self._error = ApiError(error.code, error.message)
+        self._error = error
         self._records = b""
         self._wake()
 
@@ -113,6 +116,9 @@ class QueuedAppend(Generic[T]):
         """The outcome; REQUEST_TIMED_OUT if it is not there when the loop's time reaches the deadline."""
         if not self.is_done and not await self._is_done_by(deadline):
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "The disk has not taken the records in time")
+        if isinstance(self._error, ApiError):
+            # Not the one that is kept here: what is raised keeps the stack of everybody whom it passes.
+            raise _without_stack(self._error)
         if self._error is not None:
             raise self._error
         return self._outcome
@@ -140,6 +146,13 @@ class QueuedAppend(Generic[T]):
             self._drop(self)
         else:
             self._records = bytes(self._records)
+
+
+def _without_stack(error: E) -> E:
+    """The same error, as if nobody had raised it yet."""
+    copy = type(error).__new__(type(error), *error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
 
 
 def _give_up(waiter: "asyncio.Future[None]") -> None:
@@ -192,7 +205,7 @@ class DirectoryWriter:
         REQUEST_TIMED_OUT if the queue is full and the caller cannot be held back.
         """
         if self._failure is not None:
-            raise ApiError(self._failure.code, self._failure.message)
+            raise _without_stack(self._failure)
         append = QueuedAppend(work, records, settle)
         if not self._held and self._queued_bytes < QUEUED_BYTES_MAX:
             self._give(append)

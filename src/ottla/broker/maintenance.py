@@ -1,4 +1,4 @@
-"""What a broker does for its logs now and then: retention, flushes, checkpoints; and its cleaners.
+"""What a broker does for its logs now and then: retention, removal of files, flushes, checkpoints; and its cleaners.
 
 Each pass waits for disks, so it runs in a thread, at Kafka's interval for it, and never twice at the same time. Each
 directory has its own passes: a disk that is slow keeps no other waiting.
@@ -22,6 +22,8 @@ logger = logging.getLogger("ottla.broker.maintenance")
 # flush.ms is looked at this often unless log.flush.scheduler.interval.ms says otherwise, which is "never" by default;
 # and so soon a closed segment is synced.
 _FLUSH_CHECK_MS = 1000
+# So long after file.delete.delay.ms the files of what was deleted may still be there.
+_REMOVAL_CHECK_MS = 1000
 # Longer intervals mean "never".
 _INTERVAL_MS_MAX = 30 * 24 * 3_600_000
 
@@ -125,6 +127,7 @@ def _passes_of(
     return [
         _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory, scheduler_ms)),
         _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory), tell_log_starts),
+        _Pass("file removal", _REMOVAL_CHECK_MS, lambda: logs.removal_pass(now_ms(), directory)),
         _Pass("checkpoints", checkpoints_ms, lambda: _uncounted(logs.checkpoint_pass, directory)),
         _Pass("log start offsets", log_starts_ms, lambda: _uncounted(logs.log_start_pass, directory)),
         _Pass("high watermarks", high_watermarks_ms, lambda: _uncounted(logs.high_watermark_pass, directory)),

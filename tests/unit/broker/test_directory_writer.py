@@ -1,6 +1,7 @@
 """Appends in a thread: their order, their waiters, their memory."""
 
 import asyncio
+import gc
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,7 +14,7 @@ from ottla.broker import directory_writer
 from ottla.broker.directory_writer import DirectoryWriter, QueuedAppend
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DiskFull, LogGone, StorageError
 
 SOON_S = 0.01
 PATIENCE_S = 30.0
@@ -220,6 +221,44 @@ def test_who_cannot_be_held_back_is_refused_when_the_queue_is_full(disk: Disk, m
     run(disk, scenario)
 
 
+def test_an_append_that_failed_leaves_nothing_of_what_it_worked_with(disk: Disk) -> None:
+    class OpenFile:
+        pass
+
+    async def scenario(writing: Writing) -> None:
+        files: list[weakref.ref[OpenFile]] = []
+
+        def work(_: Records) -> None:
+            file = OpenFile()
+            files.append(weakref.ref(file))
+            raise errors[len(files) - 1]
+
+        errors = [DiskFull(Path("/d"), "write", Path("/d/f"), "full"), LogGone(Path("/d/t-0"))]
+        codes = []
+        gc.disable()
+        try:
+            for _ in range(2):
+                append = writing.writer.put(work, b"", work)
+                try:
+                    await append.result(within(PATIENCE_S))
+                except ApiError as error:
+                    codes.append(error.code)
+                    assert type(error) is (LogGone if len(codes) == 2 else ApiError)
+                del append
+            errors.clear()
+            assert [file for file in files if file() is not None] == []
+        finally:
+            gc.enable()
+        assert codes == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+    def refuse(writing: Writing) -> Coroutine[Any, Any, None]:
+        # A full disk is no failure of the directory.
+        writing.writer._on_storage_error = lambda error: ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        return scenario(writing)
+
+    run(disk, refuse)
+
+
 def test_a_directory_that_is_given_up_keeps_no_records_of_those_that_waited(disk: Disk) -> None:
     async def scenario(writing: Writing) -> None:
         writing.put(b"under way")
@@ -250,7 +289,7 @@ def test_a_disk_error_is_reported_once_and_ends_the_waiting(disk: Disk) -> None:
             with pytest.raises(ApiError) as refused:
                 await append.result(within(PATIENCE_S))
             assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-        assert writing.failures == [disk.error]
+        assert [str(failure) for failure in writing.failures] == [str(disk.error)]
         with pytest.raises(ApiError):
             writing.put()
         assert not writing.settled
