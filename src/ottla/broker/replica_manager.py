@@ -20,12 +20,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ottla.broker.clock import now_ms
+from ottla.broker.damage_reports import DamageReports
 from ottla.broker.directory_threads import DirectoryThreads
 from ottla.broker.directory_writer import DirectoryWriter
 from ottla.broker.log_changes import LogChanges
 from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.records import CorruptRecords
 from ottla.replication.partition import Leadership, Partition
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, StorageError
@@ -76,6 +78,7 @@ class ReplicaManager:
         self._changing = asyncio.Lock()
         self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
         self._on_lost: list[OnLost] = []
+        self.damage = DamageReports()
 
     def subscribe(self, on_lost: OnLost) -> None:
         """Has it called with the partitions that a failed disk took, in the turn after: somebody may be using them."""
@@ -144,6 +147,9 @@ class ReplicaManager:
             if search.done():
                 try:
                     return search.result()
+                except CorruptRecords as error:
+                    self.damage.note(partition, None, error)
+                    raise
                 except StorageError as error:
                     raise self.disk_failed(error) from error
         if search is not None:
