@@ -43,6 +43,18 @@ def test_kcat_produces_with_every_codec_and_guarantee(
     assert {one.headers for one in stored} == {(("origin", b"kcat"),)}
 
 
+def test_what_kcat_sends_with_acks_0_is_stored_though_it_leaves_at_once(
+    kcat: Callable[..., str], reference: ConfluentKafka, new_topic: Callable[..., str]
+) -> None:
+    # The broker compresses each batch, so that kcat is gone long before the last of them is looked at.
+    topic = new_topic(1, {"compression.type": "gzip"})
+    lines = [str(number) for number in range(2_000)]
+    one_at_a_time = ("-X", "acks=0", "-X", "linger.ms=0", "-X", "batch.num.messages=1")
+    kcat("-P", "-t", topic, *one_at_a_time, stdin="\n".join(lines) + "\n")
+    stored = [one.record.value for one in reference.read(topic, 0, 0, len(lines))]
+    assert stored == [line.encode() for line in lines]
+
+
 @pytest.mark.parametrize("codec", ALL_CODECS)
 def test_kcat_reads_every_codec(
     kcat: Callable[..., str], reference: ConfluentKafka, new_topic: Callable[..., str], codec: str

@@ -149,6 +149,7 @@ class Story:
         self.promise(start=max(self.recorder.promise.start, ends[len(doomed) - 1]))
         log.update_config(config)
         assert self.manager.retention_pass(NOW_MS) == len(doomed) > 0
+        self.manager.removal_pass(NOW_MS)
         log.update_config(self.config)
 
     def delete_records(self, offset: int) -> None:
@@ -159,11 +160,11 @@ class Story:
         self.promise(must_exist=False)
         self.manager.delete(*KEY, NOW_MS)
         self.promise(must_be_gone=True)
-        self.manager.retention_pass(NOW_MS)
+        self.manager.removal_pass(NOW_MS)
 
     def compact(self) -> None:
         assert clean_next(self.manager, NOW_MS) == KEY
-        self.manager.retention_pass(NOW_MS)
+        self.manager.removal_pass(NOW_MS)
 
     def move(self) -> None:
         target = self.manager.directories[1]
@@ -173,7 +174,7 @@ class Story:
         self.manager.finish_move(move, TOPIC_ID, NOW_MS)
         # The copy is synced before it takes the log's place.
         self.promise(flushed_end=self.recorder.promise.end)
-        self.manager.retention_pass(NOW_MS)
+        self.manager.removal_pass(NOW_MS)
 
     def restart(self) -> None:
         self.manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)

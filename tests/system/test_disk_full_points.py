@@ -88,6 +88,7 @@ def grow(manager: LogManager) -> None:
             manager.checkpoint_pass()
             manager.high_watermark_pass()
             manager.retention_pass(NOW_MS)
+            manager.removal_pass(NOW_MS)
 
 
 def expected(count: int) -> list[tuple[int, bytes]]:
@@ -227,7 +228,7 @@ def test_a_sync_that_fails_is_final_until_a_restart() -> None:
             assert found == expected(len(found)), f"point {first}"
 
 
-def test_a_pass_of_retention_frees_what_it_can_on_a_full_disk() -> None:
+def test_retention_and_removal_free_what_they_can_on_a_full_disk() -> None:
     disk = SimulatedDisk(ROOT)
     manager = open_manager(disk)
     config = LogConfig(segment_bytes=400, retention_ms=1000, file_delete_delay_ms=0)
@@ -239,6 +240,7 @@ def test_a_pass_of_retention_frees_what_it_can_on_a_full_disk() -> None:
     manager.delete("deleted", 0, NOW_MS)
     disk.before_change = Refusal(0, 1_000_000, GROWING, DiskFull)
     manager.retention_pass(NOW_MS)
+    manager.removal_pass(NOW_MS)
     left = [path.parent.name for path in disk.files() if path.suffix in (".log", ".deleted")]
     assert sorted(left) == ["one-segment-0", "six-segments-0"], "an active segment needs space for its successor"
     assert (logs["six-segments"].log_start_offset, logs["six-segments"].log_end_offset) == (5, 6)

@@ -14,6 +14,8 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
 from harness.control_client import ControlClient
 from harness.hanging_disk import EVERYTHING, WRITES, HangingDisk, HangingDiskServer
+from harness.process_memory import resident_bytes
+from harness.running_node import batch_of
 from harness.waiting import eventually
 from harness.wire import WireClient
 from ottla.protocol.errors import ErrorCode
@@ -35,11 +37,13 @@ from ottla.protocol.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.protocol.schema import Message
 
 RECORDS = [Record(b"%d" % number) for number in range(10)]
 VALUES = [record.value for record in RECORDS]
 REQUEST_TIMEOUT_MS = 1000
+MEBIBYTE = 1024 * 1024
 
 
 class TwoDisks:
@@ -246,6 +250,37 @@ def test_topics_can_be_made_changed_and_deleted_while_a_disk_hangs(disks: TwoDis
     for name in made:
         eventually(lambda: disks.produce(name), lambda error: error is None)  # noqa: B023 - called within the turn
     eventually(lambda: disks.server.is_on_hanging_disk(disks.hung), lambda is_there: not is_there)
+    assert "Traceback" not in disks.server.output.read_text()
+
+
+def test_memory_stays_bounded_however_often_clients_try_again_while_a_disk_hangs(disks: TwoDisks) -> None:
+    batch = batch_of(bytes(4 * MEBIBYTE))
+    row = PartitionProduceData(index=0, records=batch)
+    data = [TopicProduceData(name=disks.hung, partition_data=[row])]
+    request = ProduceRequest(acks=1, timeout_ms=1, topic_data=data)
+    clients, rounds = 8, 12
+
+    async def try_again_and_again() -> int:
+        async def give_up(wire: WireClient) -> None:
+            answer = await wire.call(request, 12)
+            assert answer.responses[0].partition_responses[0].error_code == ErrorCode.REQUEST_TIMED_OUT
+
+        wires = [await WireClient.connect(disks.server.port) for _ in range(clients)]
+        for _ in range(rounds):
+            await asyncio.gather(*map(give_up, wires))
+        kept = resident_bytes(disks.server.pid)
+        for wire in wires:
+            await wire.close()
+        return kept
+
+    disks.client.set_topic_config(disks.hung, "max.message.bytes", str(8 * MEBIBYTE))
+    before = resident_bytes(disks.server.pid)
+    with disks.server.disk.hanging(WRITES):
+        grown = asyncio.run(try_again_and_again()) - before
+    in_queue, in_requests, kept_by_allocator = 64 * MEBIBYTE + len(batch), clients * len(batch), 64 * MEBIBYTE
+    assert clients * rounds * len(batch) > 1.5 * (in_queue + in_requests + kept_by_allocator)
+    assert grown < in_queue + in_requests + kept_by_allocator
+    eventually(lambda: disks.produce(disks.hung), lambda error: error is None)
     assert "Traceback" not in disks.server.output.read_text()
 
 

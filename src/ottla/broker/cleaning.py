@@ -28,6 +28,8 @@ logger = logging.getLogger("ottla.broker.cleaning")
 CLEANERS_MAX = 256
 # How long a round waits for the directories that are slow to say what is due in them.
 _SURVEY_WAIT_S = 10.0
+# Where log.cleaner.backoff.ms is 0, what fails at once must not be all that the loop does.
+_FAILURE_PAUSE_S = 1.0
 # A Java array, which is what Kafka's map is, is no larger.
 _DEDUPE_BYTES_MAX = 2**31 - 1
 
@@ -140,19 +142,25 @@ class Cleaning:
 
     async def _rounds(self, number: int) -> None:
         worker = self._workers[number] = WorkerProcess(self._share)
-        left_out = LeftOut()
-        await self._pause()
         while True:
-            chosen = await self._choose(left_out) if number < self._settings.threads else None
-            if chosen is not None:
-                left_out.note(chosen, await self._clean(number, worker, chosen))
-                continue
-            left_out = LeftOut()
-            await self._in_thread(worker.close)
+            await self._pause()
+            try:
+                await self._round(number, worker)
+            except Exception:
+                logger.exception(
+                    "A round of cleaner %d failed; the next one comes after log.cleaner.backoff.ms", number
+                )
+                await asyncio.sleep(_FAILURE_PAUSE_S)
             # Asked last of all: while the process came to its end, one cleaner more may have become wanted again.
             if number >= self._settings.threads:
                 return
-            await self._pause()
+
+    async def _round(self, number: int, worker: WorkerProcess) -> None:
+        """Compacts one log after the other until none needs it."""
+        left_out = LeftOut()
+        while number < self._settings.threads and (chosen := await self._choose(left_out)) is not None:
+            left_out.note(chosen, await self._clean(number, worker, chosen))
+        await self._in_thread(worker.close)
 
     def _in_thread(self, work: Callable[[], object]) -> asyncio.Future[object]:
         return asyncio.get_running_loop().run_in_executor(self._threads, work)

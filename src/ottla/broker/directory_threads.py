@@ -5,7 +5,8 @@ others lose none: one that appends (if there are several directories, see `direc
 that read, and one for changes of names, which are new, deleted and moved logs.
 
 `is_hanging` tells that an append or a read has been under way for so long that it is no use to ask for more: whoever
-can do without the disk does so. Syncs do not count, a busy disk may take seconds for one.
+can do without the disk does so. Syncs do not count, a busy disk may take seconds for one. Of each log one sync waits
+for a thread at most, and serves all who asked before it began: who gives up while a disk hangs leaves nothing behind.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from typing import TypeVar
 
 from ottla.broker.directory_writer import DirectoryWriter
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
 
 T = TypeVar("T")
@@ -24,6 +26,16 @@ T = TypeVar("T")
 HANGING_AFTER_S = 3.0
 _FLUSHERS = 4
 _READERS = 8
+
+
+class _Sync:
+    """A sync of one log, asked for and maybe begun."""
+
+    __slots__ = ("future", "has_begun")
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self.future: asyncio.Future[None]
 
 
 class DirectoryThreads:
@@ -38,6 +50,8 @@ class DirectoryThreads:
         # When the reads, syncs and changes began that are under way.
         self._reads: dict[object, float] = {}
         self._others: dict[object, float] = {}
+        # The latest one of each log.
+        self._syncs: dict[Log, _Sync] = {}
 
     @property
     def is_hanging(self) -> bool:
@@ -58,9 +72,28 @@ class DirectoryThreads:
         """A search through a log, which may take long although the disk does its best."""
         return self._begin(self._readers, partial(work, *arguments))
 
-    def flushing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
-        """A sync in a thread."""
-        return self._begin(self._flushers, partial(_timed, self._others, work, arguments))
+    def flushing(self, log: Log, now_ms: int) -> "asyncio.Future[None]":
+        """A sync in a thread of what was appended until now."""
+        sync = self._syncs.get(log)
+        if sync is None or sync.has_begun:
+            sync = self._syncs[log] = _Sync()
+            sync.future = self._begin(self._flushers, partial(self._flush, sync, log, now_ms))
+            sync.future.add_done_callback(partial(self._flushed, log, sync))
+        return asyncio.shield(sync.future)
+
+    def _flush(self, sync: _Sync, log: Log, now_ms: int) -> None:
+        # Before it looks how far the log goes: what is appended from now on may come too late for it.
+        sync.has_begun = True
+        # An error keeps this frame, and must not keep itself by what is in it: it keeps the open file as well.
+        del sync
+        _timed(self._others, log.flush, (now_ms,))
+
+    def _flushed(self, log: Log, sync: _Sync, future: "asyncio.Future[None]") -> None:
+        if self._syncs.get(log) is sync:
+            del self._syncs[log]
+        if not future.cancelled():
+            # Those who gave up do not ask for it.
+            future.exception()
 
     def changing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
         """A change of names in a thread, after those that were asked for before."""

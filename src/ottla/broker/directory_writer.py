@@ -11,8 +11,10 @@ Guarantees
 - Nobody waits longer than he wants to: REQUEST_TIMED_OUT. The append stays in the queue all the same and happens when
   the disk wakes up, so that what follows it in the queue still follows it in the log. As after any timeout, a client
   does not know; an idempotent producer repeats the batch and gets it once.
-- Memory: so many bytes are in the queue at most. More than that is held back on the loop, where a request waits that
-  somebody still waits for: if it gives up, what it brought is dropped.
+- Memory: QUEUED_BYTES_MAX are in the queue at most, and the one append that passes the limit, however long the disk
+  hangs and however often clients try again. More than that is held back for those who wait for it, one request for
+  each connection; what a request brought that gives up is gone at once. Who goes on without waiting (a coordinator)
+  cannot be held back, and is refused.
 - A disk that fails is reported, and then all that wait get KAFKA_STORAGE_ERROR. So do those that come later.
 
 Nothing here survives a crash: what is in the queue was not acknowledged.
@@ -31,39 +33,61 @@ from ottla.protocol.schema import Records
 from ottla.storage.errors import StorageError
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 QUEUED_BYTES_MAX = 64 * 1024 * 1024
 # What an append takes in memory beside its records, so that very small ones are bounded as well.
-_OVERHEAD_BYTES = 1024
+_OVERHEAD_BYTES = 4096
 
 
 class QueuedAppend(Generic[T]):
     """An append on its way. It may be waited for by several, or by nobody."""
 
-    __slots__ = ("_error", "_outcome", "_raised", "_waiters", "is_done", "is_held", "records", "settle", "work")
+    __slots__ = (
+        "_drop",
+        "_error",
+        "_outcome",
+        "_raised",
+        "_records",
+        "_waiters",
+        "is_done",
+        "settle",
+        "size_bytes",
+        "work",
+    )
 
     def __init__(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> None:
         self.work = work
-        self.records = records
+        self._records = records
+        self.size_bytes = len(records) + _OVERHEAD_BYTES
         self.settle = settle
-        # Whether the outcome is known; whether it is still held back on the loop.
+        # Whether the outcome is known; who is told to forget it, as long as it is held back on the loop.
         self.is_done = False
-        self.is_held = False
+        self._drop: Callable[[QueuedAppend[T]], None] | None = None
         # What the thread has to say, and what whoever waits is told: it may have been given up before.
         self._outcome: T
         self._raised: Exception | None = None
         self._error: Exception | None = None
         self._waiters: list[asyncio.Future[None]] = []
 
-    @property
-    def size_bytes(self) -> int:
-        return len(self.records) + _OVERHEAD_BYTES
+    def hold(self, drop: Callable[["QueuedAppend[T]"], None]) -> None:
+        """Waits on the loop for its place in the queue; `drop` is called if nobody wants it any more."""
+        self._drop = drop
+
+    def release(self) -> None:
+        """Has its place: from now on it will be made, whoever waits."""
+        self._drop = None
 
     def run(self) -> None:
-        """The part that may wait for the disk."""
+        """The part that may wait for the disk; nothing, if the directory was given up meanwhile."""
+        if self.is_done:
+            return
         try:
-            self._outcome = self.work(self.records)
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            self._outcome = self.work(self._records)
+        except (ApiError, StorageError) as error:
+            # Without its stack, on which there are the records and the open file: those who wait may be long in coming.
+            self._raised = _without_stack(error)
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it, and its stack is wanted
             self._raised = error
 
     def finish(self, on_storage_error: Callable[[StorageError], ApiError]) -> None:
@@ -79,6 +103,7 @@ class QueuedAppend(Generic[T]):
     def fail(self, error: ApiError) -> None:
         """Whoever waits hears of an error now, whatever becomes of the append."""
         self._error = error
+        self._records = b""
         self._wake()
 
     def _wake(self) -> None:
@@ -91,6 +116,9 @@ class QueuedAppend(Generic[T]):
         """The outcome; REQUEST_TIMED_OUT if it is not there when the loop's time reaches the deadline."""
         if not self.is_done and not await self._is_done_by(deadline):
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "The disk has not taken the records in time")
+        if isinstance(self._error, ApiError):
+            # Not the one that is kept here: what is raised keeps the stack of everybody whom it passes.
+            raise _without_stack(self._error)
         if self._error is not None:
             raise self._error
         return self._outcome
@@ -106,16 +134,25 @@ class QueuedAppend(Generic[T]):
         finally:
             timer.cancel()
             self._waiters.remove(waiter)
-            if not self.is_done and not self._waiters:
-                self._let_go()
+            self.let_go()
 
-    def _let_go(self) -> None:
-        """Nobody waits any more: the request that brought the records must not stay in memory with all its others."""
-        if self.is_held:
+    def let_go(self) -> None:
+        """If nobody waits any more, the request that brought the records must not stay in memory with its others."""
+        if self.is_done or self._waiters:
+            return
+        if self._drop is not None:
             message = "Too much waits for the disk already; the records were dropped"
             self.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, message))
+            self._drop(self)
         else:
-            self.records = bytes(self.records)
+            self._records = bytes(self._records)
+
+
+def _without_stack(error: E) -> E:
+    """The same error, as if nobody had raised it yet."""
+    copy = type(error).__new__(type(error), *error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
 
 
 def _give_up(waiter: "asyncio.Future[None]") -> None:
@@ -133,7 +170,8 @@ class DirectoryWriter:
         # The same, as the loop knows them: they are done in this order.
         self._queued: deque[QueuedAppend[Any]] = deque()
         self._queued_bytes = 0
-        self._held: deque[QueuedAppend[Any]] = deque()
+        # In the order of their coming; those that are dropped leave from the middle.
+        self._held: dict[QueuedAppend[Any], None] = {}
         self._done: deque[QueuedAppend[Any]] = deque()
         # Whether the loop knows that something is done: it is told once for all that is done until it looks.
         self._is_told = False
@@ -149,16 +187,33 @@ class DirectoryWriter:
         began_s = self._began_s
         return 0.0 if began_s is None else time.monotonic() - began_s
 
-    def put(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> QueuedAppend[T]:
-        """Has the thread call `work` with the records; then `settle` gets the outcome, on the loop."""
+    @property
+    def kept_bytes(self) -> int:
+        """What appends take in memory that are in the queue or held back."""
+        return self._queued_bytes + sum(append.size_bytes for append in self._held)
+
+    def put(
+        self,
+        work: Callable[[Records], T],
+        records: Records,
+        settle: Callable[[T], None],
+        *,
+        may_be_held: bool = True,
+    ) -> QueuedAppend[T]:
+        """Has the thread call `work` with the records; then `settle` gets the outcome, on the loop.
+
+        REQUEST_TIMED_OUT if the queue is full and the caller cannot be held back.
+        """
         if self._failure is not None:
-            raise self._failure
+            raise _without_stack(self._failure)
         append = QueuedAppend(work, records, settle)
-        if self._held or self._queued_bytes >= QUEUED_BYTES_MAX:
-            append.is_held = True
-            self._held.append(append)
-        else:
+        if not self._held and self._queued_bytes < QUEUED_BYTES_MAX:
             self._give(append)
+        elif may_be_held:
+            append.hold(self._forget)
+            self._held[append] = None
+        else:
+            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "Too much waits for the disk already")
         return append
 
     async def drain(self, deadline: float) -> None:
@@ -180,6 +235,9 @@ class DirectoryWriter:
     def join(self) -> None:
         """Waits for the thread to end; for another thread."""
         self._thread.join()
+
+    def _forget(self, append: QueuedAppend[Any]) -> None:
+        del self._held[append]
 
     def _give(self, append: QueuedAppend[Any]) -> None:
         self._queued.append(append)
@@ -210,10 +268,10 @@ class DirectoryWriter:
             if not append.is_done:
                 append.finish(self._on_storage_error)
         while self._held and self._queued_bytes < QUEUED_BYTES_MAX:
-            append = self._held.popleft()
-            append.is_held = False
-            if not append.is_done:
-                self._give(append)
+            append = next(iter(self._held))
+            del self._held[append]
+            append.release()
+            self._give(append)
 
 
 def _nothing(_: object) -> None:

@@ -33,6 +33,7 @@ from ottla.protocol.messages.fetch_response import (
     NodeEndpoint,
     PartitionData,
 )
+from ottla.protocol.records import CorruptRecords
 from ottla.replication.fetch_session import FetchPartition, FetchScope, PartitionKey
 from ottla.replication.partition import Partition
 from ottla.storage.errors import StorageError
@@ -290,6 +291,9 @@ class Fetching:
             partition.require_leader()
             partition.check_leader_epoch(wanted.current_leader_epoch)
             return self._read_partition(partition, wanted, limit_bytes, bytes_read, allow_blocking)
+        except CorruptRecords as error:
+            self._context.broker.replicas.damage.note(partition, wanted.fetch_offset, error)
+            return self._refused(wanted, error)
         except ApiError as error:
             return self._refused(wanted, error)
         except StorageError as error:

@@ -1,4 +1,4 @@
-"""What a broker does for its logs now and then: retention, flushes, checkpoints; and its cleaners.
+"""What a broker does for its logs now and then: retention, removal of files, flushes, checkpoints; and its cleaners.
 
 Each pass waits for disks, so it runs in a thread, at Kafka's interval for it, and never twice at the same time. Each
 directory has its own passes: a disk that is slow keeps no other waiting.
@@ -22,8 +22,10 @@ logger = logging.getLogger("ottla.broker.maintenance")
 # flush.ms is looked at this often unless log.flush.scheduler.interval.ms says otherwise, which is "never" by default;
 # and so soon a closed segment is synced.
 _FLUSH_CHECK_MS = 1000
-# No timer reaches further; whoever asks for a longer pause will not notice.
-_PAUSE_MS_MAX = 30 * 24 * 3_600_000
+# So long after file.delete.delay.ms the files of what was deleted may still be there.
+_REMOVAL_CHECK_MS = 1000
+# Longer intervals mean "never".
+_INTERVAL_MS_MAX = 30 * 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,17 @@ class Maintenance:
 
     def start(self) -> None:
         """Begins the rounds."""
-        self._running = [self._tasks.start_background(one.name, self._rounds(one)) for one in self._passes]
+        self._running = [self._start(one) for one in self._passes]
         self.cleaning.start()
+
+    def _start(self, one: _Pass) -> asyncio.Task[None]:
+        if one.interval_ms <= 0:
+            # As Kafka's scheduler has it: without a period, once.
+            return self._tasks.start_background(one.name, self._round(one))
+        first_after_s = min(one.interval_ms, self._initial_delay_ms) / 1000
+        return self._tasks.start_periodic(
+            one.name, lambda: self._round(one), one.interval_ms / 1000, first_after_s=first_after_s
+        )
 
     def apply(self, config: BrokerConfig) -> None:
         """New settings of the node."""
@@ -83,27 +94,20 @@ class Maintenance:
         self._threads.shutdown()
         self.cleaning.join()
 
-    async def _rounds(self, one: _Pass) -> None:
+    async def _round(self, one: _Pass) -> None:
         loop = asyncio.get_running_loop()
         record = self.records[one.name]
-        pause_ms = min(one.interval_ms, _PAUSE_MS_MAX)
-        await asyncio.sleep(min(max(pause_ms, 0), self._initial_delay_ms) / 1000)
-        while True:
-            began_s = loop.time()
-            try:
-                record.done += await loop.run_in_executor(self._threads, one.run)
-            except Exception:
-                # A pass that fails on one log must not end all later rounds.
-                logger.exception("The %s pass failed", one.name)
-                record.failures += 1
-            if one.then is not None:
-                await one.then()
-            record.count += 1
-            record.seconds += loop.time() - began_s
-            if pause_ms <= 0:
-                # As Kafka's scheduler has it: without a period, once.
-                return
-            await asyncio.sleep(pause_ms / 1000)
+        began_s = loop.time()
+        try:
+            record.done += await loop.run_in_executor(self._threads, one.run)
+        except Exception:
+            # What follows a pass does so however it went: it may have come half of its way.
+            logger.exception("The %s pass failed", one.name)
+            record.failures += 1
+        record.count += 1
+        record.seconds += loop.time() - began_s
+        if one.then is not None:
+            await one.then()
 
 
 def _passes_of(
@@ -111,7 +115,7 @@ def _passes_of(
 ) -> list[_Pass]:
     scheduler_ms = config.get_int("log.flush.scheduler.interval.ms")
     flush_ms = _FLUSH_CHECK_MS
-    if scheduler_ms > _PAUSE_MS_MAX:
+    if scheduler_ms > _INTERVAL_MS_MAX:
         scheduler_ms = flush_ms
     elif 0 < scheduler_ms < flush_ms:
         flush_ms = scheduler_ms
@@ -123,6 +127,7 @@ def _passes_of(
     return [
         _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory, scheduler_ms)),
         _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory), tell_log_starts),
+        _Pass("file removal", _REMOVAL_CHECK_MS, lambda: logs.removal_pass(now_ms(), directory)),
         _Pass("checkpoints", checkpoints_ms, lambda: _uncounted(logs.checkpoint_pass, directory)),
         _Pass("log start offsets", log_starts_ms, lambda: _uncounted(logs.log_start_pass, directory)),
         _Pass("high watermarks", high_watermarks_ms, lambda: _uncounted(logs.high_watermark_pass, directory)),

@@ -47,7 +47,7 @@ from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.opening import UnusableQuorum
-from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
 from ottla.broker.services import Services
 from ottla.broker.storage_format import lone_voter
 from ottla.broker.tasks import Tasks
@@ -163,10 +163,7 @@ class Node:
         await self._transactions.shards.loaded()
         self._maintenance.apply(self._configs.current(self._quorum.image))
         self._maintenance.start()
-        making = self.replicas.make_unmade(
-            lambda: self._quorum.image, lambda: self._lead_coordinators(self._quorum.image)
-        )
-        self._tasks.start_background("unmade partitions", making)
+        self._tasks.start_periodic("unmade partitions", self._make_unmade, SPACE_RETRY_S)
         try:
             self._listeners.serve(self._configs.current(self._quorum.image))
         except ListenFailed as error:
@@ -301,6 +298,7 @@ class Node:
         except ApiError as error:
             raise StartupError(f"The controller refused this broker: {error.message}") from error
         self._cordoning.tell(self._quorum.image, config.node_id)
+        self.replicas.subscribe(self._partitions_lost)
         self._lead_coordinators(self._quorum.image)
         self._groups.start()
         self._transactions.start()
@@ -350,6 +348,16 @@ class Node:
                     shards.become_leader(index, state.leader_epoch)
                 else:
                     shards.resign(index)
+
+    def _partitions_lost(self, lost: list[TopicPartition]) -> None:
+        """A disk failed: what a coordinator knows of its partitions cannot be changed any more, and is not told."""
+        for name, shards in self._coordinators():
+            for topic, index in lost:
+                if topic == name and not self.replicas.is_online(topic, index):
+                    shards.resign(index)
+
+    async def _make_unmade(self) -> None:
+        await self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_coordinators(self._quorum.image))
 
     async def _allocate_producer_ids(self) -> range:
         block = await self._quorum.submit(

@@ -5,8 +5,8 @@ The image decides, this module follows: for each partition whose replicas name t
 never waits for a disk; then the partitions change on the loop, all at once.
 
 A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on. A new partition for which there is no space, or whose disk does
-not answer, is made later.
+not "unknown topic", and the other directories go on. Who keeps state of such a partition is told (`subscribe`). A new
+partition for which there is no space, or whose disk does not answer, is made later.
 
 A disk that hangs holds up nobody but those who want something of it: all that may wait for it is done in its own
 threads (see `directory_threads`), and with several directories appends are too.
@@ -20,12 +20,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ottla.broker.clock import now_ms
+from ottla.broker.damage_reports import DamageReports
 from ottla.broker.directory_threads import DirectoryThreads
 from ottla.broker.directory_writer import DirectoryWriter
 from ottla.broker.log_changes import LogChanges
 from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.records import CorruptRecords
 from ottla.replication.partition import Leadership, Partition
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, StorageError
@@ -40,13 +42,14 @@ logger = logging.getLogger("ottla.broker.replicas")
 T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
-_SPACE_RETRY_S = 1.0
+SPACE_RETRY_S = 1.0
 # So long the swap at the end of a move waits for appends that are under way.
 _SWAP_PATIENCE_S = 3.0
 # So long a client waits at most for a search that has no timeout of its own.
 _SEARCH_PATIENCE_S = 10.0
 _SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
+OnLost = Callable[[list[TopicPartition]], None]
 
 
 class ReplicaManager:
@@ -74,6 +77,12 @@ class ReplicaManager:
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
         self._changing = asyncio.Lock()
         self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
+        self._on_lost: list[OnLost] = []
+        self.damage = DamageReports()
+
+    def subscribe(self, on_lost: OnLost) -> None:
+        """Has it called with the partitions that a failed disk took, in the turn after: somebody may be using them."""
+        self._on_lost.append(on_lost)
 
     # -- what handlers use ------------------------------------------------------------------------------------------
 
@@ -118,7 +127,7 @@ class ReplicaManager:
         """Returns when everything appended so far is on the disk; ApiError if the disk fails, or hangs until then."""
         try:
             async with asyncio.timeout_at(deadline):
-                await self.threads_of(partition).flushing(partition.log.flush, now_ms())
+                await self.threads_of(partition).flushing(partition.log, now_ms())
         except TimeoutError:
             raise ApiError(
                 ErrorCode.REQUEST_TIMED_OUT, f"{partition.topic}-{partition.index} was not synced in time"
@@ -138,6 +147,9 @@ class ReplicaManager:
             if search.done():
                 try:
                     return search.result()
+                except CorruptRecords as error:
+                    self.damage.note(partition, None, error)
+                    raise
                 except StorageError as error:
                     raise self.disk_failed(error) from error
         if search is not None:
@@ -189,6 +201,8 @@ class ReplicaManager:
             self._offline.add((topic, index))
             if partition is not None:
                 partition.close()
+        for on_lost in self._on_lost:
+            asyncio.get_running_loop().call_soon(on_lost, lost)
 
     def move(self, topic: str, index: int, target: LogDirectory) -> Coroutine[Any, Any, None] | None:
         """The work of moving a partition's log to another directory; None if it is there or on its way."""
@@ -310,19 +324,22 @@ class ReplicaManager:
             self._unmade[topic.id] = unmade
 
     async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
-        """Tries again and again to make the new partitions that could not be made; ends by being cancelled."""
-        while True:
-            await asyncio.sleep(_SPACE_RETRY_S)
-            if not self._unmade:
-                continue
-            async with self._changing:
-                unmade, self._unmade = self._unmade, {}
-                for topic_id, indexes in unmade.items():
-                    topic = image_now().topics.by_id(topic_id)
-                    if topic is not None:
-                        self._offline -= {(topic.name, index) for index in indexes}
-                        await self._apply_topic(topic, image_now(), may_be_new=True)
-                on_made()
+        """Tries to make the new partitions that could not be made; to be called again and again."""
+        if not self._unmade:
+            return
+        async with self._changing:
+            for topic_id in list(self._unmade):
+                topic = image_now().topics.by_id(topic_id)
+                indexes = self._unmade.pop(topic_id)
+                if topic is None:
+                    continue
+                self._offline -= {(topic.name, index) for index in indexes}
+                try:
+                    await self._apply_topic(topic, image_now(), may_be_new=True)
+                except Exception:
+                    self._unmade[topic_id] = indexes
+                    raise
+            on_made()
 
     def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
         directory = self.logs.directory_of(topic, index)

@@ -1,17 +1,21 @@
 """The tasks of a node: each has an owner, none is forgotten.
 
 asyncio keeps only weak references to tasks, and drops the error of one that nobody awaits. Here both have a place: a
-task lives until it ends, and one that fails in the background is logged.
+task lives until it ends, and one that fails in the background is logged. What is done again and again is never ended by
+an error: a round that fails is logged, and the next one comes in its time.
 """
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
 logger = logging.getLogger("ottla.broker.tasks")
+
+# No timer reaches further; whoever asks for a longer pause will not notice.
+_PAUSE_S_MAX: Final = 30 * 24 * 3600.0
 
 
 class Tasks:
@@ -40,6 +44,23 @@ class Tasks:
         # A task that is cancelled before its first step never gets to its work.
         task.add_done_callback(lambda _: work.close())
         return task
+
+    def start_periodic(
+        self, name: str, work: Callable[[], Awaitable[object]], interval_s: float, *, first_after_s: float | None = None
+    ) -> asyncio.Task[None]:
+        """Does something again and again, with a pause between two rounds and before the first; until cancelled."""
+        pause_s = min(interval_s, _PAUSE_S_MAX)
+
+        async def rounds() -> None:
+            await asyncio.sleep(pause_s if first_after_s is None else min(first_after_s, _PAUSE_S_MAX))
+            while True:
+                try:
+                    await work()
+                except Exception:
+                    logger.exception("A round of %r failed; the next one comes in %g s", name, pause_s)
+                await asyncio.sleep(pause_s)
+
+        return self.start_background(name, rounds())
 
     async def cancel_all(self) -> None:
         """Ends every task and waits until it has ended."""

@@ -7,7 +7,7 @@ from ottla.broker.coordinators.internal_topic import InternalTopicSpec
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.quorum import MetadataQuorum
 from ottla.config.dynamic_rules import validate_topic_configs
-from ottla.metadata.controller.topic_names import INTERNAL_TOPICS, check_topic_name
+from ottla.metadata.controller.topic_names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, check_topic_name
 from ottla.metadata.controller.topics import TopicDefaults, create_topics
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage
@@ -49,7 +49,7 @@ class TopicCreation:
         wanted = [
             CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
             for name in dict.fromkeys(names)
-            if name not in INTERNAL_TOPICS
+            if name not in INTERNAL_TOPICS and name != CLUSTER_METADATA_TOPIC
         ]
         results = await self.create(wanted)
         expected = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)

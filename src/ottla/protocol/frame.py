@@ -74,6 +74,13 @@ class FrameReader:
         self.pending_bytes -= len(frame)
         return frame
 
+    def forget_arriving(self) -> None:
+        """Lets go of a frame whose rest will not come; whole frames stay."""
+        self._buffer = _shared
+        self._end = 0
+        self._large = None
+        self.arriving_bytes = 0
+
     def _add(self, frame: bytearray) -> None:
         self._frames.append(frame)
         self.pending_bytes += len(frame)

@@ -41,12 +41,25 @@ class Appending(Protocol[T_co]):
     async def result(self, deadline: float) -> T_co:
         """The outcome; ApiError if it failed, or is not known at the deadline."""
 
+    def let_go(self) -> None:
+        """Who put it there will not wait for it."""
+
 
 class AppendQueue(Protocol):
     """What appends to the logs of a directory whose disk must not hold up the others."""
 
-    def put(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> Appending[T]:
-        """Has `work` called with the records, in turn, where it may wait; then `settle` gets the outcome."""
+    def put(
+        self,
+        work: Callable[[Records], T],
+        records: Records,
+        settle: Callable[[T], None],
+        *,
+        may_be_held: bool = True,
+    ) -> Appending[T]:
+        """Has `work` called with the records, in turn, where it may wait; then `settle` gets the outcome.
+
+        REQUEST_TIMED_OUT if too much waits already and the caller cannot be held back until there is room.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +238,10 @@ class Partition:
         verification: VerificationGuard | None = None,
         transaction_version: int = 0,
     ) -> Appending[AppendInfo]:
-        """As `append_own`, in turn."""
+        """As `append_own`, in turn; refused if too much waits, since whoever decides things goes on meanwhile."""
         self._check_append(ACKS_ALL)
         work = self._own_append(now_ms, verification, transaction_version)
-        return queue.put(work, batches, partial(self._appended, len(batches)))
+        return queue.put(work, batches, partial(self._appended, len(batches)), may_be_held=False)
 
     def is_committed(self, last_offset: int) -> bool:
         """Whether every in-sync replica has the record at this offset."""

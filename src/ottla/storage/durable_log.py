@@ -168,6 +168,11 @@ class DurableLog:
             self._is_gone = True
             self._segments.abandon()
 
+    @property
+    def has_deleted_files(self) -> bool:
+        """Whether files wait for their removal; waits for nobody."""
+        return self._segments.has_deleted
+
     def retire(self, target: Path) -> None:
         """Abandon the log and give its directory another name; may wait for a flush that is under way."""
         self.abandon()

@@ -7,7 +7,7 @@ that is known to be new is made elsewhere.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
 tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
-the next, and retention begins with what needs none: otherwise it could not free what it waits for.
+the next, and files are removed by a pass of their own, which needs none: it may free what others wait for.
 
 A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
 go on with the next log, and no directory goes offline because of it.
@@ -296,24 +296,32 @@ class LogManager:
     # Passes.
 
     def retention_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
-        """Drop old segments, expired producers and the files of what was deleted; how many segments went."""
+        """Drop old segments; how many. Their files go with the `removal_pass`."""
         dropped = 0
 
         def in_directory(directory: LogDirectory) -> None:
             nonlocal dropped
-            directory.remove_deleted(now_ms)
-            logs = list(directory.logs.values())
-            for log in logs:
-                with suppress(LogGone):
-                    log.remove_deleted_files(now_ms)
-            for log in logs:
+            for log in list(directory.logs.values()):
                 with self._going_on():
                     dropped += log.delete_old_segments(now_ms)
-                with suppress(LogGone):
-                    log.remove_deleted_files(now_ms)
 
         self._for_each_directory(in_directory, only)
         return dropped
+
+    def removal_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
+        """Remove the files of deleted partitions and dropped segments whose delay has passed; of how many."""
+        removed = 0
+
+        def in_directory(directory: LogDirectory) -> None:
+            nonlocal removed
+            removed += directory.remove_deleted(now_ms)
+            for log in list(directory.logs.values()):
+                if log.has_deleted_files:
+                    with suppress(LogGone):
+                        removed += log.remove_deleted_files(now_ms)
+
+        self._for_each_directory(in_directory, only)
+        return removed
 
     def producer_expiry_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
         """Forget producers that have been idle for producer.id.expiration.ms; how many."""

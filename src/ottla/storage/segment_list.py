@@ -137,6 +137,11 @@ class SegmentList:
             for segment in self.segments:
                 segment.unload()
 
+    @property
+    def has_deleted(self) -> bool:
+        """Whether files of dropped segments are still there."""
+        return bool(self._awaiting_removal)
+
     def take_due(self, now_ms: int) -> list[Segment]:
         """The dropped segments whose files may be removed now."""
         due = [segment for removal_ms, segment in self._awaiting_removal if removal_ms <= now_ms]

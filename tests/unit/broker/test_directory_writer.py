@@ -1,7 +1,9 @@
 """Appends in a thread: their order, their waiters, their memory."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from ottla.broker import directory_writer
 from ottla.broker.directory_writer import DirectoryWriter, QueuedAppend
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DiskFull, LogGone, StorageError
 
 SOON_S = 0.01
 PATIENCE_S = 30.0
@@ -132,7 +134,7 @@ def test_several_may_wait_for_one_append(disk: Disk) -> None:
 def test_more_than_the_queue_may_hold_waits_on_the_loop_and_goes_with_its_request(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 2000)
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 8000)
 
     async def scenario(writing: Writing) -> None:
         in_queue = [writing.put(b"%d" % number) for number in range(2)]
@@ -149,6 +151,135 @@ def test_more_than_the_queue_may_hold_waits_on_the_loop_and_goes_with_its_reques
     run(disk, scenario)
 
 
+class Request(bytearray):
+    """A request's bytes, of which one can tell whether they are still there."""
+
+
+def test_what_requests_brought_that_gave_up_is_gone_while_the_disk_still_hangs(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 50_000)
+    size = 10_000
+
+    async def scenario(writing: Writing) -> None:
+        requests: list[weakref.ref[Request]] = []
+        writing.put(b"under way")
+        await asyncio.to_thread(disk.has_begun.wait)
+        for _ in range(100):
+            request = Request(size)
+            requests.append(weakref.ref(request))
+            append = writing.put(memoryview(request)[size // 2 :])
+            del request
+            assert await timed_out(append)
+            del append
+            # The queue takes one more than it may hold, and each append a little beside its records.
+            assert writing.writer.kept_bytes < 50_000 + size
+        assert [request for request in requests if request() is not None] == []
+
+    run(disk, scenario)
+
+
+def test_a_request_that_will_not_wait_for_its_appends_lets_them_go(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 8000)
+
+    async def scenario(writing: Writing) -> None:
+        request = Request(100)
+        is_there = weakref.ref(request)
+        appends = [writing.put(memoryview(request)) for _ in range(5)]
+        del request
+        await asyncio.to_thread(disk.has_begun.wait)
+        for append in appends[1:]:
+            append.let_go()
+        del append
+        kept = writing.writer.kept_bytes
+        assert kept < 3 * 8000
+        disk.is_awake.set()
+        await writing.writer.drain(within(PATIENCE_S))
+        assert disk.written == [bytes(100)] * 2
+        del appends
+        assert is_there() is None
+
+    run(disk, scenario)
+
+
+def test_who_cannot_be_held_back_is_refused_when_the_queue_is_full(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 8000)
+
+    async def scenario(writing: Writing) -> None:
+        def put() -> QueuedAppend[int]:
+            return writing.writer.put(disk.write, b"r", writing.settled.append, may_be_held=False)
+
+        for _ in range(2):
+            put()
+        with pytest.raises(ApiError) as refused:
+            put()
+        assert refused.value.code is ErrorCode.REQUEST_TIMED_OUT
+        disk.is_awake.set()
+        await writing.writer.drain(within(PATIENCE_S))
+        assert await put().result(within(PATIENCE_S)) == 3
+
+    run(disk, scenario)
+
+
+def test_an_append_that_failed_leaves_nothing_of_what_it_worked_with(disk: Disk) -> None:
+    class OpenFile:
+        pass
+
+    async def scenario(writing: Writing) -> None:
+        files: list[weakref.ref[OpenFile]] = []
+
+        def work(_: Records) -> None:
+            file = OpenFile()
+            files.append(weakref.ref(file))
+            raise errors[len(files) - 1]
+
+        errors = [DiskFull(Path("/d"), "write", Path("/d/f"), "full"), LogGone(Path("/d/t-0"))]
+        codes = []
+        gc.disable()
+        try:
+            for _ in range(2):
+                append = writing.writer.put(work, b"", work)
+                try:
+                    await append.result(within(PATIENCE_S))
+                except ApiError as error:
+                    codes.append(error.code)
+                    assert type(error) is (LogGone if len(codes) == 2 else ApiError)
+                del append
+            errors.clear()
+            assert [file for file in files if file() is not None] == []
+        finally:
+            gc.enable()
+        assert codes == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+    def refuse(writing: Writing) -> Coroutine[Any, Any, None]:
+        # A full disk is no failure of the directory.
+        writing.writer._on_storage_error = lambda error: ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        return scenario(writing)
+
+    run(disk, refuse)
+
+
+def test_a_directory_that_is_given_up_keeps_no_records_of_those_that_waited(disk: Disk) -> None:
+    async def scenario(writing: Writing) -> None:
+        writing.put(b"under way")
+        await asyncio.to_thread(disk.has_begun.wait)
+        requests = [Request(100) for _ in range(3)]
+        waiting = [asyncio.ensure_future(writing.put(request).result(within(PATIENCE_S))) for request in requests]
+        are_there = [weakref.ref(request) for request in requests]
+        requests.clear()
+        await asyncio.sleep(0)
+        writing.writer.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "given up"))
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert {type(outcome) for outcome in outcomes} == {ApiError}
+        del outcomes
+        waiting.clear()
+        assert [request for request in are_there if request() is not None] == []
+        disk.is_awake.set()
+
+    run(disk, scenario)
+    assert disk.written == [b"under way"]
+
+
 def test_a_disk_error_is_reported_once_and_ends_the_waiting(disk: Disk) -> None:
     async def scenario(writing: Writing) -> None:
         disk.error = StorageError(Path("/d"), "write", Path("/d/f"), "broken")
@@ -158,7 +289,7 @@ def test_a_disk_error_is_reported_once_and_ends_the_waiting(disk: Disk) -> None:
             with pytest.raises(ApiError) as refused:
                 await append.result(within(PATIENCE_S))
             assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-        assert writing.failures == [disk.error]
+        assert [str(failure) for failure in writing.failures] == [str(disk.error)]
         with pytest.raises(ApiError):
             writing.put()
         assert not writing.settled

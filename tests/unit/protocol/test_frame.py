@@ -77,3 +77,15 @@ def test_a_frame_that_was_asked_for_arrives_in_one_buffer() -> None:
 def test_what_speaks_another_protocol_is_named(beginning: bytes, what: str) -> None:
     with pytest.raises(OversizedFrame, match=what):
         feed(FrameReader(1000), beginning, len(beginning))
+
+
+@pytest.mark.parametrize("size", [100, 10 * BUFFER_BYTES])
+def test_the_beginning_of_a_frame_can_be_forgotten_and_whole_frames_stay(size: int) -> None:
+    reader = FrameReader(1_000_000)
+    data = framed([b"whole"]) + size.to_bytes(4) + b"half"
+    reader.writable()[: len(data)] = data
+    reader.received(len(data))
+    reader.forget_arriving()
+    assert reader.arriving_bytes == 0
+    assert bytes(reader.next_frame() or b"") == b"whole"
+    assert feed(reader, framed([b"next"]), 3) == [b"next"]

@@ -268,7 +268,11 @@ class HandQueue:
         self._waiting: list[Callable[[], Callable[[], None]]] = []
         self._appended: list[Callable[[], None]] = []
 
-    def put(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> Appending[T]:
+    def put(
+        self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None], *, may_be_held: bool = True
+    ) -> Appending[T]:
+        del may_be_held
+
         def run() -> Callable[[], None]:
             outcome = work(records)
             return lambda: settle(outcome)

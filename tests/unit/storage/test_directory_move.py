@@ -87,7 +87,7 @@ def test_an_unfinished_copy_is_dropped_at_the_next_start(tmp_path: Path) -> None
     logs.begin_move("orders", 0, logs.directories[1], 0).catch_up(0)
     close(logs)
     again = manager(tmp_path)
-    again.retention_pass(10)
+    again.removal_pass(10)
     assert [path.name for path in (tmp_path / "b").iterdir() if path.is_dir()] == []
     found = again.get("orders", 0)
     assert found is not None
@@ -213,7 +213,7 @@ def test_a_deleted_log_does_not_come_back_as_its_copy(tmp_path: Path) -> None:
     with pytest.raises(LogGone):
         logs.finish_move(move, TOPIC_ID, 0)
     move.abandon()
-    logs.retention_pass(10**6)
+    logs.removal_pass(10**6)
     assert [path for name in ("a", "b") for path in (tmp_path / name).iterdir() if path.is_dir()] == []
     close(logs)
 
@@ -235,7 +235,7 @@ def test_a_copy_that_cannot_even_begin_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         logs.begin_move("orders", 0, logs.directories[1], 0)
     disk.failing = ""
-    logs.retention_pass(0)
+    logs.removal_pass(0)
     assert [path for path in (tmp_path / "b").iterdir() if path.is_dir()] == []
     assert logs.get("orders", 0) is log
     close(logs)

@@ -196,9 +196,9 @@ def test_a_deleted_partition_frees_its_name_at_once_and_its_files_later(broker: 
     assert broker.manager.get("t", 0) is None
     (marked,) = [path for path in directory.iterdir() if path.name.endswith("-delete")]
     assert broker.create("t").log_end_offset == 0
-    broker.manager.retention_pass(NOW_MS + 999)
+    broker.manager.removal_pass(NOW_MS + 999)
     assert marked.exists()
-    broker.manager.retention_pass(NOW_MS + 1000)
+    broker.manager.removal_pass(NOW_MS + 1000)
     assert not marked.exists()
 
 
@@ -209,7 +209,7 @@ def test_a_deletion_is_finished_after_a_restart(broker: Broker, make_batch) -> N
     broker.kill()
     broker.start()
     assert broker.manager.all() == []
-    broker.manager.retention_pass(NOW_MS)
+    broker.manager.removal_pass(NOW_MS)
     assert not [path for path in directory.iterdir() if path.is_dir()]
 
 
@@ -360,6 +360,7 @@ def test_passes_skip_a_log_that_is_deleted_under_them(broker: Broker, make_batch
     log.abandon()
     broker.manager.flush_pass(NOW_MS)
     broker.manager.retention_pass(NOW_MS)
+    broker.manager.removal_pass(NOW_MS)
     broker.manager.checkpoint_pass()
     assert clean_next(broker.manager, NOW_MS) is None
     assert broker.failed == []
@@ -396,7 +397,7 @@ def test_a_log_that_the_metadata_does_not_know_is_kept_and_not_loaded_again(brok
         log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
     broker.stop()
     broker.start()
-    broker.manager.retention_pass(NOW_MS + 10**9)
+    broker.manager.removal_pass(NOW_MS + 10**9)
     assert broker.manager.all() == []
     (kept,) = [path for path in directory.iterdir() if path.is_dir()]
     assert re.fullmatch(r"t-0\.[0-9a-f]{32}-stray", kept.name)

@@ -46,13 +46,14 @@ class InternalTopic:
     async def leader_of(self, key: str) -> int:
         """The node that coordinates the key; creates the topic on first use. Raises ApiError."""
         name = self.spec.name
-        await self._ensure_exists()
+        await self.ensure_exists()
         partition = self._image().topics.partition_of(name, self.partition_of(key))
         if partition is None or partition.leader == NO_LEADER:
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} has no leader for {key!r} yet")
         return partition.leader
 
-    async def _ensure_exists(self) -> None:
+    async def ensure_exists(self) -> None:
+        """Create the topic if it is not there; ApiError if that is refused."""
         if self._image().topics.by_name(self.spec.name) is not None:
             return
         async with self._creating:

@@ -1,7 +1,8 @@
 """Which partitions of a coordinator's topic this node leads, and the shard that serves each of them.
 
 A partition that is gained is loaded in the background (COORDINATOR_LOAD_IN_PROGRESS meanwhile), one that is lost is
-dropped at once (NOT_COORDINATOR). One that cannot be read is not served at all: its keys would seem to have no state.
+dropped at once (NOT_COORDINATOR), also if it went with its disk. One that cannot be read is not served at all: its keys
+would seem to have no state.
 """
 
 import asyncio
@@ -99,6 +100,14 @@ class ShardLeadership(Generic[LoadedT, ActiveT]):
         if partition in self._shards:
             raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self._topic}-{partition} is being loaded")
         raise ApiError(ErrorCode.NOT_COORDINATOR, f"this node does not lead {self._topic}-{partition}")
+
+    def require_led(self, partition: int) -> None:
+        """COORDINATOR_NOT_AVAILABLE if nobody serves a partition of which the metadata says that we lead it."""
+        if partition not in self._shards:
+            raise ApiError(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"{self._topic}-{partition} cannot be served; the log of the node has the reason",
+            )
 
     def all_active(self) -> list[ActiveT]:
         """Every shard that is served now."""

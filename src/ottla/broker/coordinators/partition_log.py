@@ -57,12 +57,17 @@ class _QueuedAppends:
 
     async def wait(self, number: int, deadline: float) -> int:
         """Returns once an append and all before it are in the log, with the last offset of them or a later one."""
+        last = self._pending.get(number)
+        if last is not None:
+            # Those before it are done before it is; thousands may wait, so each looks at its own alone until then.
+            await _done(last, deadline)
         for earlier in [one for one in self._pending if one <= number]:
             append = self._pending.get(earlier)
             if append is not None:
                 await self._wait_for(earlier, append, deadline)
         if number <= self._lost_up_to:
-            raise self._failure
+            # Anew: an error keeps the stack of everybody who raised it.
+            raise AppendLost(self._failure.code, self._failure.message)
         if number in self._refused:
             raise self._refused.pop(number)
         return self._last_offset
@@ -92,6 +97,15 @@ class _QueuedAppends:
         self._pending.clear()
         self._refusable.clear()
         self._refused.clear()
+
+
+async def _done(append: Appending[AppendInfo], deadline: float) -> None:
+    """Returns when the outcome is there, whatever it is; REQUEST_TIMED_OUT if that is not before the deadline."""
+    try:
+        await append.result(deadline)
+    except ApiError as error:
+        if error.code is ErrorCode.REQUEST_TIMED_OUT:
+            raise
 
 
 class PartitionCoordinatorLog:
@@ -161,8 +175,9 @@ class PartitionCoordinatorLog:
         queue = self._replicas.partition(self._topic, partition).queue
         if queue is None:
             return None
-        barrier = queue.put(lambda _: None, b"", lambda _: None)
         while True:
+            # Anew each time: one that found no place in the queue is dropped when it is given up.
+            barrier = queue.put(lambda _: None, b"", lambda _: None)
             try:
                 return await barrier.result(self._loop.time() + _SETTLING_S)
             except ApiError as error:

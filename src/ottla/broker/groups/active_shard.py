@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_RETRY_PAUSE_S = 1.0
+
 
 class ActiveShard:
     """A loaded shard. Not used any more after `close`."""
@@ -246,8 +248,15 @@ class ActiveShard:
 
     def _tick(self) -> None:
         self._timer = None
-        self.shard.tick(self._clock())
-        self.settle()
+        try:
+            self.shard.tick(self._clock())
+            self.settle()
+        except Exception:
+            # Members must still expire when whatever it is has passed; at once would be again and again.
+            logger.exception("Deadlines of __consumer_offsets-%d are not kept; tried again", self._partition)
+            if self._timer is None:
+                self._timer_ms = self._clock() + int(_RETRY_PAUSE_S * 1000)
+                self._timer = self._loop.call_later(_RETRY_PAUSE_S, self._tick)
 
 
 def _answer(token: object, response: object) -> None:

@@ -86,7 +86,8 @@ class GroupCoordinator:
 
     def start(self) -> None:
         """Begin the periodic removal of expired offsets."""
-        self._cleaning = self._tasks.start_background("expiry of offsets", self._clean_periodically())
+        interval_s = self._config.offsets_retention_check_interval_ms / 1000
+        self._cleaning = self._tasks.start_periodic("expiry of offsets", self.expire_offsets, interval_s)
 
     def close(self) -> None:
         """Stop serving; parked requests are answered."""
@@ -301,11 +302,14 @@ class GroupCoordinator:
         """The state of every group that is served now, to be read."""
         return [active.shard for active in self.shards.all_active()]
 
-    async def _clean_periodically(self) -> None:
-        while True:
-            await asyncio.sleep(self._config.offsets_retention_check_interval_ms / 1000)
-            for active in self.shards.all_active():
+    async def expire_offsets(self) -> None:
+        """Remove the offsets that nobody has used for offsets.retention.minutes, and groups without any."""
+        for active in self.shards.all_active():
+            try:
                 await active.clean(active.shard.expire_offsets(self._clock()))
+            except Exception:
+                # Whatever it is, the groups of the other partitions must not wait for it.
+                logger.exception("The offsets of one partition cannot be expired")
 
 
 def _require_group_id(group_id: str) -> None:

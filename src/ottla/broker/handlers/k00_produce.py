@@ -116,6 +116,7 @@ class _Production:
     """One Produce request on its way."""
 
     __slots__ = (
+        "_appends",
         "_by_topic_id",
         "acks",
         "context",
@@ -135,6 +136,7 @@ class _Production:
         self.responses: list[TopicProduceResponse] = []
         self.waiting: list[Callable[[], Awaitable[None]]] = []
         self.unverified: list[_Unverified] = []
+        self._appends: list[Appending[AppendInfo]] = []
         self.hinted_leaders: set[int] = set()
         self.has_failed = False
 
@@ -193,6 +195,7 @@ class _Production:
             records, header = rewrite_batch(records, header, config, now)
         if partition.queue is not None:
             append = partition.queue_append(partition.queue, records, header, self.acks, now, guard)
+            self._appends.append(append)
             self.waiting.append(partial(self._wait_for_append, partition, append, row))
             return
         info = partition.append(records, header, self.acks, now, guard)
@@ -340,8 +343,14 @@ class _Production:
     async def finish(self) -> ProduceResponse | None:
         """Waits for what was not done at once. The parts run one after the other, in the order of the request."""
         self.context.deadline(self.request.timeout_ms)
-        for part in self.waiting:
-            await part()
+        try:
+            for part in self.waiting:
+                await part()
+        finally:
+            for append in self._appends:
+                append.let_go()
+            # They lead back to this object, and with it the whole request would stay until a cycle is looked for.
+            self.waiting.clear()
         return self.answer()
 
     def answer(self) -> ProduceResponse | None:

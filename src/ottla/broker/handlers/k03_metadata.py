@@ -4,12 +4,15 @@ Versions: 0 takes an empty list as "all topics", later ones null; 4 lets a clien
 leader epochs; 8 authorised operations (the cluster's until 10); 9 flexible; 10 topic ids, usable in the request from
 12; 13 a top-level error (KIP-1102).
 
-A topic that does not exist is created if the client and `auto.create.topics.enable` allow it, before the answer goes
-out, so that no client needs a second try.
+A topic that does not exist is created if the client and `auto.create.topics.enable` allow it. As in Kafka, the request
+that brings it about hears UNKNOWN_TOPIC_OR_PARTITION all the same, and finds the topic when it comes again; here that
+is certain, since the answer waits for the creation. A name that cannot be created hears why, where Kafka leaves it
+unknown for ever. Asking for the topic of a coordinator makes that, with its own settings.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, TypeAlias
 
 from ottla.broker.partition_view import view
@@ -45,7 +48,7 @@ def handle(context: RequestContext, request: MetadataRequest) -> MetadataRespons
     missing = _topics_to_create(context, request)
     if missing:
         return _create_and_answer(context, request, missing)
-    chosen = _chosen(context, request, {})
+    chosen = _chosen(context, request)
     if _is_large(chosen):
         return _answer_in_slices(context, request, chosen)
     rows = []
@@ -80,8 +83,18 @@ def _topics_to_create(context: RequestContext, request: MetadataRequest) -> list
 
 
 async def _create_and_answer(context: RequestContext, request: MetadataRequest, missing: list[str]) -> MetadataResponse:
-    refused = await context.broker.topic_creation.create_on_demand(missing)
-    return await _answer_in_slices(context, request, _chosen(context, request, refused))
+    broker = context.broker
+    # As they are now: who asked before a topic was there is told so.
+    chosen = _chosen(context, request)
+    refused = await broker.topic_creation.create_on_demand(missing)
+    for internal in (broker.groups.topic, broker.transactions.topic):
+        if internal.spec.name in missing:
+            with contextlib.suppress(ApiError):
+                await internal.ensure_exists()
+    for topic in chosen:
+        if isinstance(topic, MetadataResponseTopic) and topic.name in refused:
+            topic.error_code = refused[topic.name]
+    return await _answer_in_slices(context, request, chosen)
 
 
 async def _answer_in_slices(context: RequestContext, request: MetadataRequest, chosen: Chosen) -> MetadataResponse:
@@ -96,10 +109,12 @@ async def _answer_in_slices(context: RequestContext, request: MetadataRequest, c
     return _response(context, request, rows)
 
 
-def _chosen(context: RequestContext, request: MetadataRequest, refused: dict[str, ErrorCode]) -> Chosen:
+def _chosen(context: RequestContext, request: MetadataRequest) -> Chosen:
     if request.topics is None or (context.api_version == 0 and not request.topics):
         return context.broker.image.topics
-    return [_found(context, topic, refused) for topic in request.topics]
+    # A topic that is named twice is told of once.
+    wanted = {(topic.name, topic.topic_id): topic for topic in request.topics}
+    return [_found(context, topic) for topic in wanted.values()]
 
 
 def _is_large(chosen: Chosen) -> bool:
@@ -128,9 +143,7 @@ def _response(
     )
 
 
-def _found(
-    context: RequestContext, wanted: MetadataRequestTopic, refused: dict[str, ErrorCode]
-) -> TopicImage | MetadataResponseTopic:
+def _found(context: RequestContext, wanted: MetadataRequestTopic) -> TopicImage | MetadataResponseTopic:
     topics = context.broker.image.topics
     if wanted.topic_id != ZERO_UUID:
         topic = topics.by_id(wanted.topic_id)
@@ -141,7 +154,7 @@ def _found(
     name = wanted.name or ""
     topic = topics.by_name(name)
     if topic is None:
-        code = refused.get(name, context.broker.topic_creation.missing_topic_error(name))
+        code = context.broker.topic_creation.missing_topic_error(name)
         return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name))
     return topic
 

@@ -5,14 +5,22 @@ answer be TRANSACTION_ABORTABLE; 6 knows share groups.
 
 The topic of a coordinator is created by the first question about a key of its kind, and the answer waits for it. Share
 coordinators do not exist: INVALID_REQUEST, as from a broker with share.version 0. A key whose broker has no address on
-the listener asked is COORDINATOR_NOT_AVAILABLE.
+the listener asked is COORDINATOR_NOT_AVAILABLE, and so is one whose state we cannot read: its disk failed.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ottla.broker.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from ottla.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+
+if TYPE_CHECKING:
+    from ottla.broker.groups.coordinator import GroupCoordinator
+    from ottla.broker.transactions.coordinator import TransactionCoordinator
 
 API_KEY = ApiKey.FIND_COORDINATOR
 REQUEST = FindCoordinatorRequest
@@ -46,11 +54,14 @@ async def _find(context: RequestContext, key_type: int, key: str) -> Coordinator
     broker = context.broker
     try:
         if key_type == _GROUP:
-            node_id = await broker.groups.topic.leader_of(key)
+            coordinator: GroupCoordinator | TransactionCoordinator = broker.groups
         elif key_type == _TRANSACTION:
-            node_id = await broker.transactions.topic.leader_of(key)
+            coordinator = broker.transactions
         else:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"coordinators of type {key_type} are not served")
+        node_id = await coordinator.topic.leader_of(key)
+        if node_id == broker.config.node_id:
+            coordinator.shards.require_led(coordinator.topic.partition_of(key))
         node = broker.image.brokers.get(node_id)
         listener = None if node is None or node.is_fenced else node.listener(context.listener)
         if listener is None:

@@ -1,13 +1,15 @@
 """UpdateFeatures: change the levels of features (KIP-584).
 
-Versions: 1 adds the kind of upgrade and validation without effect, 2 answers one error for the whole request, because
-either all updates are made or none (KIP-1022).
+Versions: 1 adds the kind of upgrade and validation without effect; 2 has no row for each feature any more (KIP-1022).
+
+Either all updates are made or none, so an error is the request's own in every version, as in Kafka 4. Of a feature that
+is named twice the last row counts.
 """
 
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.controller.feature_updates import FeatureUpdate, UpgradeType, update_features
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from ottla.protocol.messages.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 
@@ -15,13 +17,14 @@ API_KEY = ApiKey.UPDATE_FEATURES
 REQUEST = UpdateFeaturesRequest
 
 _TYPES_FROM = 1
-_ONE_ERROR_FROM = 2
+_NO_ROWS_FROM = 2
+# What Kafka writes into the message of a row that succeeded.
+_ROW_SUCCESS_MESSAGE = "NONE"
 
 
 async def handle(context: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
-    updates = [_update(context.api_version, row) for row in request.feature_updates]
-    if len({update.feature for update in updates}) < len(updates):
-        raise ApiError(ErrorCode.INVALID_REQUEST, "a feature is named twice")
+    by_feature = {row.feature: _update(context.api_version, row) for row in request.feature_updates}
+    updates = list(by_feature.values())
     quorum = context.broker.quorum
     kraft_version = quorum.kraft_version
     await quorum.submit(
@@ -29,24 +32,16 @@ async def handle(context: RequestContext, request: UpdateFeaturesRequest) -> Upd
             image, updates, kraft_version=kraft_version, validate_only=request.validate_only
         )
     )
-    return _answer(context, request, ErrorCode.NONE, None)
+    if context.api_version >= _NO_ROWS_FROM:
+        return UpdateFeaturesResponse(error_message=None)
+    rows = [UpdatableFeatureResult(feature=name, error_message=_ROW_SUCCESS_MESSAGE) for name in by_feature]
+    return UpdateFeaturesResponse(error_message=None, results=rows)
 
 
-def error_response(context: RequestContext, request: UpdateFeaturesRequest, error: ApiError) -> UpdateFeaturesResponse:
-    return _answer(context, request, error.code, error.message)
-
-
-def _answer(
-    context: RequestContext, request: UpdateFeaturesRequest, code: ErrorCode, message: str | None
+def error_response(
+    _context: RequestContext, _request: UpdateFeaturesRequest, error: ApiError
 ) -> UpdateFeaturesResponse:
-    if context.api_version >= _ONE_ERROR_FROM:
-        return UpdateFeaturesResponse(error_code=code, error_message=message)
-    return UpdateFeaturesResponse(
-        results=[
-            UpdatableFeatureResult(feature=row.feature, error_code=code, error_message=message)
-            for row in request.feature_updates
-        ]
-    )
+    return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
 
 
 def _update(api_version: int, row: FeatureUpdateKey) -> FeatureUpdate:

@@ -8,6 +8,10 @@ Bounds: a frame has `socket.request.max.bytes`; waiting frames stop the reading 
 share `queued.max.request.bytes` with those of all connections; a client that does not read its answers stops its own
 requests, since none is begun while the write buffer is full.
 
+A client that leaves is not waited for, but what it had sent completely takes effect all the same, in order and one at a
+time: a producer with acks=0 sends, closes, and relies on it. Nobody hears the answers, so whatever only waits for
+something to tell (a long poll) ends at once. Until the last of its requests is done the connection counts as one.
+
 A connection is idle while no request of it completes and none is in progress. Bytes that complete none do not count: a
 client that sends its request a byte at a time is idle as well, and so is one that does not read its answers.
 
@@ -18,12 +22,14 @@ a traceback.
 from __future__ import annotations
 
 import asyncio
+import enum
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from ottla.broker.request_context import CloseConnection
 from ottla.broker.unserved_apis import UnservedApi
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.frame import SHARED_FRAME_BYTES_MAX, FrameReader, OversizedFrame
 from ottla.protocol.response_frame import JOIN_BELOW_BYTES
@@ -38,6 +44,19 @@ PENDING_BYTES_MAX = 1024 * 1024
 # A client that pipelines many requests waits for its turn after so many of them.
 REQUESTS_PER_TURN = 32
 ANONYMOUS = "User:ANONYMOUS"
+# They wait for others to act, and all that comes of it is an answer.
+_LONG_POLLS = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+
+
+class _State(enum.Enum):
+    """Who still expects something of a connection."""
+
+    # The client: its requests are handled and answered.
+    OPEN = enum.auto()
+    # Nobody, but the client left requests behind: they are handled.
+    LEFT = enum.auto()
+    # Nobody: no further request is handled.
+    ENDED = enum.auto()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -57,7 +76,7 @@ class Connection(asyncio.BufferedProtocol):
         self.client_host = client_host
         # Who the client is; authentication will change it, and the frame limit with it.
         self.principal = ANONYMOUS
-        self.is_open = False
+        self._state = _State.ENDED
         self._dispatcher = dispatcher
         self._frames = FrameReader(request_bytes_max)
         self._on_open = on_open
@@ -65,6 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport
         self._loop: asyncio.AbstractEventLoop
         self._pending: asyncio.Future[Answer] | None = None
+        self._is_long_poll = False
         self._is_read_paused = False
         self._is_write_paused = False
         self._muted_until = 0.0
@@ -81,21 +101,23 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's has the methods but not the base class
-        self.is_open = True
+        self._state = _State.OPEN
         self._loop = asyncio.get_running_loop()
         self.last_active = self._loop.time()
         self._on_open(self)
 
     def connection_lost(self, error: Exception | None) -> None:
         del error  # Whatever ended it, the client is gone.
-        self.is_open = False
-        if self._pending is not None:
-            # In the next turn: a request that has just begun must get to where it can clean up after itself.
-            self._loop.call_soon(self._pending.cancel)
         self._dispatcher.response_budget.give_back(self._give_up)
-        self._dispatcher.request_budget.release(self, self._reserved_bytes)
-        self._reserved_bytes = 0
-        self._on_close(self)
+        if self._state is _State.ENDED:
+            self._drop()
+            return
+        self._state = _State.LEFT
+        self._is_write_paused = False
+        self._forget_arriving()
+        if self._is_long_poll:
+            self._cancel_pending()
+        self._work()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         del sizehint
@@ -133,12 +155,21 @@ class Connection(asyncio.BufferedProtocol):
         """Ends the connection once the request in progress, if there is one, is answered."""
         self._is_closing = True
         if self._pending is None:
+            self._state = _State.ENDED
             self._transport.close()
 
     def abort(self) -> None:
         """Ends the connection now."""
-        self.is_open = False
+        if self._state is _State.LEFT:
+            self._drop()
+            return
+        self._state = _State.ENDED
         self._transport.abort()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client is there and may send requests."""
+        return self._state is _State.OPEN
 
     @property
     def has_request(self) -> bool:
@@ -151,7 +182,7 @@ class Connection(asyncio.BufferedProtocol):
         self._loop.call_at(self._muted_until, self._unmute)
 
     def _unmute(self) -> None:
-        if self.is_open:
+        if self._state is not _State.ENDED:
             self._work()
 
     def _work(self) -> None:
@@ -160,6 +191,8 @@ class Connection(asyncio.BufferedProtocol):
         What is answered on the way leaves in one write: for a client that pipelines small requests the kernel's part
         of a write is the largest cost of a request.
         """
+        if self._state is _State.ENDED:
+            return
         answers: list[Records] = []
         has_large_answer = False
         begun = 0
@@ -176,9 +209,7 @@ class Connection(asyncio.BufferedProtocol):
                 begun += 1
                 answer = self._dispatcher.dispatch(self, frame)
                 if isinstance(answer, asyncio.Future):
-                    self._pending = answer
-                    self._pending_bytes = len(frame)
-                    answer.add_done_callback(self._answered)
+                    self._await(answer, frame)
                     continue
                 if answer is not None:
                     answers += answer
@@ -207,13 +238,29 @@ class Connection(asyncio.BufferedProtocol):
         if begun:
             self.last_active = self._loop.time()
         self._write(answers)
-        if self._is_closing and self._is_idle():
+        self._go_on()
+
+    def _await(self, answer: asyncio.Future[Answer], frame: bytearray) -> None:
+        self._pending = answer
+        self._pending_bytes = len(frame)
+        self._is_long_poll = int.from_bytes(frame[:2]) in _LONG_POLLS
+        if self._is_long_poll and self._state is _State.LEFT:
+            self._cancel_pending()
+        answer.add_done_callback(self._answered)
+
+    def _go_on(self) -> None:
+        """What follows when no further request can be begun for now."""
+        if self._state is _State.LEFT:
+            if self._is_idle():
+                self._drop()
+        elif self._is_closing and self._is_idle():
+            self._state = _State.ENDED
             self._transport.close()
-            return
-        self._limit_reading()
+        else:
+            self._limit_reading()
 
     def _may_begin(self) -> bool:
-        if self._is_write_paused or not self.is_open:
+        if self._is_write_paused:
             return False
         return self._muted_until == 0.0 or self._loop.time() >= self._muted_until
 
@@ -222,10 +269,15 @@ class Connection(asyncio.BufferedProtocol):
 
     def _answered(self, future: asyncio.Future[Answer]) -> None:
         self._pending = None
+        self._is_long_poll = False
         self.last_active = self._loop.time()
         if self._pending_bytes > SHARED_FRAME_BYTES_MAX and self._reserved_bytes:
             self._release(self._pending_bytes)
-        if future.cancelled() or not self.is_open:
+        if self._state is _State.ENDED:
+            return
+        if future.cancelled():
+            if self._state is _State.LEFT:
+                self._work()
             return
         error = future.exception()
         if isinstance(error, CloseConnection):
@@ -237,13 +289,26 @@ class Connection(asyncio.BufferedProtocol):
         if error is not None:
             # The dispatcher turns every failure of a handler into an answer; one that is left is ours.
             logger.error("Request from %s failed outside its handler", self.client_host, exc_info=error)
-            self._transport.abort()
+            self.abort()
             return
         self._write(future.result() or [])
         self._work()
 
+    def _cancel_pending(self) -> None:
+        if self._pending is not None:
+            # In the next turn: a request that has just begun must get to where it can clean up after itself.
+            self._loop.call_soon(self._pending.cancel)
+
+    def _drop(self) -> None:
+        """Forgets what is left of a connection whose client is gone."""
+        self._state = _State.ENDED
+        self._cancel_pending()
+        self._dispatcher.request_budget.release(self, self._reserved_bytes)
+        self._reserved_bytes = 0
+        self._on_close(self)
+
     def _write(self, parts: list[Records]) -> None:
-        if not parts:
+        if not parts or self._state is _State.LEFT:
             return
         if len(parts) == 1:
             self._transport.write(parts[0])
@@ -276,6 +341,14 @@ class Connection(asyncio.BufferedProtocol):
         self._reserved_bytes += self._frames.arriving_bytes
         self._limit_reading()
 
+    def _forget_arriving(self) -> None:
+        """The rest of the request that was arriving will not come."""
+        size = self._frames.arriving_bytes if self._is_arriving_reserved else 0
+        self._is_arriving_reserved = self._is_waiting_for_budget = False
+        self._frames.forget_arriving()
+        self._reserved_bytes -= size
+        self._dispatcher.request_budget.release(self, size)
+
     def _release(self, size: int) -> None:
         self._reserved_bytes -= size
         self._dispatcher.request_budget.release(None, size)
@@ -297,8 +370,11 @@ class Connection(asyncio.BufferedProtocol):
         self._end()
 
     def _end(self) -> None:
-        """Takes no further request; what was answered still leaves."""
-        self.is_open = False
+        """Handles no further request; what was answered still leaves."""
+        if self._state is _State.LEFT:
+            self._drop()
+            return
+        self._state = _State.ENDED
         if self._is_write_paused:
             # It does not read either: nothing would ever leave.
             self._transport.abort()

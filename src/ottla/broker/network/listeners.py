@@ -21,6 +21,7 @@ logger = logging.getLogger("ottla.broker.network.listeners")
 
 # A connection may stay this part of the idle time longer than it should: looking at all of them has its price.
 _IDLE_TOLERANCE = 0.05
+_IDLE_LOOK_S_MIN = 0.01
 
 
 class Listeners:
@@ -30,7 +31,7 @@ class Listeners:
         self._config = config
         self._tasks = tasks
         self._idle_seconds = config.get_int("connections.max.idle.ms") / 1000
-        self._idle_timer: asyncio.TimerHandle | None = None
+        self._idle_rounds: asyncio.Task[None] | None = None
         self._quotas = ConnectionQuotas(ConnectionLimits.of(config, {}), config.inter_broker_listener_name)
         self._listeners = [
             Listener(listener, config, dispatcher, self._quotas, tasks, self._connections_changed)
@@ -58,11 +59,12 @@ class Listeners:
         for listener in self._listeners:
             listener.serve()
         if self._idle_seconds >= 0:
-            self._close_idle()
+            interval_s = max(self._idle_seconds * _IDLE_TOLERANCE, _IDLE_LOOK_S_MIN)
+            self._idle_rounds = self._tasks.start_periodic("closing of idle connections", self._close_idle, interval_s)
 
     async def stop(self) -> None:
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
+        if self._idle_rounds is not None:
+            self._idle_rounds.cancel()
         for listener in self._listeners:
             await listener.stop()
 
@@ -119,10 +121,8 @@ class Listeners:
             logger.info("Closing the connection from %s: max.connections is reached", connection.client_host)
             connection.abort()
 
-    def _close_idle(self) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        earliest = now
+    async def _close_idle(self) -> None:
+        now = asyncio.get_running_loop().time()
         for listener in self._listeners:
             for connection in listener.connections:
                 if connection.has_request or not connection.is_open:
@@ -130,10 +130,6 @@ class Listeners:
                 if now - connection.last_active >= self._idle_seconds:
                     logger.debug("Closing the connection from %s: it is idle", connection.client_host)
                     connection.abort()
-                else:
-                    earliest = min(earliest, connection.last_active)
-        soonest = now + max(self._idle_seconds * _IDLE_TOLERANCE, 0.01)
-        self._idle_timer = loop.call_at(max(earliest + self._idle_seconds, soonest), self._close_idle)
 
 
 def _last_active(connection: Connection) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
@@ -73,8 +73,8 @@ class TransactionCoordinator:
         overdue_ms = config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         expiry_ms = config.transaction_remove_expired_transaction_cleanup_interval_ms
         self._rounds = [
-            self._tasks.start_background("overdue transactions", _every(overdue_ms, self.abort_overdue)),
-            self._tasks.start_background("expiry of transactional ids", _every(expiry_ms, self.forget_expired)),
+            self._tasks.start_periodic("overdue transactions", self.abort_overdue, overdue_ms / 1000),
+            self._tasks.start_periodic("expiry of transactional ids", self.forget_expired, expiry_ms / 1000),
         ]
 
     def close(self) -> None:
@@ -263,6 +263,9 @@ class TransactionCoordinator:
                 await self._forget_expired(active)
             except ApiError as error:
                 logger.warning("Some transactional ids are not forgotten yet: %s", error)
+            except Exception:
+                # As above.
+                logger.exception("Transactional ids of one shard cannot be forgotten")
 
     async def _forget_expired(self, active: ActiveShard) -> None:
         expiration_ms = self._config.transactional_id_expiration_ms
@@ -277,13 +280,3 @@ class TransactionCoordinator:
                 portion = []
         if portion:
             await active.write(portion)
-
-
-async def _every(interval_ms: int, do: Callable[[], Awaitable[None]]) -> None:
-    while True:
-        await asyncio.sleep(interval_ms / 1000)
-        try:
-            await do()
-        except Exception:
-            # A round that fails must not be the last.
-            logger.exception("A look at all transactional ids failed")

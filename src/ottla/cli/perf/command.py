@@ -157,14 +157,14 @@ def round_trips(options: argparse.Namespace) -> int:
     trips = RoundTrips(options.topic, options.count, options.size)
 
     async def work(client: "Client") -> "Meter":
-        topic = await client.cluster.topic(options.topic, auto_create=True)
+        partition_count = await client.partition_count(options.topic, auto_create=True)
         async with client.producer(settings) as producer, client.consumer(ConsumerSettings()) as consumer:
             meter = _meter(options)
 
             def each(_: int, latency_ms: float) -> None:
                 meter.add(1, options.size, time.perf_counter(), latency_ms)
 
-            await travel(trips, sorted(topic.partitions), producer, consumer, each)
+            await travel(trips, list(range(partition_count)), producer, consumer, each)
             return meter
 
     meter = with_client(access, work)

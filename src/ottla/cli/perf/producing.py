@@ -113,8 +113,7 @@ class ProduceRun:
         """Batches made before, so many requests at a time."""
         load = self._load
         batch, in_batch, size = self._made_batch(settings)
-        topic = await client.cluster.topic(load.topic, auto_create=settings.auto_create_topics)
-        partitions = sorted(topic.partitions)
+        partitions = range(await client.partition_count(load.topic, auto_create=settings.auto_create_topics))
         numbers = iter(range(0, load.count, in_batch))
 
         async def work() -> None:

@@ -1,5 +1,6 @@
 """What a producer hears when its records cannot be made safe in time, or do not belong to a transaction."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,27 @@ def test_a_request_has_one_deadline_for_all_its_partitions_and_pieces(
         assert len(set(deadlines)) == 1
 
     run_node(tmp_path / "data", scenario)
+
+
+def test_a_request_that_waited_for_its_disk_leaves_nothing_behind_it(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic = CreatableTopic(name="orders", num_partitions=1, replication_factor=1)
+        (created,) = (await client.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000))).topics
+        row = PartitionProduceData(index=0, records=batch_of(b"v"))
+        data = [TopicProduceData(topic_id=created.topic_id, partition_data=[row])]
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await client.call(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=data))
+            left = [one for one in gc.get_objects() if isinstance(one, ProduceRequest) and one.acks == -1]
+        finally:
+            gc.enable()
+        assert not left, "a cycle keeps a whole request in memory until somebody looks for cycles"
+
+    # With several directories every append waits for a thread.
+    run_node(tmp_path / "data", scenario, {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"})
 
 
 Asked = list[tuple[str, set[tuple[str, int]], TransactionSupport]]

@@ -7,11 +7,18 @@ from typing import Any
 
 import pytest
 
-from harness.running_node import RunningNode, run_node
+from harness.running_node import RunningNode, batch_of, run_node
+from harness.wire import WireClient
 from ottla.broker.network.connection import REQUESTS_PER_TURN, Connection
-from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.messages.create_topics_request import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.metadata_request import MetadataRequest
+from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from ottla.protocol.record_batch import batch_records, iterate_headers
 
 
 def test_what_was_answered_still_leaves_when_the_client_closes_its_side(tmp_path: Path) -> None:
@@ -106,6 +113,86 @@ def test_a_client_that_leaves_during_a_long_poll_leaves_nothing_behind(tmp_path:
             await admin.call(MetadataRequest(topics=[]))
         await admin.call(MetadataRequest(topics=[]))
         assert not partition._watchers
+
+    run_node(tmp_path / "data", scenario)
+
+
+def acks_0(value: bytes, topic_id: bytes) -> ProduceRequest:
+    row = PartitionProduceData(index=0, records=batch_of(value))
+    return ProduceRequest(
+        acks=0, timeout_ms=1000, topic_data=[TopicProduceData(topic_id=topic_id, partition_data=[row])]
+    )
+
+
+async def make_topic(admin: WireClient, configs: dict[str, str] | None = None) -> bytes:
+    rows = [CreatableTopicConfig(name=name, value=value) for name, value in (configs or {}).items()]
+    topic = CreatableTopic(name="orders", num_partitions=1, replication_factor=1, configs=rows)
+    (created,) = (await admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000))).topics
+    topic_id: bytes = created.topic_id
+    return topic_id
+
+
+async def values_once_gone(running: RunningNode, admin: WireClient) -> list[bytes | None]:
+    """What is in the log when nothing is left of the connection that wrote it."""
+    while len(running.node.listeners[0].connections) > 1:
+        await admin.call(MetadataRequest(topics=[]))
+    log = running.node.replicas.partition("orders", 0).log
+    read = log.read(0, 1_000_000, max_offset_exclusive=log.log_end_offset, min_one_batch=True, allow_blocking=True)
+    headers = list(iterate_headers(read.records))
+    return [record.value for at, header in headers for record in batch_records(read.records, header, at)]
+
+
+def test_what_a_client_sent_behind_a_long_poll_before_it_left_takes_effect(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        topic_id = await make_topic(admin)
+        row = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=100)
+        poll = FetchRequest(
+            topics=[FetchTopic(topic_id=topic_id, partitions=[row])],
+            max_wait_ms=600_000,
+            min_bytes=1_000_000,
+            max_bytes=2_000_000,
+            session_epoch=-1,
+        )
+        client = await running.connect()
+        for number in range(3):
+            client.send(poll, 18)
+            client.send(acks_0(b"%d" % number, topic_id), 13)
+        await client.close()
+        assert await values_once_gone(running, admin) == [b"0", b"1", b"2"]
+        assert not running.node.replicas.partition("orders", 0)._watchers
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_more_requests_than_fit_into_a_turn_take_effect_after_the_client_left(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        # Each batch is opened in a thread, so that each request is waited for.
+        topic_id = await make_topic(admin, {"message.timestamp.type": "LogAppendTime", "compression.type": "gzip"})
+        client = await running.connect()
+        sent = [b"%d" % number for number in range(2 * REQUESTS_PER_TURN)]
+        for value in sent:
+            client.send(acks_0(value, topic_id), 13)
+        # Not complete, so nobody can have meant it.
+        client.writer.write(struct.pack(">i", 100_000) + b"the beginning of a large request")
+        await client.close()
+        assert await values_once_gone(running, admin) == sent
+        assert running.node._dispatcher.request_budget.reserved_bytes == 0
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_a_refused_batch_of_a_client_that_left_drops_what_is_behind_it(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        topic_id = await make_topic(admin, {"message.timestamp.type": "LogAppendTime", "compression.type": "gzip"})
+        client = await running.connect()
+        client.send(acks_0(b"good", topic_id), 13)
+        client.send(acks_0(b"of no topic", bytes(15) + b"1"), 13)
+        client.send(acks_0(b"behind it", topic_id), 13)
+        await client.close()
+        assert await values_once_gone(running, admin) == [b"good"]
 
     run_node(tmp_path / "data", scenario)
 
