@@ -33,7 +33,8 @@ def create_topics(bootstrap: str) -> None:
 
 
 def produce_orders(bootstrap: str) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
+    # Errors alone: a cluster that has just started is asked twice for some things, which librdkafka warns of.
+    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 3})
     for number in range(COUNT):
         order = {"number": number, "item": random.choice(ITEMS), "price": random.randrange(1, 101)}
         producer.produce(ORDERS, key=f"customer-{number % 50}", value=json.dumps(order))
