@@ -13,8 +13,10 @@ Guarantees
   does not know; an idempotent producer repeats the batch and gets it once.
 - Memory: QUEUED_BYTES_MAX are in the queue at most, and the one append that passes the limit, however long the disk
   hangs and however often clients try again. More than that is held back for those who wait for it, one request for
-  each connection; what a request brought that gives up is gone at once. Who goes on without waiting (a coordinator)
-  cannot be held back, and is refused.
+  each connection; what a request brought that gives up is gone at once.
+- What the broker itself writes (coordinators, markers) goes ahead of what is held back: producers that keep a disk busy
+  must not stop groups and transactions. It cannot be held back, because who decides things goes on meanwhile; beyond
+  OWN_QUEUED_BYTES_MAX it is refused.
 - A disk that fails is reported, and then all that wait get KAFKA_STORAGE_ERROR. So do those that come later.
 
 Nothing here survives a crash: what is in the queue was not acknowledged.
@@ -36,6 +38,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 
 QUEUED_BYTES_MAX = 64 * 1024 * 1024
+OWN_QUEUED_BYTES_MAX = 8 * 1024 * 1024
 # What an append takes in memory beside its records, so that very small ones are bounded as well.
 _OVERHEAD_BYTES = 4096
 
@@ -51,13 +54,17 @@ class QueuedAppend(Generic[T]):
         "_records",
         "_waiters",
         "is_done",
+        "is_own",
         "settle",
         "size_bytes",
         "work",
     )
 
-    def __init__(self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None]) -> None:
+    def __init__(
+        self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None], *, is_own: bool
+    ) -> None:
         self.work = work
+        self.is_own = is_own
         self._records = records
         self.size_bytes = len(records) + _OVERHEAD_BYTES
         self.settle = settle
@@ -80,10 +87,12 @@ class QueuedAppend(Generic[T]):
 
     def run(self) -> None:
         """The part that may wait for the disk; nothing, if the directory was given up meanwhile."""
+        # Before it asks: the loop forgets the records after it has said that it is done.
+        records = self._records
         if self.is_done:
             return
         try:
-            self._outcome = self.work(self._records)
+            self._outcome = self.work(records)
         except (ApiError, StorageError) as error:
             # Without its stack, on which there are the records and the open file: those who wait may be long in coming.
             self._raised = _without_stack(error)
@@ -103,8 +112,8 @@ class QueuedAppend(Generic[T]):
     def fail(self, error: ApiError) -> None:
         """Whoever waits hears of an error now, whatever becomes of the append."""
         self._error = error
-        self._records = b""
         self._wake()
+        self._records = b""
 
     def _wake(self) -> None:
         self.is_done = True
@@ -170,6 +179,7 @@ class DirectoryWriter:
         # The same, as the loop knows them: they are done in this order.
         self._queued: deque[QueuedAppend[Any]] = deque()
         self._queued_bytes = 0
+        self._own_queued_bytes = 0
         # In the order of their coming; those that are dropped leave from the middle.
         self._held: dict[QueuedAppend[Any], None] = {}
         self._done: deque[QueuedAppend[Any]] = deque()
@@ -187,33 +197,29 @@ class DirectoryWriter:
         began_s = self._began_s
         return 0.0 if began_s is None else time.monotonic() - began_s
 
-    @property
-    def kept_bytes(self) -> int:
-        """What appends take in memory that are in the queue or held back."""
-        return self._queued_bytes + sum(append.size_bytes for append in self._held)
-
     def put(
         self,
         work: Callable[[Records], T],
         records: Records,
         settle: Callable[[T], None],
         *,
-        may_be_held: bool = True,
+        is_own: bool = False,
     ) -> QueuedAppend[T]:
         """Has the thread call `work` with the records; then `settle` gets the outcome, on the loop.
 
-        REQUEST_TIMED_OUT if the queue is full and the caller cannot be held back.
+        REQUEST_TIMED_OUT if they are the broker's own, and too much of that waits for the disk.
         """
         if self._failure is not None:
             raise _without_stack(self._failure)
-        append = QueuedAppend(work, records, settle)
-        if not self._held and self._queued_bytes < QUEUED_BYTES_MAX:
+        append = QueuedAppend(work, records, settle, is_own=is_own)
+        has_room = not self._held and self._queued_bytes < QUEUED_BYTES_MAX
+        if has_room or (is_own and self._own_queued_bytes < OWN_QUEUED_BYTES_MAX):
             self._give(append)
-        elif may_be_held:
+        elif is_own:
+            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "Too much waits for the disk already")
+        else:
             append.hold(self._forget)
             self._held[append] = None
-        else:
-            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "Too much waits for the disk already")
         return append
 
     async def drain(self, deadline: float) -> None:
@@ -241,8 +247,13 @@ class DirectoryWriter:
 
     def _give(self, append: QueuedAppend[Any]) -> None:
         self._queued.append(append)
-        self._queued_bytes += append.size_bytes
+        self._count(append, append.size_bytes)
         self._given.put(append)
+
+    def _count(self, append: QueuedAppend[Any], size_bytes: int) -> None:
+        self._queued_bytes += size_bytes
+        if append.is_own:
+            self._own_queued_bytes += size_bytes
 
     def _run(self) -> None:
         while (append := self._given.get()) is not None:
@@ -264,7 +275,7 @@ class DirectoryWriter:
         while self._done:
             append = self._done.popleft()
             assert append is self._queued.popleft(), "appends are done in the order in which they were put"
-            self._queued_bytes -= append.size_bytes
+            self._count(append, -append.size_bytes)
             if not append.is_done:
                 append.finish(self._on_storage_error)
         while self._held and self._queued_bytes < QUEUED_BYTES_MAX:

@@ -54,11 +54,11 @@ class AppendQueue(Protocol):
         records: Records,
         settle: Callable[[T], None],
         *,
-        may_be_held: bool = True,
+        is_own: bool = False,
     ) -> Appending[T]:
         """Has `work` called with the records, in turn, where it may wait; then `settle` gets the outcome.
 
-        REQUEST_TIMED_OUT if too much waits already and the caller cannot be held back until there is room.
+        What is the broker's own does not wait until there is room: REQUEST_TIMED_OUT if too much of it is there.
         """
 
 
@@ -238,10 +238,10 @@ class Partition:
         verification: VerificationGuard | None = None,
         transaction_version: int = 0,
     ) -> Appending[AppendInfo]:
-        """As `append_own`, in turn; refused if too much waits, since whoever decides things goes on meanwhile."""
+        """As `append_own`, in turn; REQUEST_TIMED_OUT if too much of the broker's own waits for the disk already."""
         self._check_append(ACKS_ALL)
         work = self._own_append(now_ms, verification, transaction_version)
-        return queue.put(work, batches, partial(self._appended, len(batches)), may_be_held=False)
+        return queue.put(work, batches, partial(self._appended, len(batches)), is_own=True)
 
     def is_committed(self, last_offset: int) -> bool:
         """Whether every in-sync replica has the record at this offset."""

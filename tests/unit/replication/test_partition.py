@@ -269,9 +269,9 @@ class HandQueue:
         self._appended: list[Callable[[], None]] = []
 
     def put(
-        self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None], *, may_be_held: bool = True
+        self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None], *, is_own: bool = False
     ) -> Appending[T]:
-        del may_be_held
+        del is_own
 
         def run() -> Callable[[], None]:
             outcome = work(records)
