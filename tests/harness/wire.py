@@ -20,6 +20,19 @@ def response_class(request: type[Message]) -> type[Message]:
     return cast(type[Message], getattr(module, name))
 
 
+def framed_request(request: Message, version: int, correlation_id: int = 1, client_id: str = "wire") -> bytes:
+    """A request as it is on the wire."""
+    name = client_id.encode()
+    header = struct.pack(">hhih", request.API_KEY, version, correlation_id, len(name)) + name
+    if version >= request.FLEXIBLE_FROM:
+        header += b"\x00"
+    return _framed(header + encode(request, version))
+
+
+def _framed(frame: bytes) -> bytes:
+    return struct.pack(">i", len(frame)) + frame
+
+
 class WireClient:
     """One connection."""
 
@@ -41,15 +54,11 @@ class WireClient:
     def send(self, request: Message, version: int, client_id: str = "wire") -> int:
         """Sends a request; its correlation id."""
         self._correlation_id += 1
-        name = client_id.encode()
-        header = struct.pack(">hhih", request.API_KEY, version, self._correlation_id, len(name)) + name
-        if version >= request.FLEXIBLE_FROM:
-            header += b"\x00"
-        self.send_frame(header + encode(request, version))
+        self.writer.write(framed_request(request, version, self._correlation_id, client_id))
         return self._correlation_id
 
     def send_frame(self, frame: bytes) -> None:
-        self.writer.write(struct.pack(">i", len(frame)) + frame)
+        self.writer.write(_framed(frame))
 
     async def receive_frame(self) -> bytes:
         """The next frame; IncompleteReadError if the server closed instead."""

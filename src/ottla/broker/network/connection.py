@@ -9,8 +9,9 @@ share `queued.max.request.bytes` with those of all connections; a client that do
 requests, since none is begun while the write buffer is full.
 
 A client that leaves is not waited for, but what it had sent completely takes effect all the same, in order and one at a
-time: a producer with acks=0 sends, closes, and relies on it. Nobody hears the answers, so whatever only waits for
-something to tell (a long poll) ends at once. Until the last of its requests is done the connection counts as one.
+time: a producer with acks=0 sends, closes, and relies on it. Nobody hears the answers, so a request that only reads is
+passed over, and one that waits for others to act (a rebalance) ends once it has begun. Until the last of its requests
+is done the connection counts as one.
 
 A connection is idle while no request of it completes and none is in progress. Bytes that complete none do not count: a
 client that sends its request a byte at a time is idle as well, and so is one that does not read its answers.
@@ -44,8 +45,30 @@ PENDING_BYTES_MAX = 1024 * 1024
 # A client that pipelines many requests waits for its turn after so many of them.
 REQUESTS_PER_TURN = 32
 ANONYMOUS = "User:ANONYMOUS"
-# They wait for others to act, and all that comes of it is an answer.
-_LONG_POLLS = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+# All that comes of them is an answer.
+_READS = frozenset(
+    {
+        ApiKey.FETCH,
+        ApiKey.LIST_OFFSETS,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.DESCRIBE_GROUPS,
+        ApiKey.LIST_GROUPS,
+        ApiKey.API_VERSIONS,
+        ApiKey.OFFSET_FOR_LEADER_EPOCH,
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.DESCRIBE_LOG_DIRS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.DESCRIBE_CLUSTER,
+        ApiKey.DESCRIBE_PRODUCERS,
+        ApiKey.DESCRIBE_TRANSACTIONS,
+        ApiKey.LIST_TRANSACTIONS,
+        ApiKey.LIST_CONFIG_RESOURCES,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    }
+)
+# Nothing more comes of them either once they have begun and wait.
+_WAITS_ALONE = _READS | {ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP}
 
 
 class _State(enum.Enum):
@@ -84,7 +107,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport
         self._loop: asyncio.AbstractEventLoop
         self._pending: asyncio.Future[Answer] | None = None
-        self._is_long_poll = False
+        # Whether the request in progress is of no use without its client.
+        self._is_in_vain_alone = False
         self._is_read_paused = False
         self._is_write_paused = False
         self._muted_until = 0.0
@@ -115,7 +139,7 @@ class Connection(asyncio.BufferedProtocol):
         self._state = _State.LEFT
         self._is_write_paused = False
         self._forget_arriving()
-        if self._is_long_poll:
+        if self._is_in_vain_alone:
             self._cancel_pending()
         self._work()
 
@@ -154,7 +178,7 @@ class Connection(asyncio.BufferedProtocol):
     def close_when_idle(self) -> None:
         """Ends the connection once the request in progress, if there is one, is answered."""
         self._is_closing = True
-        if self._pending is None:
+        if self._pending is None and self._state is _State.OPEN:
             self._state = _State.ENDED
             self._transport.close()
 
@@ -191,8 +215,6 @@ class Connection(asyncio.BufferedProtocol):
         What is answered on the way leaves in one write: for a client that pipelines small requests the kernel's part
         of a write is the largest cost of a request.
         """
-        if self._state is _State.ENDED:
-            return
         answers: list[Records] = []
         has_large_answer = False
         begun = 0
@@ -203,7 +225,7 @@ class Connection(asyncio.BufferedProtocol):
                     # Others want to be served as well, and large answers must leave before more are made.
                     self._loop.call_soon(self._work)
                     break
-                frame = self._frames.next_frame()
+                frame = self._next_frame()
                 if frame is None:
                     break
                 begun += 1
@@ -222,7 +244,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         except UnservedApi as error:
             self._write(answers)
-            self._reject("unserved_api", error)
+            # Whoever runs the client can mend it, if the log says which one it is.
+            self._reject("unserved_api", error, by_address=True)
             return
         except CloseConnection as error:
             self._write(answers)
@@ -238,18 +261,29 @@ class Connection(asyncio.BufferedProtocol):
         if begun:
             self.last_active = self._loop.time()
         self._write(answers)
-        self._go_on()
+        self._finish_turn()
+
+    def _next_frame(self) -> bytearray | None:
+        """The next request that has an effect, or somebody who hears its answer."""
+        frame = self._frames.next_frame()
+        while frame is not None and self._state is _State.LEFT and _api_key(frame) in _READS:
+            if len(frame) > SHARED_FRAME_BYTES_MAX:
+                self._release(len(frame))
+            frame = self._frames.next_frame()
+        return frame
 
     def _await(self, answer: asyncio.Future[Answer], frame: bytearray) -> None:
         self._pending = answer
         self._pending_bytes = len(frame)
-        self._is_long_poll = int.from_bytes(frame[:2]) in _LONG_POLLS
-        if self._is_long_poll and self._state is _State.LEFT:
+        self._is_in_vain_alone = _api_key(frame) in _WAITS_ALONE
+        if self._is_in_vain_alone and self._state is _State.LEFT:
             self._cancel_pending()
         answer.add_done_callback(self._answered)
 
-    def _go_on(self) -> None:
+    def _finish_turn(self) -> None:
         """What follows when no further request can be begun for now."""
+        if self._state is _State.ENDED:
+            return
         if self._state is _State.LEFT:
             if self._is_idle():
                 self._drop()
@@ -260,7 +294,7 @@ class Connection(asyncio.BufferedProtocol):
             self._limit_reading()
 
     def _may_begin(self) -> bool:
-        if self._is_write_paused:
+        if self._is_write_paused or self._state is _State.ENDED:
             return False
         return self._muted_until == 0.0 or self._loop.time() >= self._muted_until
 
@@ -269,7 +303,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _answered(self, future: asyncio.Future[Answer]) -> None:
         self._pending = None
-        self._is_long_poll = False
+        self._is_in_vain_alone = False
         self.last_active = self._loop.time()
         if self._pending_bytes > SHARED_FRAME_BYTES_MAX and self._reserved_bytes:
             self._release(self._pending_bytes)
@@ -362,11 +396,9 @@ class Connection(asyncio.BufferedProtocol):
             self._is_read_paused = False
             self._transport.resume_reading()
 
-    def _reject(self, kind: str, error: Exception) -> None:
+    def _reject(self, kind: str, error: Exception, *, by_address: bool = False) -> None:
         """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""
-        # Whoever runs the client can mend it, if the log says which one it is.
-        is_mistake = isinstance(error, UnservedApi)
-        self._dispatcher.rejections.note(kind, self.client_host, error, by_address=is_mistake)
+        self._dispatcher.rejections.note(kind, self.client_host, error, by_address=by_address)
         self._end()
 
     def _end(self) -> None:
@@ -380,3 +412,8 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
         else:
             self._transport.close()
+
+
+def _api_key(frame: bytearray) -> int:
+    """The first field of every request's header."""
+    return int.from_bytes(frame[:2])

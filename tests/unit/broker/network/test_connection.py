@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
-from harness.wire import WireClient
+from harness.wire import WireClient, framed_request
+from ottla.broker.dispatch import Dispatcher
 from ottla.broker.network.connection import REQUESTS_PER_TURN, Connection
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.messages.create_topics_request import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -179,6 +181,55 @@ def test_more_requests_than_fit_into_a_turn_take_effect_after_the_client_left(tm
         await client.close()
         assert await values_once_gone(running, admin) == sent
         assert running.node._dispatcher.request_budget.reserved_bytes == 0
+
+    run_node(tmp_path / "data", scenario)
+
+
+async def leave_behind(running: RunningNode, requests: list[bytes]) -> None:
+    """A client sends requests, all of them in one packet, and is gone before more than a turn of them was handled."""
+    earlier = running.node.listeners[0].connections
+    await running.connect()
+    (connection,) = running.node.listeners[0].connections - earlier
+    received = b"".join(requests)
+    connection.get_buffer(len(received))[: len(received)] = received
+    connection.buffer_updated(len(received))
+    # As if the peer had reset it: whatever the loop does between packets would come too late.
+    connection._transport.abort()
+    while connection.is_open:  # noqa: ASYNC110 - nothing else tells that the loop has noticed
+        await asyncio.sleep(0)
+
+
+def test_nothing_is_read_for_a_client_that_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dispatched: list[int] = []
+    dispatch = Dispatcher.dispatch
+
+    def note(self: Dispatcher, connection: Connection, frame: bytearray) -> Any:
+        dispatched.append(int.from_bytes(frame[:2]))
+        return dispatch(self, connection, frame)
+
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        # Each batch is opened in a thread, so that the client is gone before the fetches have their turn.
+        topic_id = await make_topic(admin, {"message.timestamp.type": "LogAppendTime", "compression.type": "gzip"})
+        row = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=100)
+        read = FetchRequest(topics=[FetchTopic(topic_id=topic_id, partitions=[row])], max_bytes=100, session_epoch=-1)
+        monkeypatch.setattr(Dispatcher, "dispatch", note)
+        writes = [framed_request(acks_0(value, topic_id), 13) for value in (b"first", b"last")]
+        await leave_behind(running, [writes[0], *[framed_request(read, 18)] * 10, writes[1]])
+        assert await values_once_gone(running, admin) == [b"first", b"last"]
+        assert ApiKey.FETCH not in dispatched
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_what_a_client_left_behind_takes_effect_though_the_node_stops(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        topic_id = await make_topic(admin)
+        count = 3 * REQUESTS_PER_TURN + 4
+        await leave_behind(running, [framed_request(acks_0(b"r", topic_id), 13)] * count)
+        await running.node.listeners[0].stop()
+        assert running.node.replicas.partition("orders", 0).log.log_end_offset == count
 
     run_node(tmp_path / "data", scenario)
 
