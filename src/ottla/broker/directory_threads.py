@@ -76,9 +76,10 @@ class DirectoryThreads:
         """A sync in a thread of what was appended until now."""
         sync = self._syncs.get(log)
         if sync is None or sync.has_begun:
-            sync = self._syncs[log] = _Sync()
+            sync = _Sync()
             sync.future = self._begin(self._flushers, partial(self._flush, sync, log, now_ms))
             sync.future.add_done_callback(partial(self._flushed, log, sync))
+            self._syncs[log] = sync
         return asyncio.shield(sync.future)
 
     def _flush(self, sync: _Sync, log: Log, now_ms: int) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ottla.config.broker_configs import broker_key
 from ottla.config.definition import REQUIRED, Standing
 from ottla.config.listeners import SECURITY_PROTOCOLS, parse_protocol_map
+from ottla.config.unknown_settings import is_known
 from ottla.config.values import ConfigError
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ def _without_effect(config: "BrokerConfig") -> list[str]:
     found = []
     for name, text in config.static_values.items():
         key = broker_key(name)
-        if key is None or key.standing is Standing.ACTED_ON or _KEPT_ANYWAY.get(name) == text:
+        if key is None or not is_known(name) or key.standing is Standing.ACTED_ON or _KEPT_ANYWAY.get(name) == text:
             continue
-        if key.default is REQUIRED or config.get(name) == key.default:
+        if key.default is REQUIRED or key.parse(text) == key.default:
             continue
         value = "set" if key.is_sensitive else text
         found.append(f"{name} is {value}, which has no effect in this release: remove it, or do not count on it.")

@@ -7,8 +7,8 @@ import pytest
 
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
-from ottla.config.broker_configs import BROKER_CONFIGS
-from ottla.config.definition import Standing
+from ottla.config.broker_configs import BROKER_CONFIGS, DYNAMIC_ONLY_BROKER_CONFIGS
+from ottla.config.definition import ConfigKey, Standing
 from ottla.config.topic_configs import TOPIC_SYNONYMS
 from ottla.config.values import ConfigError
 
@@ -89,6 +89,20 @@ def test_a_setting_without_effect_is_warned_of_unless_it_has_its_default(tmp_pat
 def test_a_secret_without_effect_is_not_told(tmp_path: Path) -> None:
     (line,) = warned(tmp_path, ssl_keystore_password="hunter2")
     assert line.startswith("ssl.keystore.password is set, which has no effect")
+
+
+@pytest.mark.parametrize("key", DYNAMIC_ONLY_BROKER_CONFIGS, ids=lambda key: key.name)
+def test_what_a_file_cannot_set_is_told_of_as_unknown_alone(key: ConfigKey, tmp_path: Path) -> None:
+    config = BrokerConfig({**single_node_defaults(tmp_path, "127.0.0.1:9092"), key.name: "1000"})
+    assert unserved.warnings(config) == []
+    assert [line for line in config.warnings if key.name in line]
+
+
+def test_a_setting_of_one_listener_without_effect_is_told_of(tmp_path: Path) -> None:
+    name = "listener.name.plaintext.ssl.keystore.location"
+    config = BrokerConfig({**single_node_defaults(tmp_path, "127.0.0.1:9092"), name: "/etc/keys.p12"})
+    (line,) = unserved.warnings(config)
+    assert line.startswith(f"{name} is /etc/keys.p12, which has no effect")
 
 
 def test_settings_that_nothing_reads_say_so_and_those_that_are_read_do_not() -> None:
