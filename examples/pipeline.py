@@ -89,7 +89,7 @@ def run_pipeline(bootstrap: str) -> None:
 def show(bootstrap: str) -> None:
     create_topics(bootstrap)
     produce_orders(bootstrap)
-    print("  starting  Spark, which takes about 10 s; the node serves its clients meanwhile", flush=True)
+    print("  starting  Spark, which takes 10 s or more; the node serves its clients meanwhile", flush=True)
     session("demo")
     # The second time nothing is new, and nothing is written twice.
     for _ in range(2):

@@ -5,11 +5,13 @@ waits until it has. What the node logs goes to a file beside its data, to leave 
 """
 
 import argparse
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -71,30 +73,36 @@ def run(listen: str, data: Path) -> int:
         print(f"--listen {listen}: the host is not known: {error.strerror}.", file=sys.stderr)
         return 2
     if is_occupied:
-        remedy = f"Stop that, or choose another port: make run LISTEN={host}:19092"
+        remedy = f"Stop that, or choose another port, and other data: make run LISTEN={host}:19092 DATA=data/second"
         print(f"{listen} is taken by another program. {remedy}", file=sys.stderr)
         return 1
     log = data.with_name(f"{data.name}.log")
     log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "ottla.cli.main", "server", "--data", str(data), "--listen", listen]
     with log.open("ab") as output:
+        earlier_bytes = output.tell()
         node = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
     try:
-        return converse(node, listen, data, log)
+        return converse(node, listen, data, log, earlier_bytes)
     except Stopped:
         return 0
+    except BrokenPipeError:
+        # Whoever read this has gone, and does not want to hear of it when the interpreter ends either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if node.poll() is None:
-            print("\nStopping ...", flush=True)
             node.terminate()
+            with suppress(BrokenPipeError):
+                print("\nStopping ...", flush=True)
             node.wait()
 
 
-def converse(node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path) -> int:
+def converse(node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path, earlier_bytes: int) -> int:
     ids = wait_until_ready(node, listen)
     if ids is None:
-        said = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+        said = "\n".join(log.read_bytes()[earlier_bytes:].decode(errors="replace").splitlines()[-5:])
         print(f"The node did not start. The end of {log}:\n{said}", file=sys.stderr)
         return 1
     print("Ottla is running.")

@@ -1,10 +1,13 @@
-"""What `make run LISTEN=...` says about an address that cannot be served."""
+"""What `make run` says about an address that cannot be served, and that it leaves no node behind."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from harness.ports import free_port
 
 RUN_NODE = Path(__file__).resolve().parents[2] / "tools" / "run_node.py"
 
@@ -23,3 +26,16 @@ def test_an_address_that_cannot_be_served_is_named(listen: str, message: str, tm
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_no_node_is_left_behind_by_who_has_read_enough(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, str(RUN_NODE), "--listen", f"127.0.0.1:{port}", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None and running.stderr is not None
+        assert running.stdout.readline() == "Ottla is running.\n"
+        running.stdout.close()
+        assert running.wait(timeout=60) == 1
+        assert running.stderr.read() == ""
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0

@@ -260,6 +260,22 @@ def test_a_live_tail_shows_records_at_once_and_ends_well(
     assert reference.committed(group, topic, 0) == 2
 
 
+def test_who_asks_for_an_offset_that_is_still_to_come_waits_at_the_end_and_is_told(
+    server: Server, reference: ConfluentKafka, new_topic: NewTopic
+) -> None:
+    topic = new_topic()
+    reference.produce(topic, [Record(b"old")])
+    waiting = subprocess.Popen(
+        command(server, "consume", topic, "--offset", "99", "-n", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert waiting.stdout is not None and waiting.stderr is not None
+    told = waiting.stderr.readline()
+    assert told == f"ottla: warning: {topic}-0 ends at 1: waiting for what comes there, before offset 99 too\n".encode()
+    reference.produce(topic, [Record(b"new")])
+    assert waiting.communicate(timeout=30)[0] == b"new\n"
+    assert waiting.returncode == 0
+
+
 def test_a_reader_who_has_seen_enough_is_no_error(
     server: Server, reference: ConfluentKafka, new_topic: NewTopic
 ) -> None:

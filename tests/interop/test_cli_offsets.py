@@ -56,9 +56,9 @@ def test_partitions_are_chosen_and_what_is_not_there_is_exit_code_3(ottla: Comma
 def test_records_are_deleted_only_when_told_to(ottla: CommandLine, topic: str) -> None:
     line = ("records", "delete", f"{topic}:0,1", "--before", "3", "-o", "json")
     plan = json.loads(ottla(*line).out)
-    assert [(row["new_start_offset"], row["deleted"]) for row in plan] == [(3, 3), (3, 3)]
+    assert [(row["new_start_offset"], row["deleted"], row["done"]) for row in plan] == [(3, 3, False), (3, 3, False)]
     assert "0" in ottla("offsets", "get", topic, "--time", "earliest").out
-    assert json.loads(ottla(*line, "--execute").out) == plan
+    assert json.loads(ottla(*line, "--execute").out) == [{**row, "done": True} for row in plan]
     earliest = json.loads(ottla("offsets", "get", topic, "--time", "earliest", "-o", "json").out)
     assert [row["offset"] for row in earliest] == [3, 3, 0]
 

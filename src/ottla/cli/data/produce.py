@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Write records to a topic: each line of stdin, each file, or what a format or JSON says."
     parser.epilog = _EPILOG
     parser.add_argument("topic", metavar="TOPIC")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="one record each, or with -l their lines; - is stdin")
+    parser.add_argument(
+        "files", nargs="*", default=[], metavar="FILE", help="one record each, or with -l their lines; - is stdin"
+    )
     record = parser.add_argument_group("what a record is")
     record.add_argument("-l", "--lines", action="store_true", help="FILE holds lines, one record each")
     record.add_argument("--jsonl", action="store_true", help="JSON lines, as 'consume -o jsonl' writes them")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ottla.cli.outcomes import Errors
     from ottla.client import Client, TopicPartition
 
-_COLUMNS = ("topic", "partition", "log_start_offset", "log_end_offset", "new_start_offset", "deleted")
+_COLUMNS = ("topic", "partition", "log_start_offset", "log_end_offset", "new_start_offset", "deleted", "done")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +62,7 @@ def delete_records(options: argparse.Namespace) -> int:
                 "log_end_offset": ends[one],
                 "new_start_offset": new[one],
                 "deleted": new[one] - starts[one],
+                "done": acts,
             }
             for one in partitions
             if errors.get(str(one)) is None

@@ -25,5 +25,5 @@ def select(listed: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], dic
         matching = [name for name in listed if fnmatchcase(name, word)]
         chosen.update(dict.fromkeys(matching))
         if not matching:
-            missing[word] = CommandError("no group matches", ExitCode.NOT_FOUND)
+            missing[word] = CommandError("no group matches", ExitCode.NOT_FOUND, remedy="See: ottla groups list")
     return list(chosen), missing

@@ -121,7 +121,7 @@ def _check_order(text: str, found: OffsetRange) -> None:
 def offset_of(place: Place, ends: PartitionEnds, by_time: Mapping[int, int]) -> int:
     """The offset of a place in one partition; `by_time` has the offset of each time, negative where there is none."""
     if place.anchor is Anchor.OFFSET:
-        return place.number
+        return min(max(place.number, ends.earliest), ends.latest)
     if place.anchor is Anchor.TIME:
         found = by_time[place.number]
         return found if found >= 0 else ends.latest

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import CommandError, ExitCode
-from ottla.cli.words.offset_ranges import END, Anchor, OffsetRange, PartitionEnds, offset_of
+from ottla.cli.words.offset_ranges import END, Anchor, OffsetRange, PartitionEnds, Place, offset_of
 from ottla.client import (
     Client,
     ClientError,
@@ -141,6 +141,7 @@ class Reader:
         bounds = await resolve(self._client, partitions, offsets, self._settings.isolation)
         left = {partition: end for partition, (start, end) in bounds.items() if end is not None and start < end}
         endless = {partition for partition, (_, end) in bounds.items() if end is None}
+        _tell_of_ends(offsets.start, {partition: bounds[partition][0] for partition in endless})
         async with self._client.consumer(self._settings) as consumer:
             self.consumer = consumer
             consumer.assign(left.keys() | endless)
@@ -222,6 +223,16 @@ class _Commits(RebalanceListener):
             # What cannot be committed now is read again, by whoever gets the partition.
             with contextlib.suppress(ClientError):
                 await self._consumer.commit()
+
+
+def _tell_of_ends(start: Place, begins: Mapping[TopicPartition, int]) -> None:
+    """Who asked for an offset that is still to come waits for it, and has to know."""
+    if start.anchor is not Anchor.OFFSET:
+        return
+    for partition, begin in sorted(begins.items()):
+        if begin < start.number:
+            told = f"{partition} ends at {begin}: waiting for what comes there, before offset {start.number} too"
+            print(f"ottla: warning: {told}", file=sys.stderr)
 
 
 def _is_at_end(consumer: "Consumer") -> bool:
