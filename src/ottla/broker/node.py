@@ -73,7 +73,7 @@ from ottla.protocol.errors import ApiError
 from ottla.protocol.uuids import random_uuid
 from ottla.raft import ReplicaKey
 from ottla.replication.fetch_session import FetchSessionCache
-from ottla.storage.errors import DamagedFile, StorageError, UnsupportedSegment
+from ottla.storage.errors import DamagedFile, DifferentLogs, StorageError, UnsupportedSegment
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from ottla.storage.partition_directories import TopicPartition
@@ -94,6 +94,7 @@ _OPENER_THREADS = 2
 START_FAILURES = (
     ConfigError,
     DamagedFile,
+    DifferentLogs,
     ListenFailed,
     StorageError,
     UnsupportedSegment,
@@ -130,6 +131,7 @@ class Node:
         self._transactions: TransactionCoordinator
         self._maintenance: Maintenance
         self._cordoning: Cordoning
+        self._absent_directory_ids: tuple[bytes, ...]
         self._journal: ChangeJournal
 
     @property
@@ -197,8 +199,12 @@ class Node:
 
     async def _open_logs(self, storage: NodeStorage) -> None:
         image = self._quorum.image
+        self._absent_directory_ids = _absent_directory_ids(image, self.config.node_id, storage)
         self._logs = LogManager(
-            storage.directories, offline=storage.offline_paths, on_directory_failure=self._directory_failed
+            storage.directories,
+            offline=storage.offline_paths,
+            absent_ids=self._absent_directory_ids,
+            on_directory_failure=self._directory_failed,
         )
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
         self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)
@@ -282,7 +288,8 @@ class Node:
             incarnation_id=random_uuid(),
             listeners=tuple(self._advertised()),
             features=SUPPORTED,
-            log_dirs=tuple(sorted(storage.directory_ids)),
+            # Those that are away stay known, or the next start would take what lies there for never written.
+            log_dirs=tuple(sorted((*storage.directory_ids, *self._absent_directory_ids))),
             rack=config.rack,
         )
         try:
@@ -435,6 +442,12 @@ class Node:
                     wants_shutdown=True,
                 )
             )
+
+
+def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorage) -> tuple[bytes, ...]:
+    """Directories with which this node was registered before, and that it does not have now."""
+    known = image.brokers.get(node_id)
+    return () if known is None else tuple(one for one in known.log_dirs if one not in storage.directory_ids)
 
 
 def _metrics(address: tuple[str, int]) -> NodeMetrics:

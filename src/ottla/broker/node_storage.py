@@ -15,7 +15,7 @@ from ottla.broker.storage_format import lone_voter, write_plan
 from ottla.broker.used_directories import signs_of_use
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.format import plan_format
-from ottla.protocol.uuids import random_uuid
+from ottla.protocol.uuids import random_uuid, uuid_to_text
 from ottla.storage.errors import DamagedFile, DirectoryInUse, StorageError
 from ottla.storage.file_system import FileSystem, OsFileSystem
 from ottla.storage.log_directory import LogDirectory
@@ -90,6 +90,7 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
                     logger.warning("%s had no meta.properties: its %s belong to cluster %s now", path, used, cluster_id)
                 known[path] = MetaProperties(cluster_id, config.node_id, random_uuid())
                 directory.write_meta_properties(known[path])
+        _refuse_same_ids(known)
     except DirectoryInUse as error:
         _release(opened.values())
         raise UnusableStorage(
@@ -126,6 +127,18 @@ def _refuse_used(
             f"server.properties or --data DIRECTORY as the node was started with ({place}); or start in an empty "
             "directory."
         )
+
+
+def _refuse_same_ids(known: Mapping[Path, MetaProperties]) -> None:
+    """A directory that was copied keeps its id; nobody could tell the two apart in the metadata."""
+    paths: dict[bytes, Path] = {}
+    for path, properties in known.items():
+        twin = paths.setdefault(properties.directory_id, path)
+        if twin != path:
+            raise UnusableStorage(
+                f"{path} and {twin} have the same directory.id, {uuid_to_text(properties.directory_id)}: one is a copy "
+                "of the other. Take one of them out of log.dirs."
+            )
 
 
 def _release(directories: Iterable[LogDirectory]) -> None:

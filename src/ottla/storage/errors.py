@@ -35,13 +35,22 @@ class LogGone(ApiError):
 
 
 class LogOffline(Exception):
-    """A log is not found while a directory is offline: it probably lies there and must not begin anew elsewhere."""
+    """A log is not found while a directory is away: it probably lies there and must not begin anew elsewhere."""
 
-    def __init__(self, topic: str, partition: int, offline_paths: Sequence[Path]) -> None:
-        listed = ", ".join(map(str, offline_paths))
+    def __init__(self, topic: str, partition: int, away: Sequence[str]) -> None:
         super().__init__(
-            f"the log of {topic}-{partition} is in no directory that is online, it may be in an offline one: {listed}. "
-            f"Repair it and restart the broker."
+            f"the log of {topic}-{partition} is in no directory that is online, it may be in {' or '.join(away)}. "
+            "Bring that back and restart the broker; if it is lost for good, delete the topic."
+        )
+
+
+class DifferentLogs(Exception):
+    """A partition has two logs that are not copies of each other: nobody but the operator knows which one counts."""
+
+    def __init__(self, topic: str, partition: int, first: Path, second: Path) -> None:
+        super().__init__(
+            f"{topic}-{partition} is in {first.parent} and in {second.parent}, with different records. Look at both "
+            f"(`ottla log dump`), and move the directory {first.name} that does not count out of its log directory."
         )
 
 

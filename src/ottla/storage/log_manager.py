@@ -3,7 +3,8 @@
 A new partition goes to the online directory with the fewest, and to a cordoned one only if all are. A directory whose
 disk fails goes offline alone, with all its logs: whoever meets a StorageError reports it to `fail_directory` and goes
 on with the others. It comes back with a restart. Until then a partition that is not found may lie there, so only one
-that is known to be new is made elsewhere.
+that is known to be new is made elsewhere. The same holds for a directory that the broker once had and that is not among
+its directories now: it was left out of `log.dirs`, or the disk is not mounted.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
 tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
@@ -24,8 +25,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from ottla.protocol.uuids import uuid_to_text
 from ottla.storage.directory_move import DirectoryMove
-from ottla.storage.errors import DiskFull, LogGone, LogOffline, StorageError
+from ottla.storage.errors import DifferentLogs, DiskFull, LogGone, LogOffline, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_cleaning import LogCleaning
 from ottla.storage.log_config import MAX_INT64, LogConfig
@@ -47,8 +49,9 @@ class NoLogDirectory(Exception):
 class LogManager:
     """The logs of one broker.
 
-    `offline` are configured directories that could not even be opened. `on_directory_failure` is told of each directory
-    that goes offline later, with the partitions that it held.
+    `offline` are configured directories that could not even be opened, `absent_ids` those of directories that the
+    broker had before and that are not configured. `on_directory_failure` is told of each directory that goes offline
+    later, with the partitions that it held.
     """
 
     def __init__(
@@ -56,10 +59,14 @@ class LogManager:
         directories: Sequence[LogDirectory],
         *,
         offline: Sequence[Path] = (),
+        absent_ids: Sequence[bytes] = (),
         on_directory_failure: Callable[[LogDirectory, list[TopicPartition]], None] = lambda *_: None,
     ) -> None:
         self.directories = list(directories)
         self._never_opened = list(offline)
+        self._absent = [
+            f"the one with directory.id={uuid_to_text(one)}, which is not in log.dirs" for one in absent_ids
+        ]
         self._on_directory_failure = on_directory_failure
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
@@ -90,6 +97,8 @@ class LogManager:
             for key, log in list(directory.logs.items()):
                 twin = self._logs.get(key)
                 if twin is not None:
+                    if not _are_copies(log, twin):
+                        raise DifferentLogs(*key, twin.directory, log.directory)
                     # A crash at the end of a move left the log twice. Nothing was appended in between, so the longer
                     # one has everything.
                     loser = directory if log.log_end_offset <= twin.log_end_offset else self._directory_of[key]
@@ -200,8 +209,9 @@ class LogManager:
         taken: Mapping[LogDirectory, Sized] | None = None,
     ) -> LogDirectory:
         """Where a log that was not found is to be made: where the fewest are, those `taken` for others among them."""
-        if not is_new and self.offline_paths:
-            raise LogOffline(*key, self.offline_paths)
+        if not is_new and (self.offline_paths or self._absent):
+            offline = [f"{path}, which is offline" for path in self.offline_paths]
+            raise LogOffline(*key, [*offline, *self._absent])
         online = self.online_directories
         if not online:
             raise NoLogDirectory
@@ -405,3 +415,17 @@ class LogManager:
             self.fail_directory(error)
         except LogGone:
             return
+
+
+def _are_copies(one: Log, other: Log) -> bool:
+    """Whether the shorter of two logs is the beginning of the longer one, judged by the last batch that both have."""
+    shorter, longer = sorted((one, other), key=lambda log: log.log_end_offset)
+    last = shorter.log_end_offset - 1
+    if last < shorter.log_start_offset:
+        return True
+    return last >= longer.log_start_offset and _batch_at(shorter, last) == _batch_at(longer, last)
+
+
+def _batch_at(log: Log, offset: int) -> bytes:
+    read = log.read(offset, 1, max_offset_exclusive=offset + 1, min_one_batch=True, allow_blocking=True)
+    return bytes(read.records)

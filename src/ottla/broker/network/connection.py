@@ -151,7 +151,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._frames.received(nbytes)
         except OversizedFrame as error:
-            self._reject("oversized_frame", error)
+            self._refuse_rest(error)
             return
         if self._frames.arriving_bytes:
             self._reserve()
@@ -392,9 +392,18 @@ class Connection(asyncio.BufferedProtocol):
         if is_full and not self._is_read_paused:
             self._is_read_paused = True
             self._transport.pause_reading()
-        elif self._is_read_paused and not is_full and self.is_open and not self._transport.is_closing():
+        elif self._is_read_paused and not is_full and self.is_open and not self._is_closing:
             self._is_read_paused = False
             self._transport.resume_reading()
+
+    def _refuse_rest(self, error: OversizedFrame) -> None:
+        """Nobody can tell where the next request begins: closes the connection, once what came before is answered."""
+        self._dispatcher.rejections.note("oversized_frame", self.client_host, error)
+        self._frames.forget_arriving()
+        self._is_closing = True
+        self._is_read_paused = True
+        self._transport.pause_reading()
+        self._work()
 
     def _reject(self, kind: str, error: Exception, *, by_address: bool = False) -> None:
         """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""

@@ -234,6 +234,23 @@ def test_what_a_client_left_behind_takes_effect_though_the_node_stops(tmp_path: 
     run_node(tmp_path / "data", scenario)
 
 
+@pytest.mark.parametrize("length", [-5, 2**31 - 1])
+def test_what_came_before_a_length_that_cannot_be_takes_effect(tmp_path: Path, length: int) -> None:
+    async def scenario(running: RunningNode) -> None:
+        admin = await running.connect()
+        topic_id = await make_topic(admin)
+        client = await running.connect()
+        sent = [b"%d" % number for number in range(REQUESTS_PER_TURN + 1)]
+        asked = framed_request(MetadataRequest(topics=[]), 13, correlation_id=7)
+        requests = [framed_request(acks_0(value, topic_id), 13) for value in sent]
+        client.writer.write(b"".join([*requests, asked, struct.pack(">i", length), b"and what follows"]))
+        await client.receive(MetadataRequest, 13, 7)
+        assert await client.is_closed_by_peer()
+        assert await values_once_gone(running, admin) == sent
+
+    run_node(tmp_path / "data", scenario)
+
+
 def test_a_refused_batch_of_a_client_that_left_drops_what_is_behind_it(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         admin = await running.connect()
