@@ -289,8 +289,7 @@ class Fetcher:
         if state.failing_since_s is None:
             state.failing_since_s = now_s
         source = "" if node_id is None else f" from broker {node_id}"
-        what = f"fetching {partition} at offset {state.fetch_position}{source}"
-        self._cluster.tell_retry(what, error, since_s=state.failing_since_s)
+        self._cluster.tell_retry(f"fetching {partition}{source}", error, since_s=state.failing_since_s)
 
     async def _refresh(self, topics: set[str]) -> None:
         with contextlib.suppress(ClientError):

@@ -4,7 +4,7 @@ import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
 from harness.transactional_requests import Requests
-from ottla.client import Client, CorruptBatch, TopicPartition
+from ottla.client import Client, ClientSettings, CorruptBatch, TopicPartition
 from ottla.client.fetch_request import FetchedBatches
 from ottla.client.fetcher import Fetcher
 from ottla.protocol.control_records import end_txn_batch
@@ -88,6 +88,22 @@ def test_a_damaged_batch_behind_one_that_is_not_shown_is_named_by_its_own_place(
                 fetcher._take_ready(10)
             assert caught.value.offset == 4
             assert fetcher.partitions[FIRST].position == 4
+            await fetcher.close()
+
+    run_node(tmp_path / "data", scenario)
+
+
+def test_trouble_with_a_partition_has_the_same_name_wherever_its_reader_is(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        told: list[str] = []
+        settings = ClientSettings(on_retry=lambda retry: told.append(retry.what))
+        async with Client(f"127.0.0.1:{running.port}", settings) as client:
+            fetcher = Fetcher(client.cluster)
+            for offset in (3, 4):
+                fetcher.start(FIRST, offset)
+                # Nobody knows who leads it: there is no such topic.
+                assert await fetcher.take(10, 0) == []
+            assert told == ["fetching orders-0", "fetching orders-0"]
             await fetcher.close()
 
     run_node(tmp_path / "data", scenario)
