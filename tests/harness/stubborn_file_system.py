@@ -27,6 +27,8 @@ class StubbornFileSystem(OsFileSystem):
         self.takes_names.set()
 
     def open(self, path: Path, *, create: bool = False) -> "StubbornFile":
+        if create and self.is_full:
+            raise DiskFull(self.root, "create", path, "full")
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return StubbornFile(self, path, os.open(path, flags, 0o644))
 

@@ -89,7 +89,7 @@ def test_consume_tells_that_the_broker_is_gone(start_server: Callable[..., Serve
             server.kill()
             eventually(lambda: "has failed for " in said.read_text(), timeout_s=60)
             line = said.read_text().splitlines()[0]
-            assert line.startswith("ottla: fetching t-0 at offset 1 from broker 1 has failed for ")
+            assert line.startswith("ottla: fetching t-0 from broker 1 has failed for ")
             assert "trying again until Ctrl-C: " in line
             assert server.bootstrap in line
             server.start()

@@ -13,6 +13,7 @@ from typing import Final
 
 from ottla.protocol.records import CorruptRecords
 from ottla.replication.partition import Partition
+from ottla.storage.errors import DamagedBatch
 
 logger = logging.getLogger("ottla.broker.damage")
 
@@ -20,17 +21,28 @@ logger = logging.getLogger("ottla.broker.damage")
 TOLD_MAX: Final = 1000
 
 
+_Place = tuple[Path, int | tuple[int | None, str]]
+
+
 class DamageReports:
     """What was told of so far."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[Path, str]] = set()
+        # The file or directory, and where in it: a position if that is known, else the offset asked for and the reason.
+        self._told: set[_Place] = set()
         self._lock = threading.Lock()
 
     def note(self, partition: Partition, offset: int | None, error: CorruptRecords) -> None:
         """A reader that asked for an offset, or searched by time, met damage."""
-        path = partition.log.directory if offset is None else _file_of(partition, offset)
-        key = (partition.log.directory, error.message)
+        directory = partition.log.directory
+        key: _Place
+        if isinstance(error, DamagedBatch):
+            # The directory may have moved since the file was opened.
+            path = directory / error.path.name
+            key, place = (path, error.position), f"{path}, position {error.position}"
+        else:
+            path = directory if offset is None else _file_of(partition, offset)
+            key, place = (path, (offset, error.message)), str(path)
         with self._lock:
             if key in self._told:
                 return
@@ -40,14 +52,14 @@ class DamageReports:
         topic, index = partition.topic, partition.index
         logger.error(
             "%s-%d is damaged%s: %s (%s). Readers get CORRUPT_MESSAGE there. `ottla log verify %s` shows the extent. "
-            "Stop the node and restore the file from a copy; or give the records up that lie before an offset behind "
-            "the damage: `ottla records delete %s:%d --before OFFSET --execute`",
+            "Stop the node and restore the file from a copy; or give up all records before an offset past the damage: "
+            "`ottla records delete %s:%d --before OFFSET --execute`",
             topic,
             index,
             "" if offset is None else f" where offset {offset} is read",
             error.message,
-            path,
-            partition.log.directory,
+            place,
+            directory,
             topic,
             index,
         )

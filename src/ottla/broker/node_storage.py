@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ottla.broker.clock import now_ms
-from ottla.broker.storage_format import lone_voter, write_plan
-from ottla.broker.used_directories import signs_of_use
+from ottla.broker.storage_format import lone_voter, unknown_topics, write_plan
+from ottla.broker.used_directories import has_metadata, signs_of_use
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.format import plan_format
 from ottla.protocol.uuids import random_uuid, uuid_to_text
@@ -76,7 +76,7 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
         cluster_id = _cluster_id(known)
         was_formatted_now = metadata_path not in known
         if was_formatted_now:
-            _refuse_used([metadata_path] if known else opened, opened, known)
+            _refuse_used([metadata_path] if known else opened, opened, known, metadata_path)
             if known:
                 raise UnusableStorage(
                     f"{metadata_path} holds no metadata log, but {next(iter(known))} belongs to cluster {cluster_id}. "
@@ -111,21 +111,28 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
 
 
 def _refuse_used(
-    paths: Iterable[Path], opened: Mapping[Path, LogDirectory], known: Mapping[Path, MetaProperties]
+    paths: Iterable[Path],
+    opened: Mapping[Path, LogDirectory],
+    known: Mapping[Path, MetaProperties],
+    metadata_path: Path,
 ) -> None:
     """A new cluster must not swallow what belongs to another one."""
     for path in paths:
         used = signs_of_use(opened[path].file_system, path)
         if used is None:
             continue
-        place = "it stands in the log of an earlier start, and Kafka's clients can tell it"
-        for other, properties in known.items():
+        if known:
+            other, properties = next(iter(known.items()))
             place = f"it is {properties.cluster_id}, as {other} says"
+        else:
+            place = "it stands in the log of an earlier start, and Kafka's clients can tell it"
+        are_topics_known = has_metadata(opened[metadata_path].file_system, metadata_path)
+        loss = "" if are_topics_known else f" {unknown_topics(metadata_path)}"
         raise UnusableStorage(
             f"No meta.properties in {path}, which holds {used}: nothing says to which cluster they belong. Put the "
             "file back; or write a new one with `ottla storage format --ignore-formatted -t CLUSTER-ID`, and -c "
             f"server.properties or --data DIRECTORY as the node was started with ({place}); or start in an empty "
-            "directory."
+            f"directory.{loss}"
         )
 
 

@@ -15,7 +15,7 @@ threads (see `directory_threads`), and with several directories appends are too.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -292,7 +292,10 @@ class ReplicaManager:
             logger.warning("The log of %s-%d is not in the metadata; it is kept with the suffix -stray", name, index)
         await self._changes.set_stray(strays)
 
-    async def _apply_topic(self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool) -> None:
+    async def _apply_topic(
+        self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool, unmade: Collection[int] = ()
+    ) -> None:
+        """Brings the partitions of a topic up; those `unmade` were new before, and there was no space for them."""
         partitions = self._topics.setdefault(topic.name, {})
         self._names[topic.id] = topic.name
         missing: dict[int, PartitionState] = {}
@@ -307,10 +310,9 @@ class ReplicaManager:
         if not missing:
             return
         # A partition that the controller has never touched since its creation is new, unless this node has lost it.
+        lost = {index for index in missing if (topic.name, index) in self._offline}.difference(unmade)
         new = {
-            index
-            for index, state in missing.items()
-            if may_be_new and state.partition_epoch == 0 and (topic.name, index) not in self._offline
+            index for index, state in missing.items() if may_be_new and state.partition_epoch == 0 and index not in lost
         }
         config = self._log_config_of(image, topic.name)
         made = await self._changes.make(
@@ -318,28 +320,35 @@ class ReplicaManager:
         )
         for index, log in made.items():
             partitions[index] = self._partition(topic.name, index, topic.id, log, _leadership(missing[index]))
+        self._offline -= {(topic.name, index) for index in made}
         self._offline |= {(topic.name, index) for index in missing if index not in partitions}
-        unmade = {index for index in new if index not in partitions}
-        if unmade and self.logs.online_directories:
-            self._unmade[topic.id] = unmade
+        still_unmade = {index for index in new if index not in partitions}
+        if still_unmade and self.logs.online_directories:
+            self._unmade[topic.id] = still_unmade
 
     async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
-        """Tries to make the new partitions that could not be made; to be called again and again."""
+        """Tries to make the new partitions that could not be made; to be called again and again.
+
+        Until one is made it stays offline. One that fails keeps no other one from its service; failures are raised in
+        the end.
+        """
         if not self._unmade:
             return
+        failures: list[Exception] = []
         async with self._changing:
             for topic_id in list(self._unmade):
                 topic = image_now().topics.by_id(topic_id)
-                indexes = self._unmade.pop(topic_id)
+                unmade = self._unmade.pop(topic_id)
                 if topic is None:
                     continue
-                self._offline -= {(topic.name, index) for index in indexes}
                 try:
-                    await self._apply_topic(topic, image_now(), may_be_new=True)
-                except Exception:
-                    self._unmade[topic_id] = indexes
-                    raise
+                    await self._apply_topic(topic, image_now(), may_be_new=True, unmade=unmade)
+                except Exception as error:  # noqa: BLE001 - raised when the others had their turn
+                    self._unmade[topic_id] = unmade
+                    failures.append(error)
             on_made()
+        if failures:
+            raise ExceptionGroup("new partitions cannot be made", failures)
 
     def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
         directory = self.logs.directory_of(topic, index)

@@ -1,7 +1,8 @@
 """Formatting a node's directories ahead of its first start, as an operator asks for it.
 
 A directory belongs to a cluster and a node once it has a meta.properties, which is written last: what a crash leaves
-before that is formatted again. One that was in use and has lost the file gets a new one, and is left alone otherwise.
+before that is formatted again. One that was in use and has lost the file gets a new one, and is left alone otherwise;
+if it has lost its metadata too, it gets new metadata, to which its partitions are unknown.
 Directories that belong to another cluster or node are refused before anything is written. No lock is taken for reading;
 for writing, each directory is locked, so that no running node is formatted.
 """
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ottla.broker.clock import now_ms
-from ottla.broker.used_directories import signs_of_use, voting_directory_id
+from ottla.broker.used_directories import has_metadata, has_snapshot, signs_of_use, voting_directory_id
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.controller.features import BOOTSTRAP_LEVELS, KRAFT_VERSION, SUPPORTED
-from ottla.metadata.format import FormatPlan, plan_format
+from ottla.metadata.format import METADATA_PARTITION_DIRECTORY, FormatPlan, plan_format
 from ottla.protocol.uuids import random_uuid, uuid_from_text
 from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
 from ottla.storage.checkpoints import write_atomically
@@ -38,6 +39,8 @@ class DirectoryState:
     problem: str | None = None
     # What a node has left there, in words.
     used: str | None = None
+    # Whether this is the metadata directory, and what was left there are the cluster's metadata.
+    has_metadata: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,23 @@ class Formatting:
     node_id: int
     metadata_directory_id: bytes
     is_dynamic_voter: bool
+
+    @property
+    def warning(self) -> str | None:
+        """What the next start will do to partitions whose metadata are lost."""
+        metadata = next((state for state in self.directories if state.is_metadata), None)
+        if metadata is None or metadata.has_metadata:
+            return None
+        lost = [f"{state.path} holds {state.used}" for state in self.directories if state.used]
+        return f"{', '.join(lost)}. {unknown_topics(metadata.path)}" if lost else None
+
+
+def unknown_topics(metadata_path: Path) -> str:
+    """What becomes of partitions of which there are no metadata."""
+    return (
+        f"No metadata log is in {metadata_path}, so their topics are unknown: a node that starts with new metadata "
+        "keeps the partitions aside, as directories with the suffix -stray."
+    )
 
 
 def directory_states(config: BrokerConfig) -> list[DirectoryState]:
@@ -70,9 +90,12 @@ def _state(path: Path, *, is_metadata: bool) -> DirectoryState:
         return DirectoryState(path, is_metadata, problem=str(error))
     if properties is not None:
         return DirectoryState(path, is_metadata, properties)
-    used = signs_of_use(OsFileSystem(path), path)
+    files = OsFileSystem(path)
+    used = signs_of_use(files, path)
     problem = f"{path} is not formatted." if used is None else f"{path} has no meta.properties, but {used}."
-    return DirectoryState(path, is_metadata, problem=problem, used=used)
+    return DirectoryState(
+        path, is_metadata, problem=problem, used=used, has_metadata=is_metadata and has_metadata(files, path)
+    )
 
 
 def prepare(
@@ -105,6 +128,8 @@ def prepare(
     directory_id, voters = _quorum(
         config, standalone=standalone, initial_controllers=initial_controllers, has_no_controllers=has_no_controllers
     )
+    if voters is not None:
+        _check_voters(waiting)
     checked = checked_levels(levels)
     try:
         plan = plan_format(
@@ -125,6 +150,16 @@ def _check_identity(states: Sequence[DirectoryState], cluster_id: str, node_id: 
             raise FormatRefused(f"Invalid cluster.id in: {place}. Expected {cluster_id}, but read {known.cluster_id}")
         if known.node_id != node_id:
             raise FormatRefused(f"Invalid node.id in: {place}. Expected {node_id}, but read {known.node_id}")
+
+
+def _check_voters(states: Sequence[DirectoryState]) -> None:
+    for state in states:
+        if state.has_metadata and not has_snapshot(OsFileSystem(state.path), state.path):
+            raise FormatRefused(
+                f"{state.path} has a metadata log, but no snapshot (.checkpoint) that names the voters: put the "
+                f"snapshots back into {METADATA_PARTITION_DIRECTORY}; or move that directory away to begin with new "
+                "metadata, to which the topics are unknown."
+            )
 
 
 def _quorum(
@@ -199,7 +234,7 @@ def write(formatting: Formatting, state: DirectoryState) -> None:
     except StorageError as error:
         raise FormatRefused(str(error)) from error
     try:
-        if state.is_metadata and state.used:
+        if state.has_metadata:
             # The log that is there goes on; its voter has the id that it always had.
             directory_id = voting_directory_id(directory.file_system, state.path, formatting.node_id) or directory_id
         elif state.is_metadata:

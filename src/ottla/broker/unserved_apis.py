@@ -1,4 +1,4 @@
-"""Requests of Kafka's that this release does not serve: what the client wanted, and what to set in it.
+"""Kafka requests that this release does not serve: what the client wanted, and what to set in it.
 
 Clients that read the answer to ApiVersions never send them: Java's refuse by themselves, librdkafka's wait in silence.
 What comes here is from those that do not look.
@@ -13,6 +13,9 @@ _CONSUMER_PROTOCOL: Final = "the client wants the group protocol of KIP-848: set
 _SHARE_GROUPS: Final = "share groups are not served yet: read with a consumer group (group.protocol=classic)"
 _STREAMS_PROTOCOL: Final = "the client wants the group protocol of KIP-1071: set group.protocol=classic in it"
 _SECURITY: Final = "this release has no logins yet: use PLAINTEXT, where only trusted clients reach the node"
+
+# Clients may send 32 KiB, and whoever reads the log wants a line.
+_CLIENT_ID_CHARACTERS: Final = 100
 
 _HINTS: Final = {
     ApiKey.SASL_HANDSHAKE: _SECURITY,
@@ -32,7 +35,10 @@ class UnservedApi(CloseConnection):
     """A request for an API that is not there."""
 
     def __init__(self, api_key: int, client_id: str | None) -> None:
-        super().__init__(f"{described(api_key)} (client id {client_id!r})")
+        name = repr(client_id)
+        if client_id is not None and len(client_id) > _CLIENT_ID_CHARACTERS:
+            name = f"{client_id[:_CLIENT_ID_CHARACTERS]!r}..."
+        super().__init__(f"{described(api_key)} (client id {name})")
 
 
 def described(api_key: int) -> str:

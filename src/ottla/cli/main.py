@@ -39,8 +39,8 @@ COMMANDS: Final = {
     "completion": ("ottla.cli.completion.command", "print a script for completion in bash, zsh or fish"),
 }
 
-# Set by the script of `ottla completion`.
-_COMPLETES: Final = "_ARGCOMPLETE"
+# Set by the script of `ottla completion`, and by the shell that runs it.
+_COMPLETES: Final = frozenset({"_ARGCOMPLETE", "COMP_LINE", "COMP_POINT"})
 _OUTPUT_FAILURES: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not __debug__:
         print("ottla: Python's -O switch and PYTHONOPTIMIZE are not supported: start without them.", file=sys.stderr)
         return ExitCode.USAGE
-    if _COMPLETES in os.environ:
+    if os.environ.keys() >= _COMPLETES:
         from ottla.cli.completion.candidates import complete
 
         complete(_parser())

@@ -98,6 +98,8 @@ async def fetch(
         name = names.get(topic.topic_id, "") if version > _NAMES_VERSION_MAX else topic.topic
         for row in topic.partitions:
             partition = TopicPartition(name, row.partition_index)
+            if partition not in offsets:
+                continue
             results[partition] = _fetched(row, partition, offsets[partition])
             _note_leader(cluster, partition, row, response.node_endpoints)
     missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker did not answer for this partition")
@@ -129,13 +131,19 @@ def _row(
 
 def _fetched(row: PartitionData, partition: TopicPartition, offset: int) -> FetchedBatches:
     aborted = (AbortedTransaction(entry.producer_id, entry.first_offset) for entry in row.aborted_transactions or ())
+    batches = whole_batches(memoryview(row.records)) if row.records else NOTHING
+    error = _error(row, partition, offset)
+    if row.records and not batches and error is None:
+        # A broker sends the first batch whole, whatever the limits are (KIP-74): its length is wrong.
+        reason = f"the {len(row.records)} bytes that the broker sent hold no whole batch, so its length is damaged"
+        error = CorruptBatch(partition, offset, reason)
     return FetchedBatches(
-        whole_batches(memoryview(row.records)) if row.records else NOTHING,
+        batches,
         row.high_watermark,
         row.last_stable_offset,
         row.log_start_offset,
         tuple(aborted),
-        _error(row, partition, offset),
+        error,
         row.preferred_read_replica,
     )
 

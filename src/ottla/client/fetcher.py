@@ -21,7 +21,7 @@ from ottla.client.fetch_request import DEFAULT_LIMITS, FetchedBatches, FetchLimi
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.client.partition_errors import CorruptBatch, PartitionError
-from ottla.client.records import Record, decode_batches
+from ottla.client.records import Record, UnreadableBatch, decode_batches
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import BatchHeader, iterate_headers
 from ottla.protocol.records import CorruptRecords
@@ -149,6 +149,9 @@ class Fetcher:
                 batch = next(chunk.batches, None)
             except CorruptRecords as error:
                 state.chunks.clear()
+                if isinstance(error, UnreadableBatch):
+                    # Batches that are not to be seen may lie before it.
+                    state.position = max(state.position, error.offset)
                 state.fetch_position = state.position
                 state.error = CorruptBatch(partition, state.position, error.message)
                 break
@@ -243,7 +246,8 @@ class Fetcher:
             return
         headers: list[BatchHeader] = []
         try:
-            headers.extend(header for _, header in iterate_headers(answer.batches))
+            for _, header in iterate_headers(answer.batches):
+                headers.append(header)
         except CorruptRecords as error:
             # What comes before the damage is read; the next fetch begins with it.
             if not headers:
@@ -285,8 +289,7 @@ class Fetcher:
         if state.failing_since_s is None:
             state.failing_since_s = now_s
         source = "" if node_id is None else f" from broker {node_id}"
-        what = f"fetching {partition} at offset {state.fetch_position}{source}"
-        self._cluster.tell_retry(what, error, since_s=state.failing_since_s)
+        self._cluster.tell_retry(f"fetching {partition}{source}", error, since_s=state.failing_since_s)
 
     async def _refresh(self, topics: set[str]) -> None:
         with contextlib.suppress(ClientError):

@@ -54,6 +54,14 @@ class Record(NamedTuple):
         return self.batch.leader_epoch
 
 
+class UnreadableBatch(CorruptRecords):
+    """A batch that cannot be read; everything below `offset` can."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
 def visible_batches(
     batches: Buffer,
     aborted: Sequence[AbortedTransaction] | None = None,
@@ -63,13 +71,16 @@ def visible_batches(
 ) -> Iterator[tuple[int, BatchHeader]]:
     """Position and header of each batch with records for a reader; `aborted` is None for read_uncommitted.
 
-    With `include_control` the markers are shown as well.
+    With `include_control` the markers are shown as well. UnreadableBatch for one that does not fit its checksum; where
+    it is tells the batch before it, since its own offset may have rotted too.
     """
     pending = deque(sorted(aborted or (), key=lambda transaction: transaction.first_offset))
     hidden: set[int] = set()
+    sound_end = 0
     for position, header in iterate_headers(batches):
         if check_crc and not crc_is_valid(batches, header, position):
-            raise CorruptRecords(f"the batch at offset {header.base_offset} does not fit its checksum")
+            raise UnreadableBatch(sound_end, f"the batch at offset {header.base_offset} does not fit its checksum")
+        sound_end = header.next_offset
         while pending and pending[0].first_offset <= header.last_offset:
             hidden.add(pending.popleft().producer_id)
         if header.is_control:
@@ -107,8 +118,13 @@ def decode_batches(
 ) -> Iterator[list[Record]]:
     """The same batch by batch, each opened when it is asked for; with `include_control` also brokers' markers."""
     for position, header in visible_batches(batches, aborted, check_crc=check_crc, include_control=include_control):
-        if header.last_offset >= from_offset:
-            yield _records_of(topic, partition, batches, position, header, from_offset)
+        if header.last_offset < from_offset:
+            continue
+        try:
+            records = _records_of(topic, partition, batches, position, header, from_offset)
+        except CorruptRecords as error:
+            raise UnreadableBatch(header.base_offset, error.message) from error
+        yield records
 
 
 def _records_of(

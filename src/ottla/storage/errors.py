@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.records import CorruptRecords
 
 
 class StorageError(Exception):
@@ -62,6 +63,15 @@ class UnsupportedSegment(Exception):
             f"{path} holds messages of format version {magic}; only version 2 is supported. "
             f"Convert the topic with a Kafka 3.x broker first, or remove the partition's directory."
         )
+
+
+class DamagedBatch(CorruptRecords):
+    """A batch of a segment is damaged; it begins, or should begin, at this position of the file."""
+
+    def __init__(self, path: Path, position: int, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.position = position
 
 
 class DirectoryInUse(Exception):

@@ -6,6 +6,9 @@ offset index leads to within a few kilobytes of the batch, and the headers of th
 
 The end of a read is a batch boundary as well. If the limit on bytes falls inside, the offset index gives the last
 boundary before it, and the headers after that are walked in the bytes already read.
+
+What this process has written is not checked again: a disk may damage it all the same. The length of the first batch is
+looked at, so that a reader who has come to a damaged one is told instead of getting bytes that hold no whole batch.
 """
 
 from bisect import bisect_right
@@ -13,12 +16,12 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from ottla.protocol.compression import Buffer
-from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, iterate_headers, parse_header
+from ottla.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, iterate_headers, parse_header
 from ottla.protocol.records import CorruptRecords
+from ottla.storage.errors import DamagedBatch
 from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
 from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, ColdPages, read_bytes, scan_headers
-from ottla.storage.unverified_batches import UnverifiedBatches
 
 # Positions remembered for one log.
 _MAX_POSITIONS = 128
@@ -72,7 +75,10 @@ def read_batches(
     min_one_batch: bool,
     allow_blocking: bool,
 ) -> LogRead:
-    """Batches from the one with `start_offset` on, all below `end_offset`, which is a batch boundary in the log."""
+    """Batches from the one with `start_offset` on, all below `end_offset`, which is a batch boundary in the log.
+
+    DamagedBatch if the first of them is damaged, or one on the way to it.
+    """
     try:
         found = positions.get(start_offset)
         if found is None or found[1] >= found[0].size_bytes:
@@ -92,14 +98,15 @@ def read_batches(
             records, next_offset = _read_limited(segment, start, end, max_bytes, min_one_batch, allow_blocking)
             if not records:
                 return LogRead(b"", start_offset, is_cold=False)
-        # Looked at once: a truncation may replace it at any time.
-        unverified = segment.unverified
-        if unverified is not None and start < unverified.size_bytes and not unverified.is_empty():
-            records, next_offset = _sound_part(
-                unverified, segment, segments, start, records, start_offset, next_offset, end_offset, allow_blocking
-            )
+        records, next_offset = _sound_part(
+            segment, segments, start, records, start_offset, next_offset, end_offset, allow_blocking
+        )
     except ColdPages:
         return LogRead(b"", start_offset, is_cold=True)
+    except DamagedBatch:
+        raise
+    except CorruptRecords as error:
+        raise DamagedBatch(segment.file.path, start, error.message) from error
     if segment is not segments[-1]:
         positions.open_segments.note(segment)
     if next_offset != end_offset:
@@ -177,18 +184,34 @@ def _read_limited(
         position += header.size_bytes
         next_offset = header.next_offset
     if position > 0:
-        if next_offset < 0:
-            *_, (_, header) = iterate_headers(data[:position])
-            next_offset = header.next_offset
-        return data[:position], next_offset
+        return (data[:position], next_offset) if next_offset >= 0 else _whole_part(data[:position])
+    first = parse_header(data)
+    if start + first.size_bytes > end:
+        raise _too_long(first, end - start)
     if not min_one_batch:
         return b"", -1
-    first = parse_header(data)
     return read_bytes(segment.file, start, first.size_bytes, allow_blocking=allow_blocking), first.next_offset
 
 
+def _whole_part(batches: memoryview) -> tuple[memoryview, int]:
+    """The batches up to the first that is damaged, and the offset after them; CorruptRecords if that is the first."""
+    end, next_offset = 0, -1
+    try:
+        for position, header in iterate_headers(batches):
+            end, next_offset = position + header.size_bytes, header.next_offset
+    except CorruptRecords:
+        if end == 0:
+            raise
+    return batches[:end], next_offset
+
+
+def _too_long(header: BatchHeader, left_bytes: int) -> CorruptRecords:
+    return CorruptRecords(
+        f"the batch at offset {header.base_offset} takes {header.size_bytes} bytes, {left_bytes} are left"
+    )
+
+
 def _sound_part(
-    unverified: UnverifiedBatches,
     segment: Segment,
     segments: list[Segment],
     start: int,
@@ -198,7 +221,17 @@ def _sound_part(
     end_offset: int,
     allow_blocking: bool,
 ) -> tuple[Buffer, int]:
-    """What may be served of batches that were found on the disk, and the offset that follows; see UnverifiedBatches."""
+    """What may be served, and the offset that follows; CorruptRecords if not even the first batch may be.
+
+    Its length is looked at always, the rest only of what was found on the disk; see UnverifiedBatches.
+    """
+    size = int.from_bytes(records[8:LOG_OVERHEAD_BYTES], "big", signed=True) + LOG_OVERHEAD_BYTES
+    if not HEADER_BYTES <= size <= len(records):
+        raise _too_long(parse_header(records), len(records))
+    # Looked at once: a truncation may replace it at any time.
+    unverified = segment.unverified
+    if unverified is None or start >= unverified.size_bytes or unverified.is_empty():
+        return records, next_offset
     following = bisect_right(segments, segment.base_offset, key=_base_offset)
     segment_end = segments[following].base_offset if following < len(segments) else end_offset
     size = unverified.sound_bytes(records, start, start_offset, segment_end, _Neighbours(segment, allow_blocking))

@@ -32,6 +32,12 @@ def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
     return directory / f"{base_offset:0{_OFFSET_DIGITS}d}{suffix}"
 
 
+def is_segment_name(name: str) -> bool:
+    """Whether a file is named as the batches of a segment are."""
+    digits = name.removesuffix(LOG_SUFFIX)
+    return digits != name and len(digits) == _OFFSET_DIGITS and offset_of(name) is not None
+
+
 def offset_of(name: str) -> int | None:
     """The offset in a file's name, None if the name does not begin with one."""
     digits = name.partition(".")[0]

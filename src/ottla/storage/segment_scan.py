@@ -1,11 +1,13 @@
 """Walking through the batches of a segment file, in bounded pieces."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import HEADER_BYTES, BatchHeader, parse_header
 from ottla.protocol.records import CorruptRecords
+from ottla.storage.errors import DamagedBatch
 from ottla.storage.file_system import File
 
 _CHUNK_BYTES = 256 * 1024
@@ -22,7 +24,7 @@ def scan_headers(
 ) -> Iterator[tuple[int, BatchHeader]]:
     """Position and header of each batch between two positions.
 
-    CorruptRecords at the first that is not whole or whose offsets do not follow those before it.
+    DamagedBatch at the first that is not whole or whose offsets do not follow those before it.
     """
     chunk: Buffer = b""
     chunk_start = start
@@ -32,8 +34,7 @@ def scan_headers(
         if position + HEADER_BYTES > chunk_start + len(chunk):
             chunk = read_bytes(file, position, min(chunk_bytes, end - position), allow_blocking=allow_blocking)
             chunk_start = position
-        header = parse_header(chunk, position - chunk_start)
-        _require_place(header, position, end, least_offset)
+        header = _header_at(file, chunk, chunk_start, position, end, least_offset)
         yield position, header
         least_offset = header.next_offset
         position += header.size_bytes
@@ -41,6 +42,10 @@ def scan_headers(
 
 class ReadableFile(Protocol):
     """What a scan needs of a file."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is, for whoever is told of damage."""
 
     def read(self, position: int, size: int) -> Buffer:
         """Up to `size` bytes, fewer only at the end of the file; may wait for the disk."""
@@ -58,8 +63,7 @@ def scan_batches(
         if position + HEADER_BYTES > chunk_start + len(chunk):
             chunk = memoryview(file.read(position, min(chunk_bytes, end - position)))
             chunk_start = position
-        header = parse_header(chunk, position - chunk_start)
-        _require_place(header, position, end, least_offset)
+        header = _header_at(file, chunk, chunk_start, position, end, least_offset)
         size = header.size_bytes
         if position + size > chunk_start + len(chunk):
             chunk = memoryview(file.read(position, min(max(chunk_bytes, size), end - position)))
@@ -80,12 +84,17 @@ def read_bytes(file: File, position: int, size: int, *, allow_blocking: bool) ->
     return data
 
 
-def _require_place(header: BatchHeader, position: int, end: int, least_offset: int) -> None:
+def _header_at(
+    file: ReadableFile, chunk: Buffer, chunk_start: int, position: int, end: int, least_offset: int
+) -> BatchHeader:
+    try:
+        header = parse_header(chunk, position - chunk_start)
+    except CorruptRecords as error:
+        raise DamagedBatch(file.path, position, error.message) from None
     if header.base_offset < least_offset or header.last_offset_delta < 0:
-        raise CorruptRecords(
-            f"a batch of offsets {header.base_offset} to {header.last_offset} where {least_offset} is next"
-        )
+        message = f"a batch of offsets {header.base_offset} to {header.last_offset} where {least_offset} is next"
+        raise DamagedBatch(file.path, position, message)
     if position + header.size_bytes > end:
-        raise CorruptRecords(
-            f"the batch at position {position} takes {header.size_bytes} bytes, {end - position} are left"
-        )
+        message = f"the batch at position {position} takes {header.size_bytes} bytes, {end - position} are left"
+        raise DamagedBatch(file.path, position, message)
+    return header

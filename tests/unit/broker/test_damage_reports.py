@@ -9,6 +9,7 @@ from ottla.broker import damage_reports
 from ottla.broker.damage_reports import DamageReports
 from ottla.protocol.records import CorruptRecords
 from ottla.replication.partition import Leadership, Partition
+from ottla.storage.errors import DamagedBatch
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -27,11 +28,12 @@ def partition(tmp_path: Path) -> Partition:
 
 
 def test_a_line_names_partition_offset_file_and_remedy(partition: Partition, caplog: pytest.LogCaptureFixture) -> None:
-    DamageReports().note(partition, 1, CorruptRecords("the checksum does not fit"))
+    file = partition.log.directory / "00000000000000000001.log"
+    DamageReports().note(partition, 1, DamagedBatch(file, 17, "the checksum does not fit"))
     (record,) = caplog.records
     said = record.getMessage()
-    path = partition.log.directory / "00000000000000000001.log"
-    for part in ("orders-3", "offset 1", "the checksum does not fit", str(path), "ottla records delete orders:3"):
+    place = f"{file}, position 17"
+    for part in ("orders-3", "offset 1", "the checksum does not fit", place, "ottla records delete orders:3"):
         assert part in said
 
 
@@ -39,10 +41,23 @@ def test_the_same_damage_is_told_once_and_another_one_anew(
     partition: Partition, caplog: pytest.LogCaptureFixture
 ) -> None:
     reports = DamageReports()
-    for offset in (0, 0, None):
-        reports.note(partition, offset, CorruptRecords("the first"))
-    reports.note(partition, 1, CorruptRecords("the second"))
-    assert [message.count("the first") for message in caplog.messages] == [1, 0]
+    first, second = (segment.path for segment in partition.log.segments)
+    for offset in (0, 0, 1, None):
+        reports.note(partition, offset, DamagedBatch(first, 0, "version 0 is not supported"))
+    reports.note(partition, 1, DamagedBatch(first, 90, "version 0 is not supported"))
+    reports.note(partition, 1, DamagedBatch(second, 0, "version 0 is not supported"))
+    assert [str(first) in message for message in caplog.messages] == [True, True, False]
+
+
+def test_damage_without_a_place_is_told_once_for_each_offset_that_is_read(
+    partition: Partition, caplog: pytest.LogCaptureFixture
+) -> None:
+    reports = DamageReports()
+    for offset in (0, 0, None, 1, None):
+        reports.note(partition, offset, CorruptRecords("it cannot be opened"))
+    directory = partition.log.directory
+    places = (directory / "00000000000000000000.log", directory, directory / "00000000000000000001.log")
+    assert [f"({place})" in message for place, message in zip(places, caplog.messages, strict=True)] == [True] * 3
 
 
 def test_what_was_told_takes_no_more_memory_than_it_may(

@@ -324,3 +324,41 @@ def test_a_session_may_change_its_mind_about_what_it_reads(tmp_path: Path) -> No
         assert (await session.fetch({}))[0].records
 
     run_node(tmp_path / "data", scenario)
+
+
+LENGTH_POSITION = 8
+
+
+@pytest.mark.parametrize("max_bytes", [1, 1_000_000])
+def test_each_batch_that_is_damaged_in_use_is_refused_and_told_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, max_bytes: int
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, 1)
+        for _ in range(10):
+            await produce(client, topic_id, 0)
+        (file,) = (tmp_path / "data" / "orders-0").glob("*.log")
+        size = file.stat().st_size // 10
+        data = bytearray(file.read_bytes())
+        data[3 * size + LENGTH_POSITION : 3 * size + LENGTH_POSITION + 4] = (50_000_000).to_bytes(4, "big")
+        for number in (5, 7):
+            data[number * size : (number + 1) * size] = bytes(size)
+        with file.open("r+b") as damaged:
+            damaged.write(data)
+        for _ in range(2):
+            for offset, code in ((0, 0), (3, ErrorCode.CORRUPT_MESSAGE), (5, ErrorCode.CORRUPT_MESSAGE), (9, 0)):
+                rows = await SessionClient(client, topic_id).fetch({0: offset}, max_bytes=max_bytes)
+                assert rows[0].error_code == code
+                # The log goes on, and so does what is told of it.
+                await produce(client, topic_id, 0)
+            rows = await SessionClient(client, topic_id).fetch({0: 7}, max_bytes=max_bytes)
+            assert rows[0].error_code == ErrorCode.CORRUPT_MESSAGE
+        told = [record.getMessage() for record in caplog.records if record.name == "ottla.broker.damage"]
+        assert [f"{file}, position {number * size})" in line for number, line in zip((3, 5, 7), told, strict=True)] == [
+            True,
+            True,
+            True,
+        ]
+
+    run_node(tmp_path / "data", scenario)

@@ -1,4 +1,6 @@
 import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ from harness.running_node import RunningNode, run_node
 from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.cli.main import main
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
+from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 
 LISTEN = "127.0.0.1:0"
 
@@ -79,3 +82,74 @@ def test_formatting_gives_a_used_directory_its_identity_back(used: Path, capsys:
     assert (after.cluster_id, after.metadata_directory_id) == (before.cluster_id, before.metadata_directory_id)
     assert {path: path.read_bytes() for path in used.rglob("*.checkpoint")} == kept
     run_node(used, nothing)
+
+
+METADATA = "__cluster_metadata-0"
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    """A directory in which a node ran that has a topic."""
+
+    async def create(running: RunningNode) -> None:
+        topic = CreatableTopic(name="orders", num_partitions=1, replication_factor=1)
+        await (await running.connect()).call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000))
+
+    run_node(tmp_path / "filled", create)
+    return tmp_path / "filled"
+
+
+def lose_directory(path: Path) -> None:
+    shutil.rmtree(path)
+
+
+def lose_files(path: Path) -> None:
+    shutil.rmtree(path)
+    path.mkdir()
+
+
+def lose_logs_and_snapshots(path: Path) -> None:
+    for file in (*path.glob("*.log"), *path.glob("*.checkpoint")):
+        file.unlink()
+
+
+@pytest.mark.parametrize("lose", [lose_directory, lose_files, lose_logs_and_snapshots])
+def test_partitions_whose_metadata_is_lost_are_kept_aside_after_the_remedy_that_the_refusal_names(
+    lose: Callable[[Path], None], filled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster_id = opened(filled).cluster_id
+    (filled / "meta.properties").unlink()
+    lose(filled / METADATA)
+    with pytest.raises(UnusableStorage, match=r"holds 1 partition: .* No metadata log is in .*-stray"):
+        opened(filled)
+    assert main(["storage", "format", "--data", str(filled), "--ignore-formatted", "-t", cluster_id]) == 0
+    assert "-stray" in capsys.readouterr().err
+    run_node(filled, nothing)
+    assert opened(filled).cluster_id == cluster_id
+    assert len(list(filled.glob("orders-0.*-stray/00000000000000000000.log"))) == 1
+
+
+def test_a_metadata_log_that_nobody_may_vote_with_is_not_formatted(
+    filled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster_id = opened(filled).cluster_id
+    (filled / "meta.properties").unlink()
+    for file in (filled / METADATA).glob("*.checkpoint"):
+        file.unlink()
+    assert main(["storage", "format", "--data", str(filled), "-t", cluster_id]) == 1
+    assert "no snapshot (.checkpoint) that names the voters" in capsys.readouterr().err
+    assert not (filled / "meta.properties").exists()
+
+
+def test_metadata_of_which_only_a_snapshot_is_left_goes_on(filled: Path) -> None:
+    before = opened(filled)
+    first = filled / METADATA / "00000000000000000000-0000000000.checkpoint"
+    first.rename(first.with_name("00000000000000000100-0000000003.checkpoint"))
+    for file in (filled / METADATA).glob("*.log"):
+        file.unlink()
+    (filled / "meta.properties").unlink()
+    with pytest.raises(UnusableStorage, match="which holds a metadata snapshot and 1 partition: "):
+        opened(filled)
+    assert main(["storage", "format", "--data", str(filled), "-t", before.cluster_id]) == 0
+    assert opened(filled).metadata_directory_id == before.metadata_directory_id
+    assert not first.exists()

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from immutables import Map
 
 from harness.stubborn_file_system import StubbornFileSystem
 from ottla.broker.replica_manager import ReplicaManager
-from ottla.metadata.image import ClusterImage
+from ottla.metadata.image import ClusterImage, ImageDelta, TopicImage
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Appending, Partition
@@ -19,7 +21,7 @@ from ottla.storage.log import AppendInfo
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from unit.broker.groups.fakes import NODE_ID, image_with
+from unit.broker.groups.fakes import NODE_ID, image_with, partition_state
 
 PATIENCE_S = 30.0
 
@@ -30,7 +32,13 @@ class TwoDisks:
     def __init__(self, home: Path) -> None:
         self.disk, self.other = (StubbornFileSystem(home / name) for name in ("a", "b"))
         self.logs = LogManager([LogDirectory(self.disk), LogDirectory(self.other)])
-        self.replicas = ReplicaManager(NODE_ID, self.logs, _config_of)
+        self.topics_without_config: set[str] = set()
+        self.replicas = ReplicaManager(NODE_ID, self.logs, self._config_of)
+
+    def _config_of(self, _image: ClusterImage, topic: str) -> LogConfig:
+        if topic in self.topics_without_config:
+            raise RuntimeError(f"{topic} has no config")
+        return LogConfig()
 
     @property
     def partition(self) -> Partition:
@@ -43,10 +51,6 @@ class TwoDisks:
         assert partition.queue is not None
         header = validate_client_batch(batch, partition.log.config)
         return partition.queue_append(partition.queue, batch, header, -1, 1)
-
-
-def _config_of(_image: ClusterImage, _topic: str) -> LogConfig:
-    return LogConfig()
 
 
 def run(home: Path, scenario: Callable[[TwoDisks], Coroutine[Any, Any, None]]) -> None:
@@ -133,5 +137,48 @@ def test_a_log_whose_disk_hangs_at_the_end_of_its_move_stays_where_it_is(
         disks.disk.wake_up()
         assert (await outcome(waiting)).first_offset == 0
         assert (await outcome(disks.append(disks.partition))).first_offset == 1
+
+    run(tmp_path, scenario)
+
+
+def test_a_new_partition_that_cannot_be_made_keeps_no_other_one_from_its_service(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        names = ("first", "second", "third")
+        image = image_with(offsets_partitions=0)
+        topics = image.topics
+        for name in names:
+            topics = topics.with_topic(TopicImage(name, name.encode().ljust(16), Map({0: partition_state()})))
+        image = replace(image, topics=topics)
+        for disk in (disks.disk, disks.other):
+            disk.is_full = True
+        await disks.replicas.apply(ImageDelta(created_topics={name.encode().ljust(16) for name in names}), image)
+        for disk in (disks.disk, disks.other):
+            disk.is_full = False
+        made: list[int] = []
+
+        async def make_unmade() -> None:
+            await disks.replicas.make_unmade(lambda: image, lambda: made.append(disks.replicas.offline_count))
+
+        def error_of(name: str) -> ErrorCode | None:
+            try:
+                disks.replicas.partition(name, 0)
+            except ApiError as error:
+                return error.code
+            return None
+
+        assert [error_of(name) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
+        disks.topics_without_config.update(names)
+        with pytest.raises(ExceptionGroup):
+            await make_unmade()
+        assert [error_of(name) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
+        disks.topics_without_config = {"second"}
+        with pytest.raises(ExceptionGroup) as failed:
+            await make_unmade()
+        assert [str(error) for error in failed.value.exceptions] == ["second has no config"]
+        assert [error_of(name) for name in names] == [None, ErrorCode.KAFKA_STORAGE_ERROR, None]
+        disks.topics_without_config = set()
+        await make_unmade()
+        assert [error_of(name) for name in names] == [None] * 3
+        assert made == [3, 1, 0]
 
     run(tmp_path, scenario)

@@ -18,6 +18,11 @@ def test_an_api_that_is_not_served_comes_with_what_to_set() -> None:
     assert described(999) == "API key 999 is not one of Kafka's"
 
 
+def test_a_client_id_of_any_length_takes_one_line() -> None:
+    assert str(UnservedApi(999, "x" * 32_767)).endswith(f"(client id '{'x' * 100}'...)")
+    assert str(UnservedApi(999, None)).endswith("(client id None)")
+
+
 def test_no_hint_is_about_an_api_that_is_served() -> None:
     served = {module.API_KEY for module in handlers.load_handlers()}
     assert not served & _HINTS.keys()

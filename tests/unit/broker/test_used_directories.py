@@ -16,6 +16,8 @@ def test_a_directory_that_is_new_or_only_formatted_is_free(tmp_path: Path) -> No
     assert signs(tmp_path / "missing") is None
     (tmp_path / "lost+found").mkdir()
     (tmp_path / "backup-2024").mkdir()
+    for name in ("app.log", "2023.log", "00000000000000000000.log.bak"):
+        (tmp_path / "backup-2024" / name).touch()
     assert signs(tmp_path) is None
     open_storage(BrokerConfig(single_node_defaults(tmp_path, "127.0.0.1:0"))).release()
     assert signs(tmp_path) is None

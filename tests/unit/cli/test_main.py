@@ -70,3 +70,14 @@ def test_output_that_cannot_be_written_is_told_in_a_line() -> None:
         command = [sys.executable, "-m", "ottla.cli.main", "storage", "random-uuid"]
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (1, "ottla: the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("known", [{}, {"COMP_LINE": "ottla "}], ids=["no line", "no point"])
+def test_a_command_runs_where_the_shell_does_not_ask_for_a_completion(
+    known: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As a program that was started by a completion inherits it.
+    for name, value in {"_ARGCOMPLETE": "1", **known}.items():
+        monkeypatch.setenv(name, value)
+    assert main(["storage", "random-uuid"]) == 0
+    assert len(capsys.readouterr().out.strip()) == 22

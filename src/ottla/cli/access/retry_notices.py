@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 FIRST_AFTER_S: Final = 2.0
 AGAIN_AFTER_S: Final = 15.0
+# Retries are at most a second apart, give or take: what was not heard of for longer has ended.
+ENDED_AFTER_S: Final = 1.5
 
 
 @dataclass(slots=True)
 class _Kind:
-    """One kind of trouble: what it has kept from succeeding since it was told last."""
+    """One kind of trouble: when it was told last, and when what it keeps from succeeding was tried last."""
 
     told_s: float = float("-inf")
-    subjects: set[str] = field(default_factory=set)
+    tried_s: dict[str, float] = field(default_factory=dict)
 
 
 class RetryNotices:
@@ -39,12 +41,12 @@ class RetryNotices:
     def notice(self, retry: "Retry", now_s: float) -> str | None:
         """The line to show, if it is time for one."""
         kind = self._kinds.setdefault(_name(retry), _Kind())
-        kind.subjects.add(retry.what)
+        kind.tried_s[retry.what] = now_s
         if retry.failing_s < FIRST_AFTER_S or now_s - kind.told_s < AGAIN_AFTER_S:
             return None
-        others = len(kind.subjects) - 1
         kind.told_s = now_s
-        kind.subjects.clear()
+        kind.tried_s = {what: tried_s for what, tried_s in kind.tried_s.items() if now_s - tried_s <= ENDED_AFTER_S}
+        others = len(kind.tried_s) - 1
         more = f" (and {others} more like it)" if others else ""
         end = "until Ctrl-C" if retry.left_s is None else f"for {retry.left_s:.0f} s more"
         return f"{retry.what}{more} has failed for {retry.failing_s:.0f} s, trying again {end}: {retry.error}"

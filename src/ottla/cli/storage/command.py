@@ -5,6 +5,7 @@ ahead is for those who choose the cluster's id, or who want to know that all dis
 """
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from ottla.cli.access.node_config import load_config, lone_node_config
@@ -79,6 +80,8 @@ def format_storage(options: argparse.Namespace) -> int:
         for state in formatting.directories if formatting else ():
             assert formatting is not None, "there are directories to format"
             storage_format.write(formatting, state)
+        if formatting and formatting.warning:
+            print(f"ottla storage: warning: {formatting.warning}", file=sys.stderr)
     except storage_format.FormatRefused as error:
         already = any(state.properties for state in storage_format.directory_states(config))
         raise CommandError(str(error), ExitCode.CONFLICT if already else ExitCode.FAILED) from error

@@ -249,6 +249,7 @@ class _CountedFile:
     """A file of which every byte read is accounted for."""
 
     def __init__(self, file: File, counter: CleaningPass) -> None:
+        self.path = file.path
         self._file = file
         self._counter = counter
 

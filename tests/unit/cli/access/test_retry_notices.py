@@ -39,6 +39,18 @@ def test_one_line_stands_for_many_partitions_with_the_same_trouble() -> None:
     assert notices.notice(Retry("producing to t-1", FULL, 2), 1) is None
 
 
+def test_trouble_that_has_ended_is_not_counted() -> None:
+    notices = RetryNotices()
+    for partition in range(3):
+        assert notices.notice(Retry(f"producing to t-{partition}", FULL, 0.1), partition) is None
+    for second in range(10, 13):
+        line = notices.notice(Retry("producing to t-9", FULL, second - 10), second)
+    assert line is not None and line.startswith("producing to t-9 has failed")
+    assert notices.notice(Retry("producing to t-8", FULL, 3), 20) is None
+    line = notices.notice(Retry("producing to t-9", FULL, 17), 27)
+    assert line is not None and line.startswith("producing to t-9 has failed")
+
+
 def test_another_kind_of_trouble_has_its_own_line() -> None:
     notices = RetryNotices()
     assert notices.notice(Retry("producing to t-0", FULL, 2), 0) is not None

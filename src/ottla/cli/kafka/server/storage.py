@@ -110,6 +110,8 @@ def _format(options: argparse.Namespace) -> int:
         for state in formatting.directories:
             print(_formatting_line(formatting, state))
             storage_format.write(formatting, state)
+        if formatting.warning:
+            print(f"WARNING: {formatting.warning}", file=sys.stderr)
     except storage_format.FormatRefused as error:
         raise CommandError(str(error)) from error
     return ExitCode.DONE
