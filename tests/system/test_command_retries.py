@@ -1,6 +1,7 @@
 """Commands that wait for a cluster in trouble say so while they wait, and how it ended."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -41,6 +42,25 @@ def test_produce_tells_that_too_few_replicas_are_in_sync_and_ends_clearly(start_
     )
     assert "NOT_ENOUGH_REPLICAS: " in last
     assert done.returncode == 5
+
+
+def test_ctrl_c_says_what_it_waits_for_and_the_second_one_ends_it(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    if not isinstance(server, OttlaServer):
+        pytest.skip("Apache's broker asks for no more replicas than a topic has")
+    assert run(server, "topics", "create", "t", "-p", "1", "-c", "min.insync.replicas=2").returncode == 0
+    with subprocess.Popen(
+        command(server, "produce", "t"), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as stuck:
+        assert stuck.stdin is not None and stuck.stderr is not None
+        stuck.stdin.write("x\n")
+        stuck.stdin.close()
+        assert "NOT_ENOUGH_REPLICAS" in stuck.stderr.readline()
+        stuck.send_signal(signal.SIGINT)
+        told = stuck.stderr.readline()
+        assert told == "ottla: waiting for the records that are on their way; Ctrl-C once more gives them up\n"
+        stuck.send_signal(signal.SIGINT)
+        assert stuck.wait(timeout=30) == 130
 
 
 @pytest.fixture

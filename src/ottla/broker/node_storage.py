@@ -86,6 +86,8 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
             cluster_id = known[metadata_path].cluster_id
         for path, directory in opened.items():
             if path not in known:
+                if has_metadata(directory.file_system, path):
+                    _refuse_used([path], opened, known, metadata_path)
                 if used := signs_of_use(directory.file_system, path):
                     logger.warning("%s had no meta.properties: its %s belong to cluster %s now", path, used, cluster_id)
                 known[path] = MetaProperties(cluster_id, config.node_id, random_uuid())

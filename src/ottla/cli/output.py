@@ -1,8 +1,8 @@
 """What commands print: rows, as a table for people or as JSON for programs.
 
 The JSON is part of the interface: the names of the columns are its keys, values keep their types, and a column is never
-left out. A table shows the same columns; nothing is `-`, lists are joined by commas, and points in time are dates, in
-UTC.
+left out. A table shows the same columns; nothing is `-`, lists are joined by commas, points in time are dates, in UTC,
+and what is not printable is escaped.
 """
 
 import json
@@ -94,7 +94,14 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
+        return _printable(",".join(map(str, value)))
     if isinstance(value, Mapping):
-        return ",".join(f"{key}={item}" for key, item in value.items())
-    return str(value)
+        return _printable(",".join(f"{key}={item}" for key, item in value.items()))
+    return _printable(str(value))
+
+
+def _printable(text: str) -> str:
+    """Names of groups and ids of clients are any text: no line of a table ends in them, and no terminal obeys them."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

@@ -65,6 +65,15 @@ def test_an_empty_directory_is_taken_into_the_cluster_of_the_others(used: Path, 
     assert (storage.cluster_id, len(set(storage.directory_ids))) == (cluster_id, 2)
 
 
+def test_the_metadata_of_another_cluster_are_not_taken_into_this_one(used: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    run_node(other, nothing)
+    (other / "meta.properties").unlink()
+    with pytest.raises(UnusableStorage, match=re.escape(f"No meta.properties in {other}, which holds a metadata log")):
+        opened(used, other)
+    assert not (other / "meta.properties").exists()
+
+
 def test_a_directory_that_was_formatted_halfway_is_formatted(tmp_path: Path) -> None:
     opened(tmp_path)
     (tmp_path / "meta.properties").unlink()

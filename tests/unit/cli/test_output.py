@@ -32,6 +32,11 @@ def test_an_object_has_a_line_for_each_property(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "id       1\nconfigs  a=1,b=2\n"
 
 
+def test_a_name_that_is_not_printable_is_escaped_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(OutputFormat.TABLE, ("group",), [{"group": "\x1b[31mred"}, {"group": "new\nline"}, {"group": "žluť"}])
+    assert capsys.readouterr().out == "GROUP\n\\x1b[31mred\nnew\\nline\nžluť\n"
+
+
 def test_a_table_without_rows_has_a_header_unless_errors_are_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     print_rows(OutputFormat.TABLE, ("topic",), [])
     print_rows(OutputFormat.TABLE, ("topic",), [], errors={"a": None})

@@ -22,6 +22,11 @@ class Deliveries(Generic[Name]):
         self._tell = tell
         self._pending: deque[tuple[Name, Delivery]] = deque()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all that was sent was told of."""
+        return not self._pending
+
     async def add(self, name: Name, sending: Awaitable[Delivery]) -> None:
         """Send one more, and tell what is known by now."""
         try:
@@ -43,10 +48,11 @@ class Deliveries(Generic[Name]):
             await self._settle()
 
     async def _settle(self) -> None:
-        name, delivery = self._pending.popleft()
+        name, delivery = self._pending[0]
         outcome: Outcome
         try:
             outcome = await delivery
         except ClientError as error:
             outcome = error
+        self._pending.popleft()
         self._tell(name, outcome)

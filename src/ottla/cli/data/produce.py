@@ -1,6 +1,7 @@
 """`ottla produce`: records from stdin or files, to a topic."""
 
 import argparse
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -75,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
     results = _Results(getattr(options, "output", None), waits_for_commit=waits_for_commit)
 
     async def send(client: "Client") -> None:
+        import asyncio
+
         from ottla.cli.data.deliveries import Deliveries
         from ottla.cli.data.transacting import Transacting
         from ottla.client import ClientError
@@ -93,6 +96,11 @@ def run(options: argparse.Namespace) -> int:
                 await transacting.finish()
             except (ClientError, CommandError) as error:
                 raise transacting.explained(error) from error
+            except asyncio.CancelledError:
+                if not deliveries.is_empty:
+                    told = "waiting for the records that are on their way; Ctrl-C once more gives them up"
+                    print(f"ottla: {told}", file=sys.stderr)
+                raise
 
     try:
         cluster_access.with_client(access, send)
