@@ -11,7 +11,7 @@ LISTEN  ?= 127.0.0.1:9092
 DATA    ?= data/ottla
 KILLS   ?= 50
 # Of all fuzz targets together.
-FUZZ_SECONDS ?= 40
+FUZZ_SECONDS ?= 20
 SERVERS ?= kafka,ottla
 WORKERS ?= 2
 ROUNDS  ?= 5
@@ -26,7 +26,7 @@ SITE_READY := $(SITE_VENV)/.ready
 FETCH   := $(BIN)/python tools/downloads.py
 PARTS   := tools/system-parts
 
-OWN_SLICE    := tests/interop/test_librdkafka.py tests/interop/test_spark.py
+OWN_SLICE    := tests/interop/test_librdkafka.py
 TOOL_TESTS   := $(wildcard tests/interop/test_tool_*.py) tests/interop/test_dump_log.py
 CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop/test_*.py))
 
@@ -37,7 +37,7 @@ FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACT
 PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
 PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka spark pipeline pipeline-kill kill transactions faults abuse package
+SLICES  := lint unit property fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults abuse package
 
 .PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
@@ -143,14 +143,8 @@ librdkafka: $(READY)
 	@$(FETCH) librdkafka kafka >/dev/null
 	@$(PYTEST) tests/interop/test_librdkafka.py
 
-spark: $(READY)
-	@echo "== spark: the Kafka connector of Spark =="
-	@$(PARTS) java mvn
-	@$(FETCH) spark-connector >/dev/null
-	@$(PYTEST) -n 1 tests/interop/test_spark.py
-
 pipeline: $(READY)
-	@echo "== pipeline: topics as DataFrames, exactly once =="
+	@echo "== pipeline: topics as DataFrames, exactly once, and Spark's own Kafka connector =="
 	@$(PARTS) java mvn
 	@$(FETCH) spark-connector >/dev/null
 	@$(PYTEST) -n 1 $(PIPELINE_TESTS)
@@ -220,7 +214,7 @@ chaos-pipeline: $(READY)
 control: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) kafka >/dev/null
-	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka spark pipeline pipeline-kill kill transactions
+	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka pipeline pipeline-kill kill transactions
 
 system-parts:
 	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson

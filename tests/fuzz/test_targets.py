@@ -11,7 +11,7 @@ import pytest
 
 from fuzz.targets import TARGETS
 
-SECONDS = float(os.environ.get("FUZZ_SECONDS", "40"))
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
 # It compiles hundreds of decoders before it begins.
 SHARES = {"requests": 6}
 RSS_MEGABYTES_MAX = 1024

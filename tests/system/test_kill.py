@@ -19,7 +19,7 @@ from harness.clients.contract import Record
 from harness.servers import Server
 from harness.waiting import eventually
 
-KILLS = int(os.environ.get("OTTLA_KILLS", "20"))
+KILLS = int(os.environ.get("OTTLA_KILLS", "10"))
 PARTITIONS = 3
 ACKNOWLEDGED_BETWEEN_KILLS = 2_000
 

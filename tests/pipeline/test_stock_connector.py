@@ -1,7 +1,7 @@
 """Spark's own Kafka connector: batch and streaming, as source and as sink."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ import pytest
 from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import ALL_CODECS, Record
 from harness.servers import Server
-from harness.spark_sessions import connector_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(240), pytest.mark.filterwarnings("default")]
 
 NOW_MS = 1_700_000_000_000
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
-    with connector_session("interop", tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 @pytest.fixture
