@@ -13,7 +13,7 @@ from harness.waiting import eventually
 
 UNIT = "packaging/systemd/ottla.service"
 OTTLA = "/opt/ottla/bin/ottla"
-CLONE = "/root/ottla"
+CLONE = "/srv/ottla"
 SYSTEMD = ("/lib/systemd/systemd", "--system", "--unit=multi-user.target")
 
 pytestmark = [pytest.mark.root, pytest.mark.timeout(600)]
