@@ -147,7 +147,7 @@ pipeline: $(READY)
 	@echo "== pipeline: topics as DataFrames, exactly once, and Spark's own Kafka connector =="
 	@$(PARTS) java mvn
 	@$(FETCH) spark-connector >/dev/null
-	@$(PYTEST) -n 1 $(PIPELINE_TESTS)
+	@$(PYTEST) --dist loadfile $(PIPELINE_TESTS)
 
 pipeline-kill: $(READY)
 	@echo "== pipeline-kill: exactly once, with Spark's processes killed =="
