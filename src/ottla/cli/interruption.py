@@ -1,10 +1,33 @@
-"""Ending an endless command: Ctrl-C and SIGTERM stop the work, and what has to be done at the end is still done."""
+"""Ending a command: Ctrl-C and SIGTERM stop the work, and what has to be done at the end is still done.
+
+Signals are taken between two steps of the work, never inside one. Python's own KeyboardInterrupt may come inside a
+cleanup that then waits as if nothing had happened.
+"""
 
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable
-from typing import Any
+from collections.abc import Awaitable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def run_interruptibly(work: Coroutine[Any, Any, T]) -> T:
+    """Do work to its end. Each Ctrl-C cancels whatever it waits for then, and KeyboardInterrupt follows its end."""
+
+    async def run() -> T:
+        loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(work)
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    return asyncio.run(run())
 
 
 async def until_interrupted(work: Awaitable[Any]) -> signal.Signals | None:

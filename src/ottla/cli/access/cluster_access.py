@@ -103,8 +103,7 @@ def properties_of_file(path: str) -> dict[str, str]:
 
 def with_client(cluster: ClusterAccess, work: "Callable[[Client], Awaitable[T]]") -> T:
     """Do work with a client of the cluster; what the client reports becomes an error of the command."""
-    import asyncio
-
+    from ottla.cli.interruption import run_interruptibly
     from ottla.client import Client, ClientError
     from ottla.client.addresses import parse_addresses
 
@@ -119,6 +118,6 @@ def with_client(cluster: ClusterAccess, work: "Callable[[Client], Awaitable[T]]"
             return await work(client)
 
     try:
-        return asyncio.run(run())
+        return run_interruptibly(run())
     except ClientError as error:
         raise command_error(error) from error
