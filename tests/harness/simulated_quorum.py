@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from harness.hosts import ClockedMachine
 from harness.simulated_disk import SimulatedDisk
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
@@ -50,9 +51,8 @@ def make_quorum(disk: SimulatedDisk) -> MetadataQuorum:
             segment_ms=7 * 24 * 3_600_000,
             wall_clock_ms=lambda: NOW_MS,
         ),
-        jitter=lambda bound: 0,
+        host=ClockedMachine(lambda: NOW_MS),
         settings=SETTINGS,
-        wall_clock_ms=lambda: NOW_MS,
     )
 
 

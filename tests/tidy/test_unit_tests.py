@@ -29,7 +29,6 @@ PACKAGES = {
 MODULES = {
     "broker.allocator": "broker.test_node",
     "broker.altered_resources": "broker.handlers.test_k33_alter_configs",
-    "broker.clock": "broker.test_node",
     "broker.config_schema": "broker.handlers.test_k44_incremental_alter_configs",
     "broker.coordinators.replay": "broker.groups.test_coordinator",
     "broker.coordinators.steady_clock": "broker.groups.test_coordinator",

@@ -8,12 +8,10 @@ listens to the process. All settings but log.cleaner.enable take effect while th
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ottla.broker.clock import now_ms
+from ottla.broker.host import Host
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.storage.cleaning.job import CleaningLimits, PassStatistics
@@ -64,19 +62,20 @@ class CleanerSettings:
 class CleaningRecord:
     """What the cleaners did so far, and what the last passes and the last look at the logs were like."""
 
+    looked_at_s: float
     passes: int = 0
     failures: int = 0
     seconds: float = 0.0
     dirty_ratio_max: float = 0.0
     delay_ms_max: int = 0
-    looked_at_s: float = field(default_factory=time.monotonic)
 
 
 class Cleaning:
     """The cleaners of one broker, from `start` to `join`."""
 
-    def __init__(self, logs: LogManager, config: BrokerConfig, tasks: Tasks) -> None:
+    def __init__(self, logs: LogManager, config: BrokerConfig, tasks: Tasks, host: Host) -> None:
         self._logs = logs
+        self._host = host
         self._tasks = tasks
         self._is_enabled = config.get_bool("log.cleaner.enable")
         self._settings = CleanerSettings.of(config)
@@ -87,8 +86,8 @@ class Cleaning:
         self._changed = asyncio.Event()
         self._is_started = False
         self._surveys: dict[LogDirectory, asyncio.Future[list[Candidate]]] = {}
-        self._threads = ThreadPoolExecutor(max_workers=CLEANERS_MAX, thread_name_prefix="cleaner")
-        self.record = CleaningRecord()
+        self._threads = host.thread_pool(CLEANERS_MAX, "cleaner")
+        self.record = CleaningRecord(host.monotonic_s())
         # By cleaner, as Kafka's gauges of the last pass are.
         self.last_passes: dict[int, PassStatistics] = {}
 
@@ -187,10 +186,11 @@ class Cleaning:
             for directory in online:
                 if directory not in self._surveys or self._surveys[directory].done():
                     self._surveys[directory] = self._survey(directory)
-            wanted = {self._surveys[directory] for directory in online}
-            done = (await asyncio.wait(wanted, timeout=_SURVEY_WAIT_S))[0] if wanted else set()
-            found = [candidate for survey in done for candidate in survey.result()]
-            self.record.looked_at_s = time.monotonic()
+            wanted = [self._surveys[directory] for directory in online]
+            if wanted:
+                await asyncio.wait(wanted, timeout=_SURVEY_WAIT_S)
+            found = [candidate for survey in wanted if survey.done() for candidate in survey.result()]
+            self.record.looked_at_s = self._host.monotonic_s()
             self.record.dirty_ratio_max = max((one.cleanable.dirty_ratio for one in found), default=0.0)
             self.record.delay_ms_max = max((one.cleanable.delay_ms for one in found), default=0)
             return self._logs.cleaning.choose(found, left_out)
@@ -200,7 +200,7 @@ class Cleaning:
 
     def _candidates(self, directory: LogDirectory) -> list[Candidate]:
         try:
-            return self._logs.cleaning.candidates(directory, now_ms())
+            return self._logs.cleaning.candidates(directory, self._host.now_ms())
         except Exception:
             # What is wrong with one directory must not keep the others from being compacted.
             logger.exception("Cannot tell what is to be compacted in %s", directory.path)
@@ -216,7 +216,7 @@ class Cleaning:
 
         def clean() -> Outcome:
             return self._logs.cleaning.clean(
-                chosen, now_ms(), run=worker.run, limits=self._settings.limits, on_end=note
+                chosen, self._host.now_ms(), run=worker.run, limits=self._settings.limits, on_end=note
             )
 
         try:

@@ -10,10 +10,10 @@ A node whose only directory hangs waits: what it could not close would be all it
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from ottla.broker.directory_threads import DirectoryThreads
+from ottla.broker.host import Host
 from ottla.storage.log_directory import LogDirectory
 
 logger = logging.getLogger("ottla.broker.node")
@@ -23,11 +23,11 @@ _LOOK_EVERY_S = 0.2
 
 
 async def close_directories(
-    all_threads: Collection[DirectoryThreads], close: Callable[[LogDirectory], None]
+    all_threads: Collection[DirectoryThreads], close: Callable[[LogDirectory], None], host: Host
 ) -> list[LogDirectory]:
     """Ends the threads of each directory, then calls `close` for it in a thread; those that were given up."""
     loop = asyncio.get_running_loop()
-    closers = ThreadPoolExecutor(max_workers=len(all_threads), thread_name_prefix="directory-closing")
+    closers = host.thread_pool(len(all_threads), "directory-closing")
 
     def end(threads: DirectoryThreads) -> None:
         threads.stop()

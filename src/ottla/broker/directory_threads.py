@@ -10,13 +10,13 @@ for a thread at most, and serves all who asked before it began: who gives up whi
 """
 
 import asyncio
-import time
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from functools import partial
 from typing import TypeVar
 
 from ottla.broker.directory_writer import DirectoryWriter
+from ottla.broker.host import Host
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
@@ -41,12 +41,13 @@ class _Sync:
 class DirectoryThreads:
     """The threads of one directory."""
 
-    def __init__(self, directory: LogDirectory, writer: DirectoryWriter | None) -> None:
+    def __init__(self, directory: LogDirectory, writer: DirectoryWriter | None, host: Host) -> None:
+        self._host = host
         self.directory = directory
         self.writer = writer
-        self._flushers = ThreadPoolExecutor(_FLUSHERS, "flusher")
-        self._readers = ThreadPoolExecutor(_READERS, "reader")
-        self._changer = ThreadPoolExecutor(1, "changer")
+        self._flushers = host.thread_pool(_FLUSHERS, "flusher")
+        self._readers = host.thread_pool(_READERS, "reader")
+        self._changer = host.thread_pool(1, "changer")
         # When the reads, syncs and changes began that are under way.
         self._reads: dict[object, float] = {}
         self._others: dict[object, float] = {}
@@ -57,16 +58,16 @@ class DirectoryThreads:
     def is_hanging(self) -> bool:
         """Whether the disk keeps appends or reads waiting; never on a node whose only directory this is."""
         writer = self.writer
-        return writer is not None and (writer.busy_s > HANGING_AFTER_S or _lasts_long(self._reads))
+        return writer is not None and (writer.busy_s > HANGING_AFTER_S or self._lasts_long(self._reads))
 
     @property
     def is_slow(self) -> bool:
         """Whether the disk keeps anything waiting, a sync or a rename too."""
-        return self.is_hanging or _lasts_long(self._others)
+        return self.is_hanging or self._lasts_long(self._others)
 
     def reading(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
         """A short read in a thread."""
-        return self._begin(self._readers, partial(_timed, self._reads, work, arguments))
+        return self._begin(self._readers, partial(self._timed, self._reads, work, arguments))
 
     def searching(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
         """A search through a log, which may take long although the disk does its best."""
@@ -87,7 +88,7 @@ class DirectoryThreads:
         sync.has_begun = True
         # An error keeps this frame, and must not keep itself by what is in it: it keeps the open file as well.
         del sync
-        _timed(self._others, log.flush, (now_ms,))
+        self._timed(self._others, log.flush, (now_ms,))
 
     def _flushed(self, log: Log, sync: _Sync, future: "asyncio.Future[None]") -> None:
         if self._syncs.get(log) is sync:
@@ -98,7 +99,7 @@ class DirectoryThreads:
 
     def changing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
         """A change of names in a thread, after those that were asked for before."""
-        return self._begin(self._changer, partial(_timed, self._others, work, arguments))
+        return self._begin(self._changer, partial(self._timed, self._others, work, arguments))
 
     def _begin(self, threads: Executor, work: Callable[[], T]) -> "asyncio.Future[T]":
         return asyncio.get_running_loop().run_in_executor(threads, work)
@@ -116,15 +117,14 @@ class DirectoryThreads:
         for threads in (self._flushers, self._readers, self._changer):
             threads.shutdown()
 
+    def _timed(self, running: dict[object, float], work: Callable[..., T], arguments: tuple[object, ...]) -> T:
+        key = object()
+        running[key] = self._host.monotonic_s()
+        try:
+            return work(*arguments)
+        finally:
+            del running[key]
 
-def _timed(running: dict[object, float], work: Callable[..., T], arguments: tuple[object, ...]) -> T:
-    key = object()
-    running[key] = time.monotonic()
-    try:
-        return work(*arguments)
-    finally:
-        del running[key]
-
-
-def _lasts_long(running: dict[object, float]) -> bool:
-    return any(time.monotonic() - began_s > HANGING_AFTER_S for began_s in list(running.values()))
+    def _lasts_long(self, running: dict[object, float]) -> bool:
+        now_s = self._host.monotonic_s()
+        return any(now_s - began_s > HANGING_AFTER_S for began_s in list(running.values()))

@@ -23,13 +23,13 @@ Nothing here survives a crash: what is in the queue was not acknowledged.
 """
 
 import asyncio
-import threading
-import time
+import contextlib
 from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, Generic, TypeVar
 
+from ottla.broker.host import Host
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
 from ottla.storage.errors import StorageError
@@ -172,11 +172,10 @@ def _give_up(waiter: "asyncio.Future[None]") -> None:
 class DirectoryWriter:
     """The queue of one directory, and its thread. All but the thread itself belongs to the event loop."""
 
-    def __init__(self, name: str, on_storage_error: Callable[[StorageError], ApiError]) -> None:
+    def __init__(self, host: Host, name: str, on_storage_error: Callable[[StorageError], ApiError]) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_storage_error = on_storage_error
-        self._given: SimpleQueue[QueuedAppend[Any] | None] = SimpleQueue()
-        # The same, as the loop knows them: they are done in this order.
+        # Given to the thread; they are done in this order.
         self._queued: deque[QueuedAppend[Any]] = deque()
         self._queued_bytes = 0
         self._own_queued_bytes = 0
@@ -187,15 +186,14 @@ class DirectoryWriter:
         self._is_told = False
         self._failure: ApiError | None = None
         self._began_s: float | None = None
-        # A daemon: a write that hangs must not keep the process from ending.
-        self._thread = threading.Thread(target=self._run, name=f"writer {name}", daemon=True)
-        self._thread.start()
+        self._host = host
+        self._thread = host.start_worker(f"writer {name}")
 
     @property
     def busy_s(self) -> float:
         """For how long the write has lasted that is under way, 0 if there is none."""
         began_s = self._began_s
-        return 0.0 if began_s is None else time.monotonic() - began_s
+        return 0.0 if began_s is None else self._host.monotonic_s() - began_s
 
     def put(
         self,
@@ -236,7 +234,7 @@ class DirectoryWriter:
 
     def stop(self) -> None:
         """The thread ends after what is in the queue, or never if the disk never answers."""
-        self._given.put(None)
+        self._thread.stop()
 
     def join(self) -> None:
         """Waits for the thread to end; for another thread."""
@@ -248,26 +246,23 @@ class DirectoryWriter:
     def _give(self, append: QueuedAppend[Any]) -> None:
         self._queued.append(append)
         self._count(append, append.size_bytes)
-        self._given.put(append)
+        self._thread.submit(partial(self._run, append))
 
     def _count(self, append: QueuedAppend[Any], size_bytes: int) -> None:
         self._queued_bytes += size_bytes
         if append.is_own:
             self._own_queued_bytes += size_bytes
 
-    def _run(self) -> None:
-        while (append := self._given.get()) is not None:
-            self._began_s = time.monotonic()
-            append.run()
-            self._began_s = None
-            self._done.append(append)
-            if not self._is_told:
-                self._is_told = True
-                try:
-                    self._loop.call_soon_threadsafe(self._complete)
-                except RuntimeError:
-                    # The loop is closed: nobody waits for anything.
-                    return
+    def _run(self, append: QueuedAppend[Any]) -> None:
+        self._began_s = self._host.monotonic_s()
+        append.run()
+        self._began_s = None
+        self._done.append(append)
+        if not self._is_told:
+            self._is_told = True
+            # If the loop is closed, nobody waits for anything.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._complete)
 
     def _complete(self) -> None:
         # Before it looks: whatever is done from now on tells the loop again.

@@ -15,7 +15,6 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -35,6 +34,7 @@ from ottla.security.authorizer import AllowEverything, Authorizer
 from ottla.security.permissions import PERMISSIONS, Permission
 
 if TYPE_CHECKING:
+    from ottla.broker.host import Host
     from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
 
@@ -87,14 +87,14 @@ class Dispatcher:
     services: Services
     authorizer: Authorizer = AllowEverything()
 
-    def __init__(self, modules: list[HandlerModule]) -> None:
+    def __init__(self, modules: list[HandlerModule], host: Host) -> None:
         self.apis: dict[int, Api] = {module.API_KEY: _api(module) for module in modules}
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejections = Rejections()
         self.response_budget = ResponseBudget()
         self.request_budget = RequestBudget()
         # One, since more would only take the interpreter from each other and from the loop.
-        self._codec_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="codec")
+        self._codec_thread = host.thread_pool(1, "codec")
         self._slice_turn = asyncio.Lock()
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Dispatcher:
             return result if is_final else self._finished(api, context, piece, result)
 
         if rule is not None:
-            response = await answer_in_slices(request, rule, answer, self._slice_turn)
+            response = await answer_in_slices(request, rule, answer, self._slice_turn, self.services.host.monotonic_s)
         else:
             response = answer(request)
             if inspect.isawaitable(response):

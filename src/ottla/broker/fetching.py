@@ -250,10 +250,11 @@ class Fetching:
         loop = asyncio.get_running_loop()
         # One disk alone is waited for.
         latest = None if len(replicas.threads) == 1 else max(deadline - loop.time(), COLD_PATIENCE_S)
-        done, late = await asyncio.wait(reads, timeout=latest)
-        for read in late:
-            read.cancel()
-        for read in done:
+        await asyncio.wait(reads, timeout=latest)
+        for read in reads:
+            if not read.done():
+                read.cancel()
+                continue
             for place, row in read.result():
                 self._keep(place, row)
 

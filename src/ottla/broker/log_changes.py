@@ -13,8 +13,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from ottla.broker.clock import now_ms
 from ottla.broker.directory_threads import DirectoryThreads
+from ottla.broker.host import Host
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -27,7 +27,8 @@ CHANGE_PATIENCE_S = 3.0
 class LogChanges:
     """The changes of a broker's logs that are under way."""
 
-    def __init__(self, logs: LogManager, threads: Mapping[LogDirectory, DirectoryThreads]) -> None:
+    def __init__(self, logs: LogManager, threads: Mapping[LogDirectory, DirectoryThreads], host: Host) -> None:
+        self._now_ms = host.now_ms
         self._logs = logs
         self._threads = threads
         self._busy: dict[TopicPartition, tuple[LogDirectory, asyncio.Future[Any]]] = {}
@@ -62,7 +63,9 @@ class LogChanges:
             for directory, chosen in self._logs.place(topic, wanted, is_new=is_new, avoided=slow).items():
                 keys = [(topic, index) for index in chosen]
                 create = self._logs.create_all
-                jobs.append(self._begin(directory, keys, create, directory, topic, chosen, topic_id, config, now_ms()))
+                jobs.append(
+                    self._begin(directory, keys, create, directory, topic, chosen, topic_id, config, self._now_ms())
+                )
         for job in await self._wait(jobs, None if waits_for_all else self._patience_s):
             found |= job.result()
         return found
@@ -70,7 +73,7 @@ class LogChanges:
     async def remove(self, topic: str, indexes: Collection[int]) -> None:
         """Takes the logs of a topic away, those that are still being made among them."""
         keys = {(topic, index) for index in indexes} | {key for key in self._busy if key[0] == topic}
-        await self._take(keys, lambda key: self._logs.delete(*key, now_ms()))
+        await self._take(keys, lambda key: self._logs.delete(*key, self._now_ms()))
 
     async def set_stray(self, keys: Collection[TopicPartition]) -> None:
         """Takes logs away that the metadata does not know, and keeps their files."""
@@ -113,5 +116,5 @@ class LogChanges:
         """Those that are done in time."""
         if not jobs:
             return ()
-        done, _ = await asyncio.wait(jobs, timeout=patience_s)
-        return done
+        await asyncio.wait(jobs, timeout=patience_s)
+        return [job for job in jobs if job.done()]

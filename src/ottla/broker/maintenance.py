@@ -7,11 +7,10 @@ directory has its own passes: a disk that is slow keeps no other waiting.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ottla.broker.cleaning import Cleaning
-from ottla.broker.clock import now_ms
+from ottla.broker.host import Host
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.storage.log_directory import LogDirectory
@@ -51,19 +50,26 @@ class Maintenance:
     """The passes of one broker, from `start` to `stop`."""
 
     def __init__(
-        self, logs: LogManager, config: BrokerConfig, tasks: Tasks, tell_log_starts: Callable[[], Awaitable[None]]
+        self,
+        logs: LogManager,
+        config: BrokerConfig,
+        tasks: Tasks,
+        tell_log_starts: Callable[[], Awaitable[None]],
+        host: Host,
     ) -> None:
         """`tell_log_starts` is called on the event loop when retention may have deleted records."""
         self._tasks = tasks
         self._initial_delay_ms = config.get_int("log.initial.task.delay.ms")
         self._running: list[asyncio.Task[None]] = []
         self._passes = [
-            one for directory in logs.directories for one in _passes_of(directory, logs, config, tell_log_starts)
+            one
+            for directory in logs.directories
+            for one in _passes_of(directory, logs, config, tell_log_starts, host.now_ms)
         ]
         # Those of all directories together.
         self.records = {one.name: PassRecord() for one in self._passes}
-        self._threads = ThreadPoolExecutor(max_workers=len(self._passes), thread_name_prefix="maintenance")
-        self.cleaning = Cleaning(logs, config, tasks)
+        self._threads = host.thread_pool(len(self._passes), "maintenance")
+        self.cleaning = Cleaning(logs, config, tasks, host)
 
     def start(self) -> None:
         """Begins the rounds."""
@@ -111,7 +117,11 @@ class Maintenance:
 
 
 def _passes_of(
-    directory: LogDirectory, logs: LogManager, config: BrokerConfig, tell_log_starts: Callable[[], Awaitable[None]]
+    directory: LogDirectory,
+    logs: LogManager,
+    config: BrokerConfig,
+    tell_log_starts: Callable[[], Awaitable[None]],
+    now_ms: Callable[[], int],
 ) -> list[_Pass]:
     scheduler_ms = config.get_int("log.flush.scheduler.interval.ms")
     flush_ms = _FLUSH_CHECK_MS

@@ -17,20 +17,16 @@ import contextlib
 import gc
 import logging
 import os
-import secrets
 import signal
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.change_journal import ChangeJournal
-from ottla.broker.clock import now_ms
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
-from ottla.broker.coordinators.steady_clock import steady_clock
 from ottla.broker.cordoning import Cordoning
 from ottla.broker.directory_closing import close_directories, settled
 from ottla.broker.dispatch import Dispatcher
@@ -38,6 +34,7 @@ from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.handlers import load_handlers
+from ottla.broker.host import Host, Machine
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
 from ottla.broker.network.listener import Listener, ListenFailed
@@ -70,7 +67,6 @@ from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.metadata.image import Listener as RegisteredListener
 from ottla.protocol.errors import ApiError
-from ottla.protocol.uuids import random_uuid
 from ottla.raft import ReplicaKey
 from ottla.replication.fetch_session import FetchSessionCache
 from ottla.storage.errors import DamagedFile, DifferentLogs, StorageError, UnsupportedSegment
@@ -110,18 +106,21 @@ class StartupError(Exception):
 class Node:
     """A broker with its own controller."""
 
-    def __init__(self, config: BrokerConfig, metrics_address: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self, config: BrokerConfig, metrics_address: tuple[str, int] | None = None, host: Host | None = None
+    ) -> None:
         """With a metrics address the node counts what it does, and tells it there."""
         self.config = config
-        self.metrics = None if metrics_address is None else _metrics(metrics_address)
+        self._host = host = host or Machine()
+        self.metrics = None if metrics_address is None else _metrics(metrics_address, host)
         self.cluster_id = ""
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._tasks = Tasks()
-        self._openers = ThreadPoolExecutor(max_workers=_OPENER_THREADS, thread_name_prefix="opener")
+        self._openers = host.thread_pool(_OPENER_THREADS, "opener")
         self._configs = DynamicConfigs(config)
-        self._dispatcher = Dispatcher(load_handlers()) if self.metrics is None else self.metrics.dispatcher
+        self._dispatcher = Dispatcher(load_handlers(), host) if self.metrics is None else self.metrics.dispatcher
         self._dispatcher.request_budget.limit_bytes = config.get_int("queued.max.request.bytes")
-        self._listeners = Listeners(config, self._dispatcher, self._tasks)
+        self._listeners = Listeners(config, self._dispatcher, self._tasks, host)
         self._broker_epoch = -1
         self._storage: NodeStorage | None = None
         self._quorum: MetadataQuorum
@@ -148,7 +147,7 @@ class Node:
             await self._listeners.start()
             if self.metrics is not None:
                 await self.metrics.endpoint.start()
-            self._storage = storage = await asyncio.to_thread(open_storage, self.config)
+            self._storage = storage = await asyncio.to_thread(open_storage, self.config, self._host)
             self.cluster_id = storage.cluster_id
             if storage.was_formatted_now:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
@@ -189,9 +188,9 @@ class Node:
                 start_offset=start_offset,
                 segment_bytes=config.get_int("metadata.log.segment.bytes"),
                 segment_ms=config.get_int("metadata.log.segment.ms"),
-                wall_clock_ms=now_ms,
+                wall_clock_ms=self._host.now_ms,
             ),
-            jitter=secrets.randbelow,
+            host=self._host,
             settings=_quorum_settings(config),
         )
         await self._quorum.start()
@@ -209,19 +208,21 @@ class Node:
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
         self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)
         self._cordoning.apply(self._configs.current(image))
-        self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config)
+        self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._host)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
         def load() -> None:
             self._logs.load(
-                lambda topic: self._configs.log_config(image, topic), recovery_threads=threads, now_ms=now_ms()
+                lambda topic: self._configs.log_config(image, topic),
+                recovery_threads=threads,
+                now_ms=self._host.now_ms(),
             )
 
         await asyncio.to_thread(load)
         await self.replicas.apply_all(image)
 
     def _assemble(self, dispatcher: Dispatcher) -> Services:
-        topic_creation = TopicCreation(self._quorum, self._configs)
+        topic_creation = TopicCreation(self._quorum, self._configs, self._host)
         group_config = _group_config(self.config)
         log = PartitionCoordinatorLog(
             self.replicas,
@@ -232,7 +233,7 @@ class Node:
         offsets_topic = InternalTopic(
             offsets_topic_spec(group_config), lambda: self._quorum.image, topic_creation.create_internal
         )
-        self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks)
+        self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks, self._host)
         producer_ids = ProducerIds(self._allocate_producer_ids)
         transaction_config = _transaction_config(self.config)
         channel = TransactionChannel(self.config.node_id, self.config.inter_broker_listener_name, dispatcher)
@@ -251,13 +252,14 @@ class Node:
             MarkerWriter(channel, lambda: self._quorum.image),
             producer_ids,
             self._tasks,
-            clock=steady_clock(),
+            self._host,
             transaction_version=lambda: self._quorum.image.features.get(TRANSACTION_VERSION, 0),
         )
-        self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts)
+        self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
         return Services(
             cluster_id=self.cluster_id,
             config=self.config,
+            host=self._host,
             dynamic_configs=self._configs,
             quorum=self._quorum,
             replicas=self.replicas,
@@ -269,11 +271,11 @@ class Node:
             fetch_sessions=FetchSessionCache(
                 self.config.get_int("max.incremental.fetch.session.cache.slots"),
                 FETCH_SESSION_EVICTION_MS,
-                lambda: secrets.randbelow(_INT32_MAX),
+                lambda: self._host.random_below(_INT32_MAX),
             ),
             response_budget=dispatcher.response_budget,
             tasks=self._tasks,
-            volumes=Volumes(),
+            volumes=Volumes(self._host),
             openers=self._openers,
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
         )
@@ -285,7 +287,7 @@ class Node:
         self._quorum.subscribe(self._image_changed)
         registration = BrokerRegistration(
             broker_id=config.node_id,
-            incarnation_id=random_uuid(),
+            incarnation_id=self._host.random_uuid(),
             listeners=tuple(self._advertised()),
             features=SUPPORTED,
             # Those that are away stay known, or the next start would take what lies there for never written.
@@ -419,14 +421,14 @@ class Node:
         def close(directory: LogDirectory) -> None:
             self._logs.close(
                 broker_epoch=self._broker_epoch,
-                now_ms=now_ms(),
+                now_ms=self._host.now_ms(),
                 threads_per_directory=self.config.get_int("num.recovery.threads.per.data.dir"),
                 only=directory,
             )
 
         passes = asyncio.get_running_loop().run_in_executor(None, end_passes)
         await settled(passes, all_threads, all_threads)
-        given_up = await close_directories(all_threads, close)
+        given_up = await close_directories(all_threads, close, self._host)
         logger.info("Stopped")
         return given_up
 
@@ -450,11 +452,11 @@ def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorag
     return () if known is None else tuple(one for one in known.log_dirs if one not in storage.directory_ids)
 
 
-def _metrics(address: tuple[str, int]) -> NodeMetrics:
+def _metrics(address: tuple[str, int], host: Host) -> NodeMetrics:
     # Only who wants them pays for their import.
     from ottla.broker.metrics.node_metrics import NodeMetrics
 
-    return NodeMetrics(address, load_handlers())
+    return NodeMetrics(address, load_handlers(), host)
 
 
 _SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}

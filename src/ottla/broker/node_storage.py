@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ottla.broker.clock import now_ms
+from ottla.broker.host import Host
 from ottla.broker.storage_format import lone_voter, unknown_topics, write_plan
 from ottla.broker.used_directories import has_metadata, signs_of_use
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.format import plan_format
-from ottla.protocol.uuids import random_uuid, uuid_to_text
+from ottla.protocol.uuids import uuid_to_text
 from ottla.storage.errors import DamagedFile, DirectoryInUse, StorageError
-from ottla.storage.file_system import FileSystem, OsFileSystem
+from ottla.storage.file_system import FileSystem
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.meta_properties import MetaProperties
 
@@ -50,7 +50,7 @@ class NodeStorage:
         _release({*self.directories, self.metadata_directory})
 
 
-def open_storage(config: BrokerConfig) -> NodeStorage:
+def open_storage(config: BrokerConfig, host: Host) -> NodeStorage:
     """Locks and checks every directory, formatting what is new; may wait for disks."""
     paths = tuple(path.absolute() for path in config.log_dirs)
     metadata_path = config.metadata_log_dir.absolute()
@@ -60,7 +60,7 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
         for path in dict.fromkeys((metadata_path, *paths)):
             try:
                 # A disk that hangs must not hold up the others, not even with what it surely has in memory.
-                opened[path] = LogDirectory(OsFileSystem(path, trusts_tails=len(paths) == 1))
+                opened[path] = LogDirectory(host.file_system(path, trusts_tails=len(paths) == 1))
             except StorageError as error:
                 if path == metadata_path:
                     raise
@@ -82,7 +82,7 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
                     f"{metadata_path} holds no metadata log, but {next(iter(known))} belongs to cluster {cluster_id}. "
                     "Point metadata.log.dir (or the first of log.dirs) to where the metadata log is."
                 )
-            known[metadata_path] = _format(opened[metadata_path], config)
+            known[metadata_path] = _format(opened[metadata_path], config, host)
             cluster_id = known[metadata_path].cluster_id
         for path, directory in opened.items():
             if path not in known:
@@ -90,7 +90,7 @@ def open_storage(config: BrokerConfig) -> NodeStorage:
                     _refuse_used([path], opened, known, metadata_path)
                 if used := signs_of_use(directory.file_system, path):
                     logger.warning("%s had no meta.properties: its %s belong to cluster %s now", path, used, cluster_id)
-                known[path] = MetaProperties(cluster_id, config.node_id, random_uuid())
+                known[path] = MetaProperties(cluster_id, config.node_id, host.random_uuid())
                 directory.write_meta_properties(known[path])
         _refuse_same_ids(known)
     except DirectoryInUse as error:
@@ -173,11 +173,11 @@ def _cluster_id(known: dict[Path, MetaProperties]) -> str:
     return next(iter(clusters), "")
 
 
-def _format(directory: LogDirectory, config: BrokerConfig) -> MetaProperties:
+def _format(directory: LogDirectory, config: BrokerConfig, host: Host) -> MetaProperties:
     """Begins a cluster of which this node is the only voter. meta.properties comes last: it makes the rest count."""
-    directory_id = random_uuid()
+    directory_id = host.random_uuid()
     voters = None if config.quorum_voters else lone_voter(config, directory_id)
-    plan = plan_format(given_cluster_id=None, random_uuid=random_uuid(), voters=voters, now_ms=now_ms())
+    plan = plan_format(given_cluster_id=None, random_uuid=host.random_uuid(), voters=voters, now_ms=host.now_ms())
     write_plan(directory, plan)
     properties = MetaProperties(plan.cluster_id, config.node_id, directory_id)
     directory.write_meta_properties(properties)

@@ -28,12 +28,12 @@ class Watch(Generic[Place]):
     def __init__(self, *, is_committed_only: bool = False) -> None:
         """Who reads committed transactions only is not woken by records that it may not read yet."""
         self.is_committed_only = is_committed_only
-        self._moved: set[Place] = set()
+        self._moved: dict[Place, None] = {}
         self._bytes = 0
         self._must_look = False
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._watchers: dict[Place, tuple[Partition, Watcher]] = {}
-        self._resting: set[Place] = set()
+        self._resting: dict[Place, None] = {}
 
     def add(self, place: Place, partition: Partition) -> None:
         """Watches a partition, under the name that the caller knows it by."""
@@ -43,7 +43,7 @@ class Watch(Generic[Place]):
                 self._rouse(place)
                 return
             known[0].unwatch(known[1])
-            self._resting.discard(place)
+            self._resting.pop(place, None)
         watcher = partial(self._note, place)
         partition.watch(watcher, is_committed_only=self.is_committed_only)
         self._watchers[place] = partition, watcher
@@ -53,16 +53,16 @@ class Watch(Generic[Place]):
         known = self._watchers.pop(place, None)
         if known is not None:
             known[0].unwatch(known[1])
-            self._resting.discard(place)
+            self._resting.pop(place, None)
 
-    def take(self) -> set[Place]:
+    def take(self) -> list[Place]:
         """Those that moved since the last call."""
-        moved, self._moved = self._moved, set()
+        moved, self._moved = list(self._moved), {}
         self._bytes = 0
         self._must_look = False
         return moved
 
-    async def moved(self, bytes_needed: int, timeout_ms: int) -> set[Place]:
+    async def moved(self, bytes_needed: int, timeout_ms: int) -> list[Place]:
         """Those that moved since the last call.
 
         Returns once so many new bytes became readable in all of them, one moved otherwise (leadership went, records
@@ -91,18 +91,18 @@ class Watch(Generic[Place]):
 
     def _rouse(self, place: Place) -> None:
         if place in self._resting:
-            self._resting.remove(place)
+            del self._resting[place]
             partition, watcher = self._watchers[place]
             partition.watch(watcher, is_committed_only=self.is_committed_only)
 
     def _note(self, place: Place, readable_bytes: int) -> None:
-        self._moved.add(place)
+        self._moved[place] = None
         self._bytes += readable_bytes
         self._must_look |= readable_bytes == 0
         if not self._waiting:
             partition, watcher = self._watchers[place]
             partition.unwatch(watcher)
-            self._resting.add(place)
+            self._resting[place] = None
             return
         for future, bytes_needed in self._waiting.items():
             if self._must_look or self._bytes >= bytes_needed:

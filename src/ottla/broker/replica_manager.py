@@ -14,15 +14,14 @@ threads (see `directory_threads`), and with several directories appends are too.
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable, Collection, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
-from ottla.broker.clock import now_ms
 from ottla.broker.damage_reports import DamageReports
 from ottla.broker.directory_threads import DirectoryThreads
 from ottla.broker.directory_writer import DirectoryWriter
+from ottla.broker.host import Host
 from ottla.broker.log_changes import LogChanges
 from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
@@ -55,18 +54,21 @@ OnLost = Callable[[list[TopicPartition]], None]
 class ReplicaManager:
     """All partitions of this broker."""
 
-    def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf) -> None:
+    def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf, host: Host) -> None:
+        self.host = host
         self.broker_id = broker_id
         self.logs = logs
         self._log_config_of = log_config_of
         has_several = len(logs.directories) > 1
         self.threads = {
             directory: DirectoryThreads(
-                directory, DirectoryWriter(directory.path.name, self.disk_failed) if has_several else None
+                directory,
+                DirectoryWriter(host, directory.path.name, self.disk_failed) if has_several else None,
+                host,
             )
             for directory in logs.directories
         }
-        self._changes = LogChanges(logs, self.threads)
+        self._changes = LogChanges(logs, self.threads, host)
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
         self._offline: set[tuple[str, int]] = set()
@@ -76,7 +78,7 @@ class ReplicaManager:
         self._moving: set[TopicPartition] = set()
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
         self._changing = asyncio.Lock()
-        self._copier = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-copier")
+        self._copier = host.thread_pool(1, "log-copier")
         self._on_lost: list[OnLost] = []
         self.damage = DamageReports()
 
@@ -127,7 +129,7 @@ class ReplicaManager:
         """Returns when everything appended so far is on the disk; ApiError if the disk fails, or hangs until then."""
         try:
             async with asyncio.timeout_at(deadline):
-                await self.threads_of(partition).flushing(partition.log, now_ms())
+                await self.threads_of(partition).flushing(partition.log, self.host.now_ms())
         except TimeoutError:
             raise ApiError(
                 ErrorCode.REQUEST_TIMED_OUT, f"{partition.topic}-{partition.index} was not synced in time"
@@ -167,7 +169,7 @@ class ReplicaManager:
     async def tell_log_starts(self) -> None:
         """Tells readers of every partition whose oldest records went since the last call."""
         partitions = [partition for by_index in self._topics.values() for partition in by_index.values()]
-        async for partition in TimeSlice().over(partitions):
+        async for partition in TimeSlice(self.host.monotonic_s).over(partitions):
             partition.tell_log_start()
 
     def disk_failed(self, error: StorageError) -> ApiError:
@@ -181,8 +183,11 @@ class ReplicaManager:
                 self._put_out_of_service(list(directory.logs))
                 self.threads[directory].fail()
                 # Somebody may hang there with the lock of a log.
-                threading.Thread(target=self.logs.fail_directory, args=(error,), name="failure", daemon=True).start()
+                self.host.start_thread(partial(self._fail_directory, error), "failure")
         return failure
+
+    def _fail_directory(self, error: StorageError) -> None:
+        self.logs.fail_directory(error)
 
     def directory_failed(self, lost: list[TopicPartition]) -> None:
         """Puts the partitions of a failed directory out of service."""
@@ -219,9 +224,9 @@ class ReplicaManager:
         move: DirectoryMove | None = None
         is_done = False
         try:
-            move = self.moves[key] = await self._copying(self.logs.begin_move, *key, target, now_ms())
+            move = self.moves[key] = await self._copying(self.logs.begin_move, *key, target, self.host.now_ms())
             while move.lag_bytes > _SWAP_LAG_BYTES_MAX:
-                await self._copying(move.catch_up, now_ms())
+                await self._copying(move.catch_up, self.host.now_ms())
             async with self._changing:
                 is_done = await self._swap(partition, move)
         except StorageError as error:
@@ -249,7 +254,7 @@ class ReplicaManager:
             writer = self.threads[move.source].writer
             assert writer is not None, "only who has several directories moves"
             await writer.drain(asyncio.get_running_loop().time() + _SWAP_PATIENCE_S)
-            log = await self._copying(self.logs.finish_move, move, partition.topic_id, now_ms())
+            log = await self._copying(self.logs.finish_move, move, partition.topic_id, self.host.now_ms())
         finally:
             if not log.is_gone:
                 partitions[partition.index] = self._partition(

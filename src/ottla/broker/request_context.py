@@ -42,7 +42,7 @@ class RequestContext:
 
     def time_slice(self) -> TimeSlice:
         """For a handler that may have much to do: it pauses now and then, so that others are served."""
-        return TimeSlice(on_pause=self._took_long)
+        return TimeSlice(self.broker.host.monotonic_s, on_pause=self._took_long)
 
     def _took_long(self) -> None:
         self.is_large = True

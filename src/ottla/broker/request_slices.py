@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -94,7 +93,11 @@ def rule_for(api_key: int, request: Message, frame_bytes: int) -> SliceRule | No
 
 
 async def answer_in_slices(
-    request: Message, rule: SliceRule, answer: Callable[[Message], Any], turn: asyncio.Lock
+    request: Message,
+    rule: SliceRule,
+    answer: Callable[[Message], Any],
+    turn: asyncio.Lock,
+    monotonic_s: Callable[[], float],
 ) -> Message | None:
     """The answer to the whole request; `answer` gives that to a piece, or an awaitable of it, or None."""
     merged: Message | None = None
@@ -103,9 +106,9 @@ async def answer_in_slices(
     count = rule.rows_at_once
     while taken := list(islice(leaves, count)):
         async with turn:
-            began = time.perf_counter()
+            began = monotonic_s()
             result = answer(_piece(request, rule.request, taken))
-            took = time.perf_counter() - began
+            took = monotonic_s() - began
             # The next piece, of this request or another, begins in the next turn of the loop.
             await asyncio.sleep(0)
         if isinstance(result, Awaitable):

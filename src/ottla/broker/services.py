@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
+from ottla.broker.host import Host
 from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import MetadataQuorum
@@ -27,6 +28,7 @@ class Services:
 
     cluster_id: str
     config: BrokerConfig
+    host: Host
     dynamic_configs: DynamicConfigs
     quorum: MetadataQuorum
     replicas: ReplicaManager
@@ -40,7 +42,7 @@ class Services:
     tasks: Tasks
     volumes: Volumes
     # For batches that have to be opened: threads of their own, so that a flood of them keeps nobody from the disks.
-    openers: ThreadPoolExecutor
+    openers: Executor
     # API key -> versions, as ApiVersions tells them.
     served_versions: dict[int, range]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ottla.broker.clock import now_ms
+from ottla.broker.host import Machine
 from ottla.broker.used_directories import has_metadata, has_snapshot, signs_of_use, voting_directory_id
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.controller.features import BOOTSTRAP_LEVELS, KRAFT_VERSION, SUPPORTED
@@ -133,7 +133,11 @@ def prepare(
     checked = checked_levels(levels)
     try:
         plan = plan_format(
-            given_cluster_id=cluster_id, random_uuid=random_uuid(), voters=voters, now_ms=now_ms(), levels=checked
+            given_cluster_id=cluster_id,
+            random_uuid=random_uuid(),
+            voters=voters,
+            now_ms=Machine().now_ms(),
+            levels=checked,
         )
     except ValueError as error:
         raise FormatRefused(str(error)) from error

@@ -22,14 +22,18 @@ class Tasks:
     """All tasks of a node that are not awaited where they are started."""
 
     def __init__(self) -> None:
-        self._running: set[asyncio.Task[Any]] = set()
+        # In the order of their start, so that they end in an order that can be repeated.
+        self._running: dict[asyncio.Task[Any], None] = {}
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Starts work whose result or error somebody else takes."""
         task = asyncio.get_running_loop().create_task(work)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running[task] = None
+        task.add_done_callback(self._forget)
         return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        del self._running[task]
 
     def start_background(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Starts work that runs beside everything else; an error in it is ours and is logged."""

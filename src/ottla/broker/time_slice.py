@@ -1,7 +1,6 @@
 """Long work on the event loop in slices of time: whoever walks ten thousand rows lets others be served in between."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
@@ -14,25 +13,31 @@ SLICE_SECONDS = 0.005
 class TimeSlice:
     """How long a piece of work has kept the loop without a pause."""
 
-    __slots__ = ("_on_pause", "_seconds", "_until")
+    __slots__ = ("_monotonic_s", "_on_pause", "_seconds", "_until")
 
-    def __init__(self, seconds: float = SLICE_SECONDS, on_pause: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        monotonic_s: Callable[[], float],
+        seconds: float = SLICE_SECONDS,
+        on_pause: Callable[[], None] | None = None,
+    ) -> None:
         """`on_pause` is called when the work turns out to need more than its first slice, and at each pause after."""
+        self._monotonic_s = monotonic_s
         self._seconds = seconds
         self._on_pause = on_pause
-        self._until = time.perf_counter() + seconds
+        self._until = self._monotonic_s() + seconds
 
     async def pause_if_used(self) -> None:
         """Lets others be served, if this work had its share of the loop's turn."""
-        if time.perf_counter() >= self._until:
+        if self._monotonic_s() >= self._until:
             if self._on_pause is not None:
                 self._on_pause()
             await asyncio.sleep(0)
-            self._until = time.perf_counter() + self._seconds
+            self._until = self._monotonic_s() + self._seconds
 
     async def over(self, items: Iterable[T]) -> AsyncIterator[T]:
         """The items, with pauses between them; they must bear changes that others make meanwhile."""
         for item in items:
             yield item
-            if time.perf_counter() >= self._until:
+            if self._monotonic_s() >= self._until:
                 await self.pause_if_used()

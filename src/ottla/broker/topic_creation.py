@@ -1,10 +1,10 @@
 """Topics that come into being: asked for by name, by a client's first use, or by the broker for itself."""
 
-import secrets
 from collections.abc import Sequence
 
 from ottla.broker.coordinators.internal_topic import InternalTopicSpec
 from ottla.broker.dynamic_configs import DynamicConfigs
+from ottla.broker.host import Host
 from ottla.broker.quorum import MetadataQuorum
 from ottla.config.dynamic_rules import validate_topic_configs
 from ottla.metadata.controller.topic_names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, check_topic_name
@@ -14,13 +14,13 @@ from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig
 from ottla.protocol.messages.create_topics_response import CreatableTopicResult
-from ottla.protocol.uuids import random_uuid
 
 
 class TopicCreation:
     """Asks the controller for topics."""
 
-    def __init__(self, quorum: MetadataQuorum, configs: DynamicConfigs) -> None:
+    def __init__(self, quorum: MetadataQuorum, configs: DynamicConfigs, host: Host) -> None:
+        self._host = host
         self._quorum = quorum
         self._configs = configs
 
@@ -37,8 +37,8 @@ class TopicCreation:
                 topics,
                 defaults=TopicDefaults(config.get_int("num.partitions"), config.get_int("default.replication.factor")),
                 check_configs=lambda _topic, topic_configs: validate_topic_configs(topic_configs),
-                new_id=random_uuid,
-                pick=secrets.randbelow,
+                new_id=self._host.random_uuid,
+                pick=self._host.random_below,
                 validate_only=validate_only,
             )
 

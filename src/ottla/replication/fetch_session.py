@@ -41,7 +41,7 @@ PartitionKey: TypeAlias = "tuple[bytes | str, int]"
 class SessionWatch(Protocol):
     """Notes which partitions of a session moved."""
 
-    def take(self) -> set[PartitionKey]:
+    def take(self) -> list[PartitionKey]:
         """Those that moved since the last call."""
 
     def remove(self, place: PartitionKey) -> None:

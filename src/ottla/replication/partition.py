@@ -111,8 +111,9 @@ class Partition:
         self.broker_id = broker_id
         self.log = log
         self.queue = queue
-        self._watchers: set[Watcher] = set()
-        self._committed_watchers: set[Watcher] = set()
+        # In the order of their coming: who waits longest is told first.
+        self._watchers: dict[Watcher, None] = {}
+        self._committed_watchers: dict[Watcher, None] = {}
         self._uncommitted_bytes = 0
         self._told_log_start_offset = log.log_start_offset
         self._follower_end_offsets: dict[int, int] = {}
@@ -281,11 +282,11 @@ class Partition:
 
         Who reads committed transactions only is not told of records before their transaction has ended.
         """
-        (self._committed_watchers if is_committed_only else self._watchers).add(watcher)
+        (self._committed_watchers if is_committed_only else self._watchers)[watcher] = None
 
     def unwatch(self, watcher: Watcher) -> None:
-        self._watchers.discard(watcher)
-        self._committed_watchers.discard(watcher)
+        self._watchers.pop(watcher, None)
+        self._committed_watchers.pop(watcher, None)
 
     def wake(self, readable_bytes: int) -> None:
         """Tells everybody who waits that they may look again."""
@@ -372,6 +373,6 @@ class Partition:
             _tell(self._committed_watchers, max(log.bytes_from(stable_before), 1))
 
 
-def _tell(watchers: set[Watcher], readable_bytes: int) -> None:
+def _tell(watchers: dict[Watcher, None], readable_bytes: int) -> None:
     for watcher in tuple(watchers):
         watcher(readable_bytes)

@@ -5,7 +5,7 @@ from pathlib import Path
 from harness.waiting import eventually
 from harness.watched_tasks import WatchedTasks
 from ottla.broker.cleaning import CLEANERS_MAX, CleanerSettings, Cleaning
-from ottla.broker.clock import now_ms
+from ottla.broker.host import Machine
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.batch_builder import BatchBuilder
@@ -15,6 +15,7 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 
+HOST = Machine()
 COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}), min_cleanable_dirty_ratio=0.0)
 
 
@@ -26,13 +27,13 @@ def config(**settings: object) -> BrokerConfig:
 def dirty_logs(path: Path, count: int) -> LogManager:
     manager = LogManager([LogDirectory(OsFileSystem(path))])
     for number in range(count):
-        log = manager.get_or_create("t", number, None, COMPACTED, now_ms(), is_new=True)
+        log = manager.get_or_create("t", number, None, COMPACTED, HOST.now_ms(), is_new=True)
         for _ in range(3):
             builder = BatchBuilder()
-            builder.append(b"key", b"value", timestamp_ms=now_ms())
-            log.append_as_leader(bytes(builder.build()), leader_epoch=0, now_ms=now_ms())
+            builder.append(b"key", b"value", timestamp_ms=HOST.now_ms())
+            log.append_as_leader(bytes(builder.build()), leader_epoch=0, now_ms=HOST.now_ms())
         log.update_high_watermark(log.log_end_offset)
-        log.roll(now_ms())
+        log.roll(HOST.now_ms())
     return manager
 
 
@@ -61,7 +62,7 @@ def test_no_map_is_larger_than_kafkas_and_no_machine_has_too_many_cleaners() -> 
 def test_all_that_is_due_is_compacted_by_processes_that_end_then(tmp_path: Path) -> None:
     async def run() -> None:
         manager = dirty_logs(tmp_path, 3)
-        cleaning = Cleaning(manager, config(threads=2, backoff_ms=10), Tasks())
+        cleaning = Cleaning(manager, config(threads=2, backoff_ms=10), Tasks(), HOST)
         cleaning.start()
         await until(lambda: cleaning.record.passes == 3)
         assert manager.directories[0].read_cleaner_offsets() == {("t", number): 3 for number in range(3)}
@@ -79,11 +80,11 @@ def test_without_the_switch_or_without_cleaners_nothing_is_compacted_and_the_num
     async def run() -> None:
         manager = dirty_logs(tmp_path, 1)
         tasks = WatchedTasks()
-        off = Cleaning(manager, config(enable="false", backoff_ms=0), tasks)
+        off = Cleaning(manager, config(enable="false", backoff_ms=0), tasks, HOST)
         off.start()
         assert tasks.running_count == 0
         await end(off)
-        cleaning = Cleaning(manager, config(threads=0, backoff_ms=10), tasks)
+        cleaning = Cleaning(manager, config(threads=0, backoff_ms=10), tasks, HOST)
         cleaning.start()
         assert tasks.running_count == 0
         cleaning.apply(config(threads=1, backoff_ms=10))
@@ -95,7 +96,7 @@ def test_without_the_switch_or_without_cleaners_nothing_is_compacted_and_the_num
 
 def test_a_shorter_pause_is_noticed_at_once(tmp_path: Path) -> None:
     async def run() -> None:
-        cleaning = Cleaning(dirty_logs(tmp_path, 1), config(backoff_ms=10**8), Tasks())
+        cleaning = Cleaning(dirty_logs(tmp_path, 1), config(backoff_ms=10**8), Tasks(), HOST)
         cleaning.start()
         await asyncio.sleep(0)
         cleaning.apply(config(backoff_ms=10))
@@ -108,7 +109,7 @@ def test_a_shorter_pause_is_noticed_at_once(tmp_path: Path) -> None:
 def test_cleaners_that_are_too_many_end(tmp_path: Path) -> None:
     async def run() -> None:
         tasks = WatchedTasks()
-        cleaning = Cleaning(dirty_logs(tmp_path, 1), config(threads=3, backoff_ms=10), tasks)
+        cleaning = Cleaning(dirty_logs(tmp_path, 1), config(threads=3, backoff_ms=10), tasks, HOST)
         cleaning.start()
         assert tasks.running_count == 3
         cleaning.apply(config(threads=1, backoff_ms=10))
@@ -129,7 +130,7 @@ def test_a_cleaner_that_is_wanted_again_while_it_ends_stays(tmp_path: Path, monk
         close(worker)
 
     async def run() -> None:
-        cleaning = Cleaning(dirty_logs(tmp_path, 0), config(threads=1, backoff_ms=10**8), Tasks())
+        cleaning = Cleaning(dirty_logs(tmp_path, 0), config(threads=1, backoff_ms=10**8), Tasks(), HOST)
         cleaning.start()
         await asyncio.sleep(0)
         cleaning.apply(config(threads=0, backoff_ms=0))

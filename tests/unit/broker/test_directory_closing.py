@@ -10,14 +10,17 @@ from ottla.broker import directory_closing
 from ottla.broker.directory_closing import close_directories
 from ottla.broker.directory_threads import DirectoryThreads
 from ottla.broker.directory_writer import DirectoryWriter
+from ottla.broker.host import Machine
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log_directory import LogDirectory
 
+HOST = Machine()
+
 
 def threads_of(directory: LogDirectory, *, has_writer: bool = True) -> DirectoryThreads:
     failure = ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
-    return DirectoryThreads(directory, DirectoryWriter("d", lambda _: failure) if has_writer else None)
+    return DirectoryThreads(directory, DirectoryWriter(HOST, "d", lambda _: failure) if has_writer else None, HOST)
 
 
 @pytest.mark.parametrize("hangs_before", [True, False])
@@ -42,7 +45,7 @@ def test_a_directory_that_hangs_is_given_up_and_the_others_are_closed(
             assert all_threads[0].writer is not None
             all_threads[0].writer.put(lambda _: is_awake.wait(), b"", lambda _: None)
         try:
-            assert await close_directories(all_threads, close) == [hanging]
+            assert await close_directories(all_threads, close, HOST) == [hanging]
             assert closed == [sound]
         finally:
             is_awake.set()
@@ -62,7 +65,7 @@ def test_a_directory_that_makes_progress_may_take_its_time(tmp_path: Path, monke
                 directory.closed_count += 1
 
         asyncio.get_running_loop().call_later(2.0, may_end.set)
-        assert await close_directories([threads_of(one) for one in directories], close) == []
+        assert await close_directories([threads_of(one) for one in directories], close, HOST) == []
 
     asyncio.run(scenario())
 
@@ -75,7 +78,8 @@ def test_the_only_directory_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
         only = LogDirectory(OsFileSystem(tmp_path))
         asyncio.get_running_loop().call_later(0.3, may_end.set)
         assert (
-            await close_directories([threads_of(only, has_writer=False)], lambda _: assert_true(may_end.wait(30))) == []
+            await close_directories([threads_of(only, has_writer=False)], lambda _: assert_true(may_end.wait(30)), HOST)
+            == []
         )
 
     asyncio.run(scenario())

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from ottla.broker.directory_threads import DirectoryThreads
+from ottla.broker.host import Machine
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
@@ -43,7 +44,7 @@ def run(scenario: Scenario) -> SlowLog:
     log = SlowLog()
 
     async def with_threads() -> None:
-        threads = DirectoryThreads(cast(LogDirectory, None), None)
+        threads = DirectoryThreads(cast(LogDirectory, None), None, Machine())
         try:
             await scenario(threads, log)
         finally:

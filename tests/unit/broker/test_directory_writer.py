@@ -12,6 +12,7 @@ import pytest
 
 from ottla.broker import directory_writer
 from ottla.broker.directory_writer import DirectoryWriter, QueuedAppend
+from ottla.broker.host import Machine
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
 from ottla.storage.errors import DiskFull, LogGone, StorageError
@@ -45,7 +46,7 @@ class Writing:
         self.disk = disk
         self.settled: list[int] = []
         self.failures: list[StorageError] = []
-        self.writer = DirectoryWriter("d", self._failed)
+        self.writer = DirectoryWriter(Machine(), "d", self._failed)
 
     def _failed(self, error: StorageError) -> ApiError:
         self.failures.append(error)

@@ -12,6 +12,7 @@ from harness.waiting import eventually
 from ottla.broker import log_changes
 from ottla.broker.directory_threads import DirectoryThreads
 from ottla.broker.directory_writer import DirectoryWriter
+from ottla.broker.host import Machine
 from ottla.broker.log_changes import LogChanges
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.storage.log import Log
@@ -30,9 +31,10 @@ class Disks:
         self.logs = LogManager([LogDirectory(system) for system in self.systems])
         failure = ApiError(ErrorCode.KAFKA_STORAGE_ERROR)
         self.threads = {
-            one: DirectoryThreads(one, DirectoryWriter("d", lambda _: failure)) for one in self.logs.directories
+            one: DirectoryThreads(one, DirectoryWriter(Machine(), "d", lambda _: failure), Machine())
+            for one in self.logs.directories
         }
-        self.changes = LogChanges(self.logs, self.threads)
+        self.changes = LogChanges(self.logs, self.threads, Machine())
         self.first = self.systems[0]
 
     async def make(self, indexes: range, topic_id: bytes = TOPIC_ID) -> dict[int, Log]:

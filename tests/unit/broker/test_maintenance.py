@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.waiting import eventually_async
+from ottla.broker.host import Machine
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -69,7 +70,7 @@ def maintain(path: Path, settings: dict[str, str], is_done: Callable[[Counter[st
 
     async def run() -> None:
         config = BrokerConfig(single_node_defaults(path, "127.0.0.1:0") | QUIET | settings)
-        maintenance = Maintenance(logs, config, Tasks(), tell_log_starts)
+        maintenance = Maintenance(logs, config, Tasks(), tell_log_starts, Machine())
         maintenance.start()
         await eventually_async(passes, is_done)
         await maintenance.cancel()

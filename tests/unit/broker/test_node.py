@@ -313,7 +313,7 @@ def test_a_bug_at_start_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.
     async def nothing(running: RunningNode) -> None:
         pass
 
-    def fail(config: object) -> None:
+    def fail(config: object, host: object) -> None:
         raise ValueError("nobody thought of this")
 
     monkeypatch.setattr(node, "open_storage", fail)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.running_node import RunningNode, run_node
+from ottla.broker.host import Machine
 from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.cli.main import main
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -19,7 +20,7 @@ def config(*paths: Path) -> BrokerConfig:
 
 
 def opened(*paths: Path) -> NodeStorage:
-    storage = open_storage(config(*paths))
+    storage = open_storage(config(*paths), Machine())
     storage.release()
     return storage
 

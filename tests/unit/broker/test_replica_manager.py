@@ -10,6 +10,7 @@ import pytest
 from immutables import Map
 
 from harness.stubborn_file_system import StubbornFileSystem
+from ottla.broker.host import Machine
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.metadata.image import ClusterImage, ImageDelta, TopicImage
 from ottla.protocol.batch_builder import BatchBuilder
@@ -33,7 +34,7 @@ class TwoDisks:
         self.disk, self.other = (StubbornFileSystem(home / name) for name in ("a", "b"))
         self.logs = LogManager([LogDirectory(self.disk), LogDirectory(self.other)])
         self.topics_without_config: set[str] = set()
-        self.replicas = ReplicaManager(NODE_ID, self.logs, self._config_of)
+        self.replicas = ReplicaManager(NODE_ID, self.logs, self._config_of, Machine())
 
     def _config_of(self, _image: ClusterImage, topic: str) -> LogConfig:
         if topic in self.topics_without_config:

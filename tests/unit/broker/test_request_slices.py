@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def echo(request: Message) -> OffsetFetchResponse:
 
 def sliced(request: OffsetFetchRequest, rows_at_once: int, answer: Callable[[Message], Any] = echo) -> Any:
     async def run() -> Any:
-        return await answer_in_slices(request, rule(rows_at_once), answer, asyncio.Lock())
+        return await answer_in_slices(request, rule(rows_at_once), answer, asyncio.Lock(), time.monotonic)
 
     return asyncio.run(run())
 
@@ -117,7 +118,7 @@ def test_an_answer_may_be_awaited_and_others_are_served_between_pieces() -> None
                 await asyncio.sleep(0)
 
         others = asyncio.get_running_loop().create_task(other())
-        response = await answer_in_slices(request, rule(2), answer, asyncio.Lock())
+        response = await answer_in_slices(request, rule(2), answer, asyncio.Lock(), time.monotonic)
         await others
         return response
 
@@ -145,7 +146,7 @@ def test_a_resource_is_described_as_often_as_other_keys_of_it_are_asked_for() ->
         return DescribeConfigsResponse(results=[])
 
     (slicing,) = SLICE_RULES[ApiKey.DESCRIBE_CONFIGS]
-    asyncio.run(answer_in_slices(request, slicing, answer, asyncio.Lock()))
+    asyncio.run(answer_in_slices(request, slicing, answer, asyncio.Lock(), time.monotonic))
     assert pieces == [["a"], ["b"], None]
 
 

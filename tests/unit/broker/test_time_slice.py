@@ -3,14 +3,13 @@
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.running_node import RunningNode, run_node
-from ottla.broker import time_slice
 from ottla.broker.dispatch import HandlerModule
 from ottla.broker.handlers import (
     k03_metadata,
@@ -19,6 +18,7 @@ from ottla.broker.handlers import (
     k35_describe_log_dirs,
     k46_list_partition_reassignments,
 )
+from ottla.broker.host import Machine
 from ottla.broker.request_context import RequestContext
 from ottla.broker.time_slice import TimeSlice
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -38,11 +38,10 @@ from ottla.protocol.schema import Message
 PARTITIONS = 5
 
 
-class EverLater:
+def ever_later() -> Callable[..., float]:
     """A clock that is a second later at each look: every row takes longer than a slice."""
-
-    def __init__(self) -> None:
-        self.perf_counter = itertools.count().__next__
+    looks = itertools.count()
+    return lambda *_: float(next(looks))
 
 
 async def turns_of_others(work: Awaitable[Any]) -> tuple[Any, int]:
@@ -64,7 +63,7 @@ async def turns_of_others(work: Awaitable[Any]) -> tuple[Any, int]:
 
 def test_work_within_its_slice_has_no_pause() -> None:
     async def run() -> None:
-        paced = TimeSlice(seconds=60, on_pause=pytest.fail)
+        paced = TimeSlice(time.monotonic, seconds=60, on_pause=pytest.fail)
 
         async def walk() -> list[int]:
             return [item async for item in paced.over(range(1000))]
@@ -74,12 +73,11 @@ def test_work_within_its_slice_has_no_pause() -> None:
     asyncio.run(run())
 
 
-def test_each_slice_that_is_used_up_is_followed_by_a_turn_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_slice, "time", EverLater())
+def test_each_slice_that_is_used_up_is_followed_by_a_turn_of_the_others() -> None:
     pauses: list[float] = []
 
     async def run() -> None:
-        paced = TimeSlice(seconds=0.5, on_pause=lambda: pauses.append(time.monotonic()))
+        paced = TimeSlice(ever_later(), seconds=0.5, on_pause=lambda: pauses.append(time.monotonic()))
 
         async def walk() -> list[int]:
             return [item async for item in paced.over(range(10))]
@@ -140,7 +138,7 @@ def test_an_answer_about_everything_there_is_is_made_in_slices_and_written_aside
         await fill(running)
         _, result = handled(running, *ALL_OF_IT[what])
         expected = await result
-        monkeypatch.setattr(time_slice, "time", EverLater())
+        monkeypatch.setattr(Machine, "monotonic_s", ever_later())
         context, result = handled(running, *ALL_OF_IT[what])
         answer, turns = await turns_of_others(result)
         assert without_free_room(answer) == without_free_room(expected)

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from harness.running_node import RunningNode, run_node
+from ottla.broker.host import Machine
 from ottla.broker.node_storage import open_storage
 from ottla.broker.used_directories import signs_of_use, voting_directory_id
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -19,7 +20,7 @@ def test_a_directory_that_is_new_or_only_formatted_is_free(tmp_path: Path) -> No
     for name in ("app.log", "2023.log", "00000000000000000000.log.bak"):
         (tmp_path / "backup-2024" / name).touch()
     assert signs(tmp_path) is None
-    open_storage(BrokerConfig(single_node_defaults(tmp_path, "127.0.0.1:0"))).release()
+    open_storage(BrokerConfig(single_node_defaults(tmp_path, "127.0.0.1:0")), Machine()).release()
     assert signs(tmp_path) is None
 
 
@@ -38,7 +39,7 @@ def test_a_directory_in_which_a_node_ran_is_used(tmp_path: Path) -> None:
 
 
 def test_the_id_of_a_voter_is_found_in_its_log(tmp_path: Path) -> None:
-    storage = open_storage(BrokerConfig(single_node_defaults(tmp_path, "127.0.0.1:0")))
+    storage = open_storage(BrokerConfig(single_node_defaults(tmp_path, "127.0.0.1:0")), Machine())
     storage.release()
     files = OsFileSystem(tmp_path)
     assert voting_directory_id(files, tmp_path, 1) == storage.metadata_directory_id

@@ -13,7 +13,6 @@ told before it hears of anything later.
 import asyncio
 from collections.abc import Callable, Iterator
 
-from ottla.broker.clock import now_ms
 from ottla.broker.coordinators.log import AppendLost
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.replica_manager import ReplicaManager
@@ -124,10 +123,10 @@ class PartitionCoordinatorLog:
         """Appends as the leader; returns the last offset, or the number of an append that waits for its turn."""
         led = self._replicas.partition(self._topic, partition)
         if led.queue is not None:
-            append = led.queue_own(led.queue, batch, now_ms())
+            append = led.queue_own(led.queue, batch, self._replicas.host.now_ms())
             return self._queued.setdefault(partition, _QueuedAppends()).add(append)
         try:
-            return led.append_own(batch, now_ms()).last_offset
+            return led.append_own(batch, self._replicas.host.now_ms()).last_offset
         except StorageError as error:
             raise self._replicas.disk_failed(error) from error
 
@@ -144,11 +143,17 @@ class PartitionCoordinatorLog:
         led = self._replicas.partition(self._topic, partition)
         if led.queue is not None:
             append = led.queue_own(
-                led.queue, batch, now_ms(), verification=verification, transaction_version=transaction_version
+                led.queue,
+                batch,
+                self._replicas.host.now_ms(),
+                verification=verification,
+                transaction_version=transaction_version,
             )
             return self._queued.setdefault(partition, _QueuedAppends()).add(append, on_refused)
         try:
-            info = led.append_own(batch, now_ms(), verification=verification, transaction_version=transaction_version)
+            info = led.append_own(
+                batch, self._replicas.host.now_ms(), verification=verification, transaction_version=transaction_version
+            )
         except StorageError as error:
             raise self._replicas.disk_failed(error) from error
         return info.last_offset

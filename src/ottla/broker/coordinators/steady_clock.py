@@ -4,15 +4,16 @@ Sessions must not expire because somebody set the machine's clock, yet commit ti
 So the wall clock is read once, and the monotonic clock counts from there.
 """
 
-import time
 from collections.abc import Callable
 
+from ottla.broker.host import Host
 
-def steady_clock() -> Callable[[], int]:
+
+def steady_clock(host: Host) -> Callable[[], int]:
     """A clock that starts at the wall clock's time and moves with the monotonic one."""
-    base_ns = time.time_ns() - time.monotonic_ns()
+    base_ms = host.now_ms() - host.monotonic_s() * 1000
 
     def now_ms() -> int:
-        return (base_ns + time.monotonic_ns()) // 1_000_000
+        return round(base_ms + host.monotonic_s() * 1000)
 
     return now_ms

@@ -7,7 +7,7 @@ only what must wait, for other members or for a commit, comes back as an awaitab
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
@@ -16,6 +16,7 @@ from ottla.broker.coordinators.steady_clock import steady_clock
 from ottla.broker.groups.active_shard import ActiveShard
 from ottla.broker.groups.loading import load_shard
 from ottla.broker.groups.offsets_log import OffsetsLog
+from ottla.broker.host import Host
 from ottla.broker.tasks import Tasks
 from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.config import GroupConfig
@@ -65,13 +66,14 @@ class GroupCoordinator:
         log: OffsetsLog,
         topic: InternalTopic,
         tasks: Tasks,
-        clock: Callable[[], int] | None = None,
+        host: Host,
     ) -> None:
         self.topic = topic
         self._config = config
         self._log = log
         self._tasks = tasks
-        self._clock = clock or steady_clock()
+        self._host = host
+        self._clock = steady_clock(host)
         self.shards: ShardLeadership[GroupShard, ActiveShard] = ShardLeadership(
             topic.spec.name,
             "groups",
@@ -132,7 +134,7 @@ class GroupCoordinator:
             )
         active = self._active(request.group_id)
         answer: asyncio.Future[JoinGroupResponse] = asyncio.get_running_loop().create_future()
-        context = JoinContext(api_version, client_id, client_host, str(uuid.uuid4()))
+        context = JoinContext(api_version, client_id, client_host, str(uuid.UUID(bytes=self._host.random_uuid())))
         active.shard.join(request, context, answer, self._clock())
         active.settle()
         return answer

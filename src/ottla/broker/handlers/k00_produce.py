@@ -21,7 +21,6 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ottla.broker.clock import now_ms
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.request_context import CloseConnection, RequestContext
@@ -167,7 +166,7 @@ class _Production:
     def _append(self, partition: Partition, records: Records | None, row: PartitionProduceResponse) -> None:
         partition.require_leader()
         config = partition.log.config
-        now = now_ms()
+        now = self.context.broker.host.now_ms()
         header = validate_client_batch(records or b"", config)
         assert records is not None
         self._check_batch(header)
@@ -236,7 +235,7 @@ class _Production:
                 if key in refused:
                     raise refused[key]
                 self._require_in_service(partition)
-                self._write(partition, records, header, row, now_ms(), guard)
+                self._write(partition, records, header, row, self.context.broker.host.now_ms(), guard)
             except ApiError as error:
                 self._refuse(row, partition.topic, error)
             except StorageError as error:
@@ -258,7 +257,7 @@ class _Production:
     ) -> None:
         loop = asyncio.get_running_loop()
         openers = self.context.broker.openers
-        now = now_ms()
+        now = self.context.broker.host.now_ms()
         try:
             batch, header = await loop.run_in_executor(
                 openers, rewrite_batch, records, header, partition.log.config, now

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.clock import now_ms
 from ottla.broker.fetching import Fetching
 from ottla.broker.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
@@ -41,7 +40,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Aw
             _forgotten(request, uses_topic_ids),
             uses_topic_ids=uses_topic_ids,
             is_privileged=replica_id >= 0,
-            now_ms=now_ms(),
+            now_ms=context.broker.host.now_ms(),
         )
     except ApiError as error:
         return FetchResponse(error_code=error.code, session_id=0)

@@ -16,7 +16,6 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ottla.broker.clock import now_ms
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.request_context import RequestContext
@@ -132,7 +131,7 @@ class _Writing:
             producer_epoch=marker.producer_epoch,
             is_commit=marker.transaction_result,
             coordinator_epoch=marker.coordinator_epoch,
-            timestamp_ms=now_ms(),
+            timestamp_ms=context.broker.host.now_ms(),
         )
 
     def write(self, topic: str, index: int) -> WritableTxnMarkerPartitionResult:
@@ -161,10 +160,12 @@ class _Writing:
     def _append(self, partition: Partition, row: WritableTxnMarkerPartitionResult) -> None:
         version = self._marker.transaction_version
         if partition.queue is not None:
-            append = partition.queue_own(partition.queue, self._batch, now_ms(), transaction_version=version)
+            append = partition.queue_own(
+                partition.queue, self._batch, self._context.broker.host.now_ms(), transaction_version=version
+            )
             self._waiting.append(partial(self._wait_for_append, partition, append, row))
             return
-        info = partition.append_own(self._batch, now_ms(), transaction_version=version)
+        info = partition.append_own(self._batch, self._context.broker.host.now_ms(), transaction_version=version)
         if partition.log.must_flush_now or not partition.is_committed(info.last_offset):
             self._waiting.append(partial(self._wait, partition, info.last_offset, row))
 

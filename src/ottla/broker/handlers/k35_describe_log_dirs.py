@@ -60,7 +60,7 @@ async def _room(context: RequestContext, directory: LogDirectory) -> tuple[int, 
     volume = await context.broker.volumes.ask(directory.path)
     if volume is None:
         return _UNKNOWN_BYTES, _UNKNOWN_BYTES
-    return volume.f_blocks * volume.f_frsize, volume.f_bavail * volume.f_frsize
+    return volume
 
 
 async def _topics(

@@ -3,8 +3,6 @@
 Versions: 2 is flexible; 3 may say that the controller is over its quota. `validate_only` checks and changes nothing.
 """
 
-import secrets
-
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.controller.topics import create_partitions
 from ottla.protocol.api_keys import ApiKey
@@ -20,7 +18,7 @@ async def handle(context: RequestContext, request: CreatePartitionsRequest) -> C
     """One row per topic, in the order of the request."""
     results = await context.broker.quorum.submit(
         lambda image, _now_ms: create_partitions(
-            image, request.topics, pick=secrets.randbelow, validate_only=request.validate_only
+            image, request.topics, pick=context.broker.host.random_below, validate_only=request.validate_only
         )
     )
     return CreatePartitionsResponse(results=results)

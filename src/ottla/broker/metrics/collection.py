@@ -26,7 +26,6 @@ from ottla.broker.metrics.partition_samples import add_partitions
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
 from ottla.broker.metrics.transaction_samples import add_transactions
 from ottla.broker.time_slice import TimeSlice
-from ottla.broker.volumes import Volumes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +47,6 @@ class Collection:
         self._listeners = listeners
         self._maintenance = maintenance
         self._load = LoopLoad()
-        self._volumes = Volumes()
         self._started_s = time.time()
         self._last_duration_s = 0.0
         self._gathering: asyncio.Task[list[bytes]] | None = None
@@ -63,9 +61,9 @@ class Collection:
     async def _gather(self) -> list[bytes]:
         began_s = time.perf_counter()
         out = Exposition(_FAMILIES)
-        time_slice = TimeSlice(SLICE_SECONDS)
         dispatcher = self._dispatcher
         services = dispatcher.services
+        time_slice = TimeSlice(services.host.monotonic_s, SLICE_SECONDS)
         await add_traffic(out, dispatcher, time_slice)
         await add_requests(out, dispatcher, time_slice, time.monotonic())
         add_network(out, self._listeners, dispatcher)
@@ -78,7 +76,7 @@ class Collection:
         await add_groups(out, services, time_slice)
         await add_transactions(out, services, time_slice)
         add_cluster(out, services)
-        await add_directories(out, services, self._volumes)
+        await add_directories(out, services)
         add_maintenance(out, self._maintenance)
         add_cleaning(out, services, self._maintenance.cleaning)
         await add_process(out, self._started_s)

@@ -23,6 +23,7 @@ from ottla.protocol.schema import Message
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from ottla.broker.host import Host
     from ottla.broker.network.connection import Connection
     from ottla.broker.request_context import RequestContext
 
@@ -48,8 +49,8 @@ class RequestTimes:
 class MeasuredDispatcher(Dispatcher):
     """Counts requests, errors, times and the traffic of topics."""
 
-    def __init__(self, modules: list[HandlerModule]) -> None:
-        super().__init__(modules)
+    def __init__(self, modules: list[HandlerModule], host: Host) -> None:
+        super().__init__(modules, host)
         self.times = {key: RequestTimes(api.versions) for key, api in self.apis.items()}
         # (API key, error code) -> how often.
         self.errors: Counter[tuple[int, int]] = Counter()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ottla.broker.dispatch import HandlerModule
+    from ottla.broker.host import Host
     from ottla.broker.maintenance import Maintenance
     from ottla.broker.network.listener import Listener
 
@@ -22,8 +23,8 @@ logger = logging.getLogger("ottla.broker.metrics")
 class NodeMetrics:
     """What `--metrics` adds to a node."""
 
-    def __init__(self, address: tuple[str, int], modules: list[HandlerModule]) -> None:
-        self.dispatcher = MeasuredDispatcher(modules)
+    def __init__(self, address: tuple[str, int], modules: list[HandlerModule], host: Host) -> None:
+        self.dispatcher = MeasuredDispatcher(modules, host)
         self.endpoint = MetricsEndpoint(*address, self._text)
         self._collection: Collection | None = None
 

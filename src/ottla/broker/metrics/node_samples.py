@@ -18,7 +18,6 @@ from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
 from ottla.broker.network.listener import Listener
 from ottla.broker.services import Services
-from ottla.broker.volumes import Volumes
 
 _RUNNING: Final = 3
 _FDS: Final = Path("/proc/self/fd")
@@ -64,7 +63,7 @@ def add_cluster(out: Exposition, services: Services) -> None:
     out.add(c.RAFT_STATE, 1, label_text(state=state))
 
 
-async def add_directories(out: Exposition, services: Services, volumes: Volumes) -> None:
+async def add_directories(out: Exposition, services: Services) -> None:
     """Log directories, and the room that is left on their volumes."""
     logs = services.replicas.logs
     for path in logs.offline_paths:
@@ -72,10 +71,10 @@ async def add_directories(out: Exposition, services: Services, volumes: Volumes)
     out.add(c.OFFLINE_DIRECTORIES, len(logs.offline_paths))
     for path in [directory.path for directory in logs.online_directories]:
         out.add(c.DIRECTORY_OFFLINE, 0, label_text(logDirectory=path))
-        volume = await volumes.ask(path)
+        volume = await services.volumes.ask(path)
         if volume is not None:
-            out.add(c.DIRECTORY_TOTAL, volume.f_blocks * volume.f_frsize, label_text(log_directory=path))
-            out.add(c.DIRECTORY_USABLE, volume.f_bavail * volume.f_frsize, label_text(log_directory=path))
+            out.add(c.DIRECTORY_TOTAL, volume.total_bytes, label_text(log_directory=path))
+            out.add(c.DIRECTORY_USABLE, volume.usable_bytes, label_text(log_directory=path))
 
 
 def add_maintenance(out: Exposition, maintenance: Maintenance) -> None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from ottla.broker.clock import now_ms
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.services import Services
@@ -26,7 +25,7 @@ async def add_transactions(out: Exposition, services: Services, time_slice: Time
 
 
 async def _add_open(out: Exposition, services: Services, time_slice: TimeSlice) -> None:
-    now = now_ms()
+    now = services.host.now_ms()
     late_from_ms = services.config.get_int("transaction.max.timeout.ms") + _LATE_AFTER_MS
     producers = late = 0
     longest_ms = 0

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ottla.broker.dispatch import Dispatcher
+from ottla.broker.host import Host
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.connection_quotas import ConnectionQuotas
-from ottla.broker.network.listening_socket import bind, listen
+from ottla.broker.network.listening_socket import listen
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.listeners import Listener as ListenerConfig
@@ -44,6 +45,7 @@ class Listener:
         dispatcher: Dispatcher,
         quotas: ConnectionQuotas,
         tasks: Tasks,
+        host: Host,
         on_change: Callable[[], None],
     ) -> None:
         """`on_change` is called after each connection that was taken or has ended."""
@@ -52,9 +54,11 @@ class Listener:
         self._dispatcher = dispatcher
         self._quotas = quotas
         self._tasks = tasks
+        self._host = host
         self._on_change = on_change
         self._request_bytes_max = settings.get_int("socket.request.max.bytes")
-        self._connections: set[Connection] = set()
+        # In the order of their coming.
+        self._connections: dict[Connection, None] = {}
         self._all_closed = asyncio.Event()
         self._sockets: list[socket.socket] = []
         self._is_serving = False
@@ -63,14 +67,14 @@ class Listener:
         self.port = config.port
 
     @property
-    def connections(self) -> frozenset[Connection]:
+    def connections(self) -> tuple[Connection, ...]:
         """The connections that are open now."""
-        return frozenset(self._connections)
+        return tuple(self._connections)
 
     async def start(self) -> None:
         """Takes the address; port 0 becomes the port that the system chose."""
         try:
-            self._sockets = await bind(self.config.host, self.config.port)
+            self._sockets = await self._host.bind(self.config.host, self.config.port)
         except OSError as error:
             raise ListenFailed(_explained(self.config, error)) from None
         except UnicodeError:
@@ -169,7 +173,7 @@ class Listener:
             self.config.name,
             address,
             self._request_bytes_max,
-            on_open=self._connections.add,
+            on_open=self._opened,
             on_close=self._closed,
         )
         try:
@@ -183,8 +187,11 @@ class Listener:
                 self._quotas.release(self.config.name, address)
                 self._on_change()
 
+    def _opened(self, connection: Connection) -> None:
+        self._connections[connection] = None
+
     def _closed(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
         self._quotas.release(self.config.name, connection.client_host)
         self._on_change()
         if not self._connections:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator, Mapping
 
 from ottla.broker.dispatch import Dispatcher
+from ottla.broker.host import Host
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
 from ottla.broker.network.listener import Listener
@@ -27,14 +28,14 @@ _IDLE_LOOK_S_MIN = 0.01
 class Listeners:
     """The sockets of a node from start to stop."""
 
-    def __init__(self, config: BrokerConfig, dispatcher: Dispatcher, tasks: Tasks) -> None:
+    def __init__(self, config: BrokerConfig, dispatcher: Dispatcher, tasks: Tasks, host: Host) -> None:
         self._config = config
         self._tasks = tasks
         self._idle_seconds = config.get_int("connections.max.idle.ms") / 1000
         self._idle_rounds: asyncio.Task[None] | None = None
         self._quotas = ConnectionQuotas(ConnectionLimits.of(config, {}), config.inter_broker_listener_name)
         self._listeners = [
-            Listener(listener, config, dispatcher, self._quotas, tasks, self._connections_changed)
+            Listener(listener, config, dispatcher, self._quotas, tasks, host, self._connections_changed)
             for listener in config.broker_listeners
         ]
         self._limits_of: BrokerConfig | None = None

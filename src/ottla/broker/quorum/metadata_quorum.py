@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from ottla.broker.clock import now_ms as wall_now_ms
+from ottla.broker.host import Host
 from ottla.broker.quorum.active_controller import ActiveController
 from ottla.broker.quorum.description import QuorumDescription, describe_quorum
 from ottla.broker.quorum.log_store import MetadataLogStore
@@ -72,9 +72,8 @@ class MetadataQuorum:
         directory: Path,
         file_system: FileSystem,
         open_log: Callable[[int], MetadataLogStore],
-        jitter: Callable[[int], int],
+        host: Host,
         settings: MetadataQuorumSettings | None = None,
-        wall_clock_ms: Callable[[], int] = wall_now_ms,
     ) -> None:
         """`directory` is `__cluster_metadata-0`; `bootstrap.checkpoint` lies beside it. `static_voters` are those of
         controller.quorum.voters, None when formatting named the voters. `open_log` gets the offset from which on the
@@ -84,9 +83,9 @@ class MetadataQuorum:
         self._directory = directory
         self._file_system = file_system
         self._open_log = open_log
-        self._jitter = jitter
+        self._jitter = host.random_below
         self._settings = settings or MetadataQuorumSettings()
-        self._wall_clock_ms = wall_clock_ms
+        self._wall_clock_ms = host.now_ms
         self._subscribers: list[Subscriber] = []
         self._readys: list[Ready] = []
         self._wake = asyncio.Event()

@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Iterable
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
 from ottla.broker.coordinators.log import CoordinatorLog
+from ottla.broker.coordinators.steady_clock import steady_clock
+from ottla.broker.host import Host
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.tasks import Tasks
 from ottla.broker.time_slice import TimeSlice
@@ -48,8 +50,8 @@ class TransactionCoordinator:
         markers: MarkerWriter,
         producer_ids: ProducerIds,
         tasks: Tasks,
+        host: Host,
         *,
-        clock: Callable[[], int],
         transaction_version: Callable[[], int],
     ) -> None:
         self.topic = topic
@@ -59,7 +61,8 @@ class TransactionCoordinator:
         self._markers = markers
         self._producer_ids = producer_ids
         self._tasks = tasks
-        self._clock = clock
+        self._host = host
+        self._clock = steady_clock(host)
         self.shards: ShardLeadership[TransactionShard, ActiveShard] = ShardLeadership(
             topic.spec.name, "transactional ids", log, tasks, load_shard, self._activate
         )
@@ -271,7 +274,7 @@ class TransactionCoordinator:
         expiration_ms = self._config.transactional_id_expiration_ms
         portion: list[TransactionMetadata] = []
         # There may be a million of them: the loop serves requests in between.
-        async for transactional_id in TimeSlice().over(active.shard.ids()):
+        async for transactional_id in TimeSlice(self._host.monotonic_s).over(active.shard.ids()):
             dead = active.shard.expire(transactional_id, self._clock(), expiration_ms)
             if dead is not None:
                 portion.append(dead)

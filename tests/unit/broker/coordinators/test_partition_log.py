@@ -11,6 +11,7 @@ from harness.stubborn_file_system import StubbornFileSystem
 from ottla.broker.coordinators.log import AppendLost
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.host import Machine
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
@@ -35,7 +36,7 @@ class TwoDisks:
     def __init__(self, home: Path) -> None:
         self._disks = {home / name: StubbornFileSystem(home / name) for name in ("a", "b")}
         logs = LogManager([LogDirectory(disk) for disk in self._disks.values()])
-        self.replicas = ReplicaManager(NODE_ID, logs, lambda _image, _topic: LogConfig())
+        self.replicas = ReplicaManager(NODE_ID, logs, lambda _image, _topic: LogConfig(), Machine())
         self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, COMMIT_TIMEOUT_MS, LOAD_BUFFER_BYTES)
 
     @property

@@ -11,6 +11,7 @@ from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopi
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.groups import GroupConfig, GroupCoordinator
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
+from ottla.broker.host import Machine
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.services import Services
 from ottla.broker.tasks import Tasks
@@ -56,14 +57,14 @@ class DiskNode:
         self.disks = [StubbornFileSystem(path) for path in directories]
         logs = LogManager([LogDirectory(disk) for disk in self.disks])
         self.replicas = ReplicaManager(
-            NODE_ID, logs, lambda _image, _topic: LogConfig(transaction_verification_enabled=True)
+            NODE_ID, logs, lambda _image, _topic: LogConfig(transaction_verification_enabled=True), Machine()
         )
         self.tasks = Tasks()
         self.coordinator = AgreeingCoordinator()
         config = GroupConfig()
         log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, config.offsets_commit_timeout_ms, LOAD_BUFFER_BYTES)
         topic = InternalTopic(offsets_topic_spec(config), lambda: self.image, self._create)
-        self.groups = GroupCoordinator(config, log, topic, self.tasks)
+        self.groups = GroupCoordinator(config, log, topic, self.tasks, Machine())
 
     @property
     def partition(self) -> Partition:
@@ -76,6 +77,7 @@ class DiskNode:
             Services,
             SimpleNamespace(
                 groups=self.groups,
+                host=self.replicas.host,
                 replicas=self.replicas,
                 partition_adding=self.coordinator,
                 image=self.image,

@@ -11,6 +11,7 @@ from ottla.broker.coordinators.log import AppendLost
 from ottla.broker.groups import GroupConfig, GroupCoordinator
 from ottla.broker.groups.offsets_log import OffsetsLog
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
+from ottla.broker.host import Machine
 from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import PLACEMENT, parse_header
@@ -128,7 +129,7 @@ class Node:
         self.creation_error: ErrorCode | None = None
         self.tasks = WatchedTasks()
         self.topic = InternalTopic(offsets_topic_spec(self.config), lambda: self.image, self._create)
-        self.groups = GroupCoordinator(self.config, self.log, self.topic, self.tasks)
+        self.groups = GroupCoordinator(self.config, self.log, self.topic, self.tasks, Machine())
 
     async def serve(self, partitions: int = 1) -> "Node":
         for partition in range(partitions):

@@ -1,6 +1,7 @@
 """The coordinator of a node on a real event loop, over a log in memory."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -33,6 +34,7 @@ from ottla.protocol.record_batch import parse_header
 from unit.broker.groups.fakes import MemoryLog, Node, image_with
 
 T = TypeVar("T")
+LONG_SLICE = TimeSlice(time.monotonic, seconds=3600.0)
 
 
 def run(scenario: Callable[[], Awaitable[T]]) -> T:
@@ -107,7 +109,7 @@ def test_a_member_joins_syncs_beats_commits_and_leaves() -> None:
         assert node.groups.describe_groups(["g"], 6)[0].group_state == "Stable"
         rows: Any = node.groups.leave("g", [MemberIdentity(member_id=member_id)])
         assert [row.error_code for row in rows] == [ErrorCode.NONE]
-        assert (await node.groups.list_groups(["EMPTY"], ["Classic"], TimeSlice()))[0].group_id == "g"
+        assert (await node.groups.list_groups(["EMPTY"], ["Classic"], LONG_SLICE))[0].group_id == "g"
         await node.stop()
 
     run(scenario)
@@ -175,7 +177,7 @@ def test_groups_are_refused_until_their_partition_is_loaded() -> None:
         assert raised.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert heartbeat(node, "m") is ErrorCode.NONE
         with pytest.raises(ApiError):
-            await node.groups.list_groups([], [], TimeSlice())
+            await node.groups.list_groups([], [], LONG_SLICE)
         await node.groups.shards.loaded()
         assert list(node.groups.all_offsets("g")) == []
         assert heartbeat(node, "m") is ErrorCode.UNKNOWN_MEMBER_ID
@@ -227,7 +229,7 @@ def test_leadership_that_goes_and_comes_during_a_load_ends_in_one_loaded_shard()
         node.groups.shards.resign(0)
         node.groups.shards.become_leader(0, 0)
         await node.groups.shards.loaded()
-        assert (await node.groups.list_groups([], [], TimeSlice())) == []
+        assert (await node.groups.list_groups([], [], LONG_SLICE)) == []
         await node.stop()
 
     run(scenario)
@@ -421,7 +423,7 @@ def test_expired_offsets_are_cleaned_periodically() -> None:
         node = await Node(offsets_retention_minutes=0, offsets_retention_check_interval_ms=1).serve()
         node.groups.commit_offsets(commit_request(5), 9)
         node.groups.start()
-        await eventually_async(lambda: node.groups.list_groups([], [], TimeSlice()), lambda found: found == [])
+        await eventually_async(lambda: node.groups.list_groups([], [], LONG_SLICE), lambda found: found == [])
         assert committed(node) == -1
         await node.stop()
 
@@ -475,7 +477,7 @@ def test_groups_are_deleted_across_partitions_in_the_order_asked() -> None:
             ("none", ErrorCode.GROUP_ID_NOT_FOUND),
             ("g1", ErrorCode.NONE),
         ]
-        assert [group.group_id for group in (await node.groups.list_groups([], [], TimeSlice()))] == ["grüße-😀"]
+        assert [group.group_id for group in (await node.groups.list_groups([], [], LONG_SLICE))] == ["grüße-😀"]
         await node.stop()
 
     run(scenario)

@@ -21,6 +21,7 @@ from ottla.broker.handlers import (
     k42_delete_groups,
     k47_offset_delete,
 )
+from ottla.broker.host import Machine
 from ottla.broker.request_context import RequestContext
 from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.codec import decode, encode
@@ -64,7 +65,10 @@ class Client:
 
     async def call(self, module: ModuleType, request: Message, version: int) -> Any:
         services = SimpleNamespace(
-            groups=self.node.groups, image=self.node.image, config=BrokerConfig({"node.id": str(NODE_ID)})
+            groups=self.node.groups,
+            image=self.node.image,
+            config=BrokerConfig({"node.id": str(NODE_ID)}),
+            host=Machine(),
         )
         context = RequestContext(module.API_KEY, version, None, "10.0.0.1", "L", "User:ANONYMOUS", services)  # type: ignore[arg-type]
         received = decode(module.REQUEST, encode(request, version), version)

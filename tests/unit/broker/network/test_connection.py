@@ -189,7 +189,7 @@ async def leave_behind(running: RunningNode, requests: list[bytes]) -> None:
     """A client sends requests, all of them in one packet, and is gone before more than a turn of them was handled."""
     earlier = running.node.listeners[0].connections
     await running.connect()
-    (connection,) = running.node.listeners[0].connections - earlier
+    (connection,) = set(running.node.listeners[0].connections) - set(earlier)
     received = b"".join(requests)
     connection.get_buffer(len(received))[: len(received)] = received
     connection.buffer_updated(len(received))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.hosts import ClockedMachine
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.opening import UnusableQuorum
 from ottla.metadata.decision import Decision
@@ -60,9 +61,8 @@ class Node:
             directory=self.directory,
             file_system=OsFileSystem(self.root),
             open_log=self.open_log,
-            jitter=lambda bound: 0,
+            host=ClockedMachine(lambda: self.wall_ms),
             settings=settings,
-            wall_clock_ms=lambda: self.wall_ms,
         )
 
     @asynccontextmanager

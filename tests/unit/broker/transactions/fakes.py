@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from itertools import count
 
+from harness.hosts import ClockedMachine
 from harness.watched_tasks import WatchedTasks
 from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
 from ottla.broker.producer_ids import ProducerIds
@@ -75,7 +76,7 @@ class TransactionNode:
             MarkerWriter(self.channel, lambda: self.image),
             ProducerIds(self._block),
             self.tasks,
-            clock=lambda: self.now_ms,
+            ClockedMachine(lambda: self.now_ms),
             transaction_version=lambda: self.version,
         )
 

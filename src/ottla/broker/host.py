@@ -1,0 +1,140 @@
+"""What a node has of the machine under it: clocks, chance, threads, disks, addresses.
+
+`Host` is the one seam between a node and what cannot be repeated. `Machine` is the real one; a simulator puts another
+under a node (`ottla.testing.sim`) and runs it unchanged. The event loop is the other half of the seam: its time, its
+timers and its transports are those of whoever made the loop.
+
+Nothing else in `ottla.broker` reads a clock, draws a number, starts a thread or opens a file (tests/tidy/test_seam.py).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ottla.broker.network.listening_socket import bind
+from ottla.protocol.uuids import random_uuid
+from ottla.storage.file_system import FileSystem, OsFileSystem
+
+if TYPE_CHECKING:
+    import socket
+
+
+class VolumeSpace(NamedTuple):
+    """How large a volume is, and how much of it is free for this process."""
+
+    total_bytes: int
+    usable_bytes: int
+
+
+class Worker(Protocol):
+    """A thread that does one thing after the other. One that hangs does not keep the process from ending."""
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Does this after all that was submitted before."""
+
+    def stop(self) -> None:
+        """Ends after what was submitted before, or never if that hangs."""
+
+    def join(self) -> None:
+        """Waits for the end; for another thread."""
+
+
+class Host(Protocol):
+    """The machine under one node."""
+
+    def now_ms(self) -> int:
+        """The wall clock, for what is written into records and answers: milliseconds since the epoch. It may jump."""
+
+    def monotonic_s(self) -> float:
+        """For intervals, in any thread. The loop's own time stands still while a callback runs."""
+
+    def random_below(self, bound: int) -> int:
+        """A number from 0 to `bound` - 1."""
+
+    def random_uuid(self) -> bytes:
+        """A new id that nobody else has."""
+
+    def thread_pool(self, size: int, name: str) -> Executor:
+        """Threads for `run_in_executor`."""
+
+    def start_worker(self, name: str) -> Worker:
+        """A thread of its own for work that must keep its order."""
+
+    def start_thread(self, work: Callable[[], None], name: str) -> None:
+        """Does one thing that may never come to an end, and that nobody waits for."""
+
+    def file_system(self, root: Path, *, trusts_tails: bool) -> FileSystem:
+        """The disk under a log directory; `trusts_tails` as `OsFileSystem` has it."""
+
+    def volume_space(self, path: Path) -> VolumeSpace | None:
+        """What the volume of a path says, which may take for ever; None if it fails."""
+
+    async def bind(self, host: str, port: int) -> list[socket.socket]:
+        """Sockets with an address, that do not listen yet; OSError if it cannot be had."""
+
+
+class Machine:
+    """The machine that this process runs on."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_s(self) -> float:
+        return time.monotonic()
+
+    def random_below(self, bound: int) -> int:
+        return secrets.randbelow(bound)
+
+    def random_uuid(self) -> bytes:
+        return random_uuid()
+
+    def thread_pool(self, size: int, name: str) -> Executor:
+        return ThreadPoolExecutor(size, name)
+
+    def start_worker(self, name: str) -> Worker:
+        return _WorkerThread(name)
+
+    def start_thread(self, work: Callable[[], None], name: str) -> None:
+        threading.Thread(target=work, name=name, daemon=True).start()
+
+    def file_system(self, root: Path, *, trusts_tails: bool) -> FileSystem:
+        return OsFileSystem(root, trusts_tails=trusts_tails)
+
+    def volume_space(self, path: Path) -> VolumeSpace | None:
+        try:
+            found = os.statvfs(path)
+        except OSError:
+            return None
+        return VolumeSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+
+    async def bind(self, host: str, port: int) -> list[socket.socket]:
+        return await bind(host, port)
+
+
+class _WorkerThread:
+    def __init__(self, name: str) -> None:
+        self._submitted: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        # A daemon: work that hangs must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        self._submitted.put(work)
+
+    def stop(self) -> None:
+        self._submitted.put(None)
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (work := self._submitted.get()) is not None:
+            work()
