@@ -6,6 +6,9 @@ and `log_end_offset` nothing changes but by truncation, retention and compaction
 
     log_start_offset <= high_watermark <= log_end_offset,   last_stable_offset <= high_watermark
 
+Leader epochs never fall along the log. An append on behalf of a leader whose epoch is over is refused under the lock,
+so a request that was on its way when leadership changed writes nothing.
+
 Threads. Warm reads run on the event loop, and appends where no disk but this one would wait for them; otherwise appends
 run in a thread, one after the other. Cold reads, lookups by time, retention and compaction run in threads. Whatever
 changes the log holds its lock, for as long as its own files take to be written, renamed, cut or removed, and never over
@@ -27,7 +30,7 @@ from ottla.protocol.record_batch import (
     BatchHeader,
 )
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
+from ottla.storage.append_validation import has_new_batches, needs_rewrite, rewrite_batch, validate_client_batch
 from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches, split_batches
 from ottla.storage.durable_log import DurableLog
 from ottla.storage.errors import DamagedIndex, LogGone, StorageError
@@ -35,7 +38,6 @@ from ottla.storage.file_system import FileSystem
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
-from ottla.storage.own_append_validation import are_news
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
@@ -52,10 +54,15 @@ Found = TypeVar("Found")
 
 
 class AppendInfo(NamedTuple):
-    """Where a batch went; for a duplicate, where its original is."""
+    """Where a batch went; for a duplicate, where its original is.
+
+    An offset alone does not name a record: after a change of leader another one may stand there. Whoever waits for the
+    commit waits for the offset in this leader epoch, which for a duplicate is the epoch of the append that found it.
+    """
 
     first_offset: int
     last_offset: int
+    leader_epoch: int
     max_timestamp: int
     # -1 unless the topic's timestamps are those of the append.
     log_append_time_ms: int
@@ -152,20 +159,16 @@ class Log(DurableLog):
         *,
         leader_epoch: int,
         now_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
         header: BatchHeader | None = None,
         verification: VerificationGuard | None = None,
-        transaction_version: int = 0,
     ) -> AppendInfo:
-        """Give batches the next offsets and append them.
+        """Give a client's batch the next offsets and append it.
 
-        A client's data is one batch, checked here unless the caller passes the `header` that `validate_client_batch`
-        (and `rewrite_batch`, where needed) returned for these very bytes. Others may append several batches at once.
-        A batch that begins a transaction comes with a guard; markers are judged by the rules of a transaction version.
+        The batch is checked here unless the caller passes the `header` that `validate_client_batch` (and
+        `rewrite_batch`, where needed) returned for these very bytes. A batch that begins a transaction comes with a
+        guard. NOT_LEADER_OR_FOLLOWER if a later leader epoch than `leader_epoch` has begun.
         """
         if header is None:
-            if origin is not AppendOrigin.CLIENT:
-                return self._append_own(records, leader_epoch, now_ms, verification, transaction_version)
             header = validate_client_batch(records, self.config)
             if needs_rewrite(header, self.config, now_ms):
                 records, header = rewrite_batch(records, header, self.config, now_ms)
@@ -174,17 +177,20 @@ class Log(DurableLog):
         with self._lock:
             if self._is_gone:
                 raise LogGone(self.directory)
+            latest_epoch = self.leader_epochs.latest
+            if leader_epoch < latest_epoch:
+                raise self._fenced(leader_epoch)
             base_offset = self.log_end_offset
             last_offset = base_offset + header.last_offset_delta
             max_timestamp = header.max_timestamp
             is_idempotent = header.producer_id >= 0
             if is_idempotent:
                 original = self.producers.check(
-                    header, origin, verification, needs_guard=self.config.transaction_verification_enabled
+                    header, AppendOrigin.CLIENT, verification, needs_guard=self.config.transaction_verification_enabled
                 )
                 if original is not None:
-                    where = original.first_offset, original.last_offset, original.timestamp_ms
-                    return AppendInfo(*where, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True)
+                    where = original.first_offset, original.last_offset
+                    return self._duplicate(where, leader_epoch, original.timestamp_ms)
             segment = self._segment_for(size, base_offset, last_offset, max_timestamp, now_ms)
             segment.append(
                 (PLACEMENT.pack(base_offset, header.batch_length, leader_epoch), memoryview(records)[PLACEMENT_BYTES:]),
@@ -192,7 +198,7 @@ class Log(DurableLog):
                 last_offset,
                 max_timestamp,
             )
-            if leader_epoch > self.leader_epochs.latest:
+            if leader_epoch > latest_epoch:
                 self.leader_epochs.assign(leader_epoch, base_offset)
             if is_idempotent:
                 self.producers.update(header, base_offset)
@@ -200,11 +206,53 @@ class Log(DurableLog):
             return AppendInfo(
                 base_offset,
                 last_offset,
+                leader_epoch,
                 max_timestamp,
                 max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
                 self.log_start_offset,
                 is_duplicate=False,
             )
+
+    def append_own_as_leader(
+        self,
+        records: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:
+        """Give batches that this broker made itself the next offsets and append them, in one write.
+
+        A marker is judged by the rules of a transaction version; one that comes again is a duplicate, and nothing is
+        written. NOT_LEADER_OR_FOLLOWER if a later leader epoch than `leader_epoch` has begun.
+        """
+        with self.changing():
+            if leader_epoch < self.leader_epochs.latest:
+                raise self._fenced(leader_epoch)
+            placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
+            if not has_new_batches(
+                self.producers,
+                placed,
+                batches,
+                verification,
+                needs_guard=self.config.transaction_verification_enabled,
+                transaction_version=transaction_version,
+            ):
+                last_offset = self.log_end_offset - 1
+                return self._duplicate((last_offset, last_offset), leader_epoch, NO_TIMESTAMP)
+            self._append_placed(placed, batches, self._segment_for, now_ms)
+            return self._placed_at(batches)
+
+    def _duplicate(self, where: tuple[int, int], leader_epoch: int, timestamp_ms: int) -> AppendInfo:
+        return AppendInfo(*where, leader_epoch, timestamp_ms, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True)
+
+    def _fenced(self, leader_epoch: int) -> ApiError:
+        return ApiError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            f"{self.directory.name} takes no append of leader epoch {leader_epoch}: "
+            f"epoch {self.leader_epochs.latest} has begun.",
+        )
 
     def append_as_follower(self, records: Buffer, *, now_ms: int) -> AppendInfo | None:
         """Append batches of the leader at the offsets that they have; None if there is no whole one.
@@ -220,36 +268,12 @@ class Log(DurableLog):
                 self._append_placed(whole, part, self._segment_at_any_size, now_ms)
             return self._placed_at(batches)
 
-    def _append_own(
-        self,
-        records: Buffer,
-        leader_epoch: int,
-        now_ms: int,
-        verification: VerificationGuard | None,
-        transaction_version: int,
-    ) -> AppendInfo:
-        """Append batches that this broker made itself; or a marker, which counts as a duplicate if it is repeated."""
-        with self.changing():
-            placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
-            if not are_news(
-                self.producers,
-                placed,
-                batches,
-                verification,
-                needs_guard=self.config.transaction_verification_enabled,
-                transaction_version=transaction_version,
-            ):
-                last_offset = self.log_end_offset - 1
-                return AppendInfo(
-                    last_offset, last_offset, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True
-                )
-            self._append_placed(placed, batches, self._segment_for, now_ms)
-            return self._placed_at(batches)
-
     def _placed_at(self, headers: list[PlacedBatch]) -> AppendInfo:
+        last = headers[-1][1]
         return AppendInfo(
             headers[0][1].base_offset,
-            headers[-1][1].last_offset,
+            last.last_offset,
+            last.leader_epoch,
             max(header.max_timestamp for _, header in headers),
             NO_TIMESTAMP,
             self.log_start_offset,

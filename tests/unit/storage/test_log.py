@@ -9,7 +9,6 @@ from ottla.protocol.record_batch import TimestampType, iterate_headers, parse_he
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
-from ottla.storage.producer_state import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 
@@ -39,8 +38,8 @@ def offsets_in(log: Log) -> list[int]:
 
 def test_a_leader_gives_consecutive_offsets(open_log, make_batch) -> None:
     log = open_log()
-    assert append(log, make_batch(3)) == (0, 2, NOW_MS + 2, -1, 0, False)
-    assert append(log, make_batch(2)).first_offset == 3
+    assert append(log, make_batch(3), epoch=4) == (0, 2, 4, NOW_MS + 2, -1, 0, False)
+    assert append(log, make_batch(2), epoch=4).first_offset == 3
     assert log.log_end_offset == 5
 
 
@@ -107,7 +106,7 @@ def test_a_follower_refuses_damaged_batches_and_takes_nothing(open_log, make_bat
 def test_several_own_batches_are_appended_at_once(open_log, make_batch) -> None:
     log = open_log(max_message_bytes=10)
     batches = control_batch(ControlType.LEADER_CHANGE, b"x", timestamp_ms=1) + make_batch(2) + make_batch(1)
-    info = log.append_as_leader(batches, leader_epoch=2, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    info = log.append_own_as_leader(batches, leader_epoch=2, now_ms=NOW_MS)
     assert (info.first_offset, info.last_offset) == (0, 3)
     log.update_high_watermark(4)
     read = log.read(0, 1 << 20, max_offset_exclusive=4, min_one_batch=True)
@@ -125,6 +124,40 @@ def test_an_append_stamps_and_tells_the_time_where_the_topic_wants_it(open_log, 
     log = open_log(message_timestamp_type=TimestampType.LOG_APPEND_TIME)
     info = append(log, make_batch(2, timestamp_ms=5), now_ms=NOW_MS + 9)
     assert (info.max_timestamp, info.log_append_time_ms) == (NOW_MS + 9, NOW_MS + 9)
+
+
+def test_an_append_for_a_leader_whose_epoch_is_over_is_refused_and_writes_nothing(open_log, make_batch) -> None:
+    log = open_log()
+    batch = make_batch(1, producer_id=5, producer_epoch=0, base_sequence=0)
+    append(log, batch, epoch=3)
+    log.assign_leader_epoch(5)
+    size_bytes = log.size_bytes
+    for late in (
+        lambda: log.append_as_leader(make_batch(), leader_epoch=4, now_ms=NOW_MS),
+        lambda: log.append_as_leader(batch, leader_epoch=3, now_ms=NOW_MS),
+        lambda: log.append_own_as_leader(make_batch(), leader_epoch=4, now_ms=NOW_MS),
+    ):
+        with pytest.raises(ApiError, match=r"leader epoch [34]: epoch 5") as refused:
+            late()
+        assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (log.log_end_offset, log.size_bytes) == (1, size_bytes)
+    assert log.leader_epochs.entries == [(3, 0), (5, 1)]
+
+
+def test_an_append_tells_the_epoch_in_which_its_commit_is_to_be_waited_for(open_log, make_batch) -> None:
+    log = open_log()
+    batch = make_batch(1, producer_id=5, producer_epoch=0, base_sequence=0)
+    assert append(log, batch, epoch=3).leader_epoch == 3
+    again = append(log, batch, epoch=6)
+    assert (again.is_duplicate, again.first_offset, again.leader_epoch) == (True, 0, 6)
+    assert log.append_own_as_leader(make_batch(), leader_epoch=7, now_ms=NOW_MS).leader_epoch == 7
+    marker = end_txn_batch(producer_id=5, producer_epoch=1, is_commit=True, coordinator_epoch=0, timestamp_ms=NOW_MS)
+    for epoch, is_duplicate in ((7, False), (8, True)):
+        info = log.append_own_as_leader(marker, leader_epoch=epoch, now_ms=NOW_MS, transaction_version=2)
+        assert (info.is_duplicate, info.leader_epoch) == (is_duplicate, epoch)
+    followed = log.append_as_follower(make_batch(1, base_offset=9, leader_epoch=8), now_ms=NOW_MS)
+    assert followed is not None
+    assert followed.leader_epoch == 8
 
 
 # Rolling.
@@ -453,7 +486,7 @@ def end(log: Log, producer_id: int, *, is_commit: bool) -> None:
     marker = end_txn_batch(
         producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=NOW_MS
     )
-    log.append_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    log.append_own_as_leader(marker, leader_epoch=0, now_ms=NOW_MS)
 
 
 def test_the_last_stable_offset_waits_for_open_transactions(open_log, make_batch) -> None:
