@@ -35,6 +35,7 @@ from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_bat
 from ottla.storage.durable_log import DurableLog
 from ottla.storage.errors import DamagedIndex, LogGone, StorageError
 from ottla.storage.file_system import FileSystem
+from ottla.storage.leader_epochs import EpochEnd
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
@@ -142,8 +143,8 @@ class Log(DurableLog):
         self.producers.forget_replicated(bounded)
         return True
 
-    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch not above the one asked for and where it ends; (-1, -1) if unknown."""
+    def end_offset_for_epoch(self, epoch: int) -> EpochEnd | None:
+        """The largest epoch not above the one asked for and where it ends; None if that is unknown."""
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
 
     def assign_leader_epoch(self, epoch: int) -> None:
