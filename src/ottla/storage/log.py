@@ -464,11 +464,16 @@ class Log(DurableLog):
     # Shortening.
 
     def truncate_to(self, offset: int, now_ms: int) -> bool:
-        """Cut the log so that it ends at an offset; False if it ends before or there already."""
+        """Cut the log so that it ends at an offset; False if no record goes, because it ends before or there already.
+
+        A leader epoch that began at the end and has no record goes in any case: left in the history, it would lead
+        replicas that compare their epochs to this very offset again and again (KAFKA-10706).
+        """
         if offset < 0:
             raise ValueError(f"cannot truncate to the negative offset {offset}")
         with self.changing():
             if offset >= self.log_end_offset:
+                self.leader_epochs.truncate_from_end(self.log_end_offset)
                 return False
             if offset < self._segments.segments[0].base_offset:
                 self.truncate_fully_and_start_at(offset, now_ms)

@@ -400,6 +400,18 @@ def test_truncation_takes_producers_epochs_and_time_back(open_log, make_batch) -
     assert append(log, make_batch(1, producer_id=1, producer_epoch=0, base_sequence=2), epoch=9).first_offset == 2
 
 
+@pytest.mark.parametrize("offset", [3, 9])
+def test_truncation_to_the_end_forgets_an_epoch_without_records(open_log, make_batch, offset: int) -> None:
+    log = open_log()
+    append(log, make_batch(3), epoch=1)
+    log.assign_leader_epoch(4)
+    assert log.end_offset_for_epoch(4) == (4, 3)
+    assert not log.truncate_to(offset, NOW_MS), "no record goes"
+    assert log.leader_epochs.entries == [(1, 0)]
+    assert log.end_offset_for_epoch(4) is None
+    assert (log.log_end_offset, log.high_watermark) == (3, 3)
+
+
 def test_a_stale_position_is_not_served_after_truncation(open_log, make_batch) -> None:
     log = open_log()
     for _ in range(4):
