@@ -2,7 +2,8 @@
 
 The log is copied batch by batch into a directory with the suffix `-future` in the target, from the log's start to its
 end, as a follower would. When the copy has nearly caught up, the owner keeps everybody away from the log for a moment;
-`finish` copies the rest, syncs the copy and renames it to the partition's name. Then the original is deleted.
+`finish` copies the rest and the leader epochs, syncs the copy and renames it to the partition's name. Then the original
+is deleted.
 
 A failure before the rename leaves the original as it was, in use if need be, and `abandon` gives up the copy. After the
 rename the copy is the log, whatever happens to the original.
@@ -80,6 +81,8 @@ class DirectoryMove:
     def finish(self, topic_id: bytes, now_ms: int) -> Log:
         """The log in its new place; deleting the original is left to the owner. Nobody may append meanwhile."""
         self.catch_up(now_ms)
+        # Batches do not tell the whole history: an epoch may have none, or have lost its first ones to compaction.
+        self._copy.leader_epochs.take_over(self._log.leader_epochs.entries)
         self._copy.close(now_ms)
         if self._log.is_gone:
             raise LogGone(self._log.directory)
@@ -91,6 +94,8 @@ class DirectoryMove:
             log_start_offset=self._log.log_start_offset,
             now_ms=now_ms,
         )
+        # Opening a log forgets an epoch that began at its end, as after a crash; here its leader is still in office.
+        moved.assign_leader_epoch(self._log.leader_epochs.latest)
         moved.update_high_watermark(self._log.high_watermark)
         return moved
 

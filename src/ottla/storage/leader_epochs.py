@@ -121,6 +121,10 @@ class LeaderEpochs:
         if first_after > 1 or holding.start_offset < start_offset:
             self._replace([EpochStart(holding.epoch, start_offset), *self._entries[first_after:]])
 
+    def take_over(self, entries: list[EpochStart]) -> None:
+        """Adopt the history of a log of which this one is a copy."""
+        self._replace(list(entries))
+
     def clear(self) -> None:
         """Forget everything."""
         self._replace([])
