@@ -9,15 +9,17 @@ listens to the process. All settings but log.cleaner.enable take effect while th
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ottla.broker.clock import now_ms
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
-from ottla.storage.cleaning.job import CleaningLimits, PassStatistics
+from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, CleaningLimits, PassEnd, PassStatistics
 from ottla.storage.cleaning.worker_process import WorkerProcess
+from ottla.storage.file_system import FileSystem
 from ottla.storage.log_cleaning import Candidate, LeftOut, Outcome
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
@@ -72,16 +74,41 @@ class CleaningRecord:
     looked_at_s: float = field(default_factory=time.monotonic)
 
 
+class CleaningWorker(Protocol):
+    """What a cleaner has its passes done by, for one thread at a time."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if there is one."""
+
+    def run(self, job: CleaningJob, file_system: FileSystem, /) -> Generator[CleanedSegment | PassEnd, None, None]:
+        """Does a job; WorkerFailed, StorageError, CorruptRecords."""
+
+    def stop(self) -> None:
+        """Gives up the job that another thread has done here, and takes no other."""
+
+    def close(self) -> None:
+        """Releases what a job needs, until the next one."""
+
+
 class Cleaning:
     """The cleaners of one broker, from `start` to `join`."""
 
-    def __init__(self, logs: LogManager, config: BrokerConfig, tasks: Tasks) -> None:
+    def __init__(
+        self,
+        logs: LogManager,
+        config: BrokerConfig,
+        tasks: Tasks,
+        new_worker: Callable[[Callable[[], float]], CleaningWorker] = WorkerProcess,
+    ) -> None:
+        """`new_worker` makes what does the passes of a cleaner; it is given the bytes per second, to be asked often."""
         self._logs = logs
         self._tasks = tasks
+        self._new_worker = new_worker
         self._is_enabled = config.get_bool("log.cleaner.enable")
         self._settings = CleanerSettings.of(config)
         self._running: dict[int, asyncio.Task[None]] = {}
-        self._workers: dict[int, WorkerProcess] = {}
+        self._workers: dict[int, CleaningWorker] = {}
         self._busy: set[int] = set()
         self._choosing = asyncio.Lock()
         self._changed = asyncio.Event()
@@ -141,7 +168,7 @@ class Cleaning:
                 self._running[number] = self._tasks.start_background(f"cleaner {number}", self._rounds(number))
 
     async def _rounds(self, number: int) -> None:
-        worker = self._workers[number] = WorkerProcess(self._share)
+        worker = self._workers[number] = self._new_worker(self._share)
         while True:
             await self._pause()
             try:
@@ -155,7 +182,7 @@ class Cleaning:
             if number >= self._settings.threads:
                 return
 
-    async def _round(self, number: int, worker: WorkerProcess) -> None:
+    async def _round(self, number: int, worker: CleaningWorker) -> None:
         """Compacts one log after the other until none needs it."""
         left_out = LeftOut()
         while number < self._settings.threads and (chosen := await self._choose(left_out)) is not None:
@@ -206,7 +233,7 @@ class Cleaning:
             logger.exception("Cannot tell what is to be compacted in %s", directory.path)
             return []
 
-    async def _clean(self, number: int, worker: WorkerProcess, chosen: Candidate) -> Outcome:
+    async def _clean(self, number: int, worker: CleaningWorker, chosen: Candidate) -> Outcome:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         self._busy.add(number)

@@ -13,6 +13,7 @@ A pass that ends early, whatever the reason, leaves whole groups in place or as 
 once or, if that fails, before the next pass.
 """
 
+import math
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from ottla.protocol.records import CorruptRecords
+from ottla.storage.cleaning.inline_worker import InlineWorker
 from ottla.storage.cleaning.job import (
     CleanedSegment,
     CleaningJob,
@@ -115,11 +117,8 @@ def _is_young(segment: Segment, config: LogConfig, now_ms: int) -> bool:
 
 
 def run_here(job: CleaningJob, file_system: FileSystem) -> Generator[CleanedSegment | PassEnd, None, None]:
-    """Do a job in this very thread."""
-    # It brings NumPy along, which a broker does without: its passes run in processes of their own.
-    from ottla.storage.cleaning.cleaning_pass import CleaningPass
-
-    return CleaningPass(job, file_system).run()
+    """Do a job in this very thread, as fast as it goes."""
+    return InlineWorker(lambda: math.inf).run(job, file_system)
 
 
 def compact(

@@ -13,13 +13,11 @@ in the source both directories exist. Nothing is appended in between, so they ho
 longer, and one of them if they are alike.
 """
 
-import uuid
-
 from ottla.protocol.record_batch import parse_header
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.partition_directories import FUTURE_SUFFIX, TopicPartition, marked_directory_name
+from ottla.storage.partition_directories import TopicPartition
 
 # One read of the copy; between two of them the log is free for everybody.
 _COPY_BYTES = 4 * 1024 * 1024
@@ -33,8 +31,7 @@ class DirectoryMove:
         self.source = source
         self.target = target
         self._log = log
-        name = marked_directory_name(*key, uuid.uuid4().hex, FUTURE_SUFFIX)
-        directory = target.path / name
+        directory = target.new_future_path(key)
         try:
             self._copy = Log(
                 target.file_system, directory, log.config, log_start_offset=log.log_start_offset, now_ms=now_ms

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.job import CleaningLimits, PassStatistics
-from ottla.storage.cleaning.worker_failure import WorkerFailed
+from ottla.storage.cleaning.job import CleaningLimits, PassStatistics, WorkerFailed
 from ottla.storage.compaction import Cleanable, RunPass, compact, is_due, run_here, survey
 from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log

@@ -9,6 +9,7 @@ from ottla.broker.clock import now_ms
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.storage.cleaning.inline_worker import InlineWorker
 from ottla.storage.cleaning.worker_process import WorkerProcess
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log_config import LogConfig
@@ -70,6 +71,19 @@ def test_all_that_is_due_is_compacted_by_processes_that_end_then(tmp_path: Path)
         assert cleaning.record.failures == 0
         assert cleaning.last_passes
         assert cleaning.record.dirty_ratio_max == 0.0
+        await end(cleaning)
+
+    asyncio.run(run())
+
+
+def test_whoever_builds_the_cleaners_may_choose_who_does_their_passes(tmp_path: Path) -> None:
+    async def run() -> None:
+        manager = dirty_logs(tmp_path, 2)
+        cleaning = Cleaning(manager, config(threads=1, backoff_ms=10), Tasks(), InlineWorker)
+        cleaning.start()
+        await until(lambda: cleaning.record.passes == 2)
+        assert cleaning.worker_pids == []
+        assert cleaning.record.failures == 0
         await end(cleaning)
 
     asyncio.run(run())

@@ -9,7 +9,6 @@ Memory is bounded: the map has its size, and segments are read and written in pi
 one batch if that is larger.
 """
 
-import time
 from collections.abc import Callable, Generator, Iterator
 
 import numpy as np
@@ -38,16 +37,15 @@ from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
 from ottla.storage.segment_scan import scan_batches
 
 _MIN_BUFFER_BYTES = 4096
-_UNLIMITED = float("inf")
 
 
 class CleaningPass:
     """The work of one job."""
 
-    def __init__(self, job: CleaningJob, file_system: FileSystem, pace: Pace | None = None) -> None:
+    def __init__(self, job: CleaningJob, file_system: FileSystem, pace: Pace) -> None:
         self._job = job
         self._file_system = file_system
-        self._pace = pace or Pace(_UNLIMITED)
+        self._pace = pace
         self._buffer_bytes = max(job.limits.io_buffer_bytes, _MIN_BUFFER_BYTES)
         self._bytes_read = 0
         self._bytes_written = 0
@@ -57,7 +55,7 @@ class CleaningPass:
     def run(self) -> Generator[CleanedSegment | PassEnd, None, None]:
         """Each new segment when its files are complete, and the end of the pass; CorruptRecords, StorageError."""
         job = self._job
-        began_s = time.monotonic()
+        began_s = self._pace.now_s()
         # There are no more keys than offsets.
         needed_bytes = int((job.end_offset - job.first_dirty_offset + 2) / job.limits.load_factor + 1) * ENTRY_BYTES
         offsets = OffsetMap(min(job.limits.dedupe_buffer_bytes, needed_bytes), job.limits.load_factor)
@@ -79,7 +77,7 @@ class CleaningPass:
                 records_kept=tally.kept,
                 keyless_records=tally.without_key,
                 map_utilization=offsets.utilization,
-                seconds=time.monotonic() - began_s,
+                seconds=self._pace.now_s() - began_s,
             ),
         )
 

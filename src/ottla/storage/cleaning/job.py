@@ -1,4 +1,4 @@
-"""What a worker is told of a log, and what it tells of its work. All of it travels between processes."""
+"""What a worker is told of a log, and what it tells of its work. All but its failure travels between processes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,6 +77,14 @@ class PassStatistics:
     keyless_records: int = 0
     map_utilization: float = 0.0
     seconds: float = 0.0
+
+
+class WorkerFailed(Exception):
+    """A worker died, was silent for too long, or was told to stop; the log is as it was."""
+
+    def __init__(self, message: str, *, was_asked_for: bool = False) -> None:
+        super().__init__(message)
+        self.was_asked_for = was_asked_for
 
 
 @dataclass(frozen=True, slots=True)

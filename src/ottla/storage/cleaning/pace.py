@@ -42,6 +42,10 @@ class Pace:
             self._on_progress()
             self._pay()
 
+    def now_s(self) -> float:
+        """The clock that it goes by."""
+        return self._clock_s()
+
     @property
     def _rate(self) -> float:
         return min(max(self.bytes_per_s, _SLOWEST), _FASTEST)

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import ottla
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, PassEnd
+from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, PassEnd, WorkerFailed
 from ottla.storage.cleaning.messages import Begin, FailureKind, GoOn, PassFailure, Progress, SetRate
-from ottla.storage.cleaning.worker_failure import WorkerFailed
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.file_system import FileSystem
 
@@ -43,10 +42,12 @@ class WorkerProcess:
         bytes_per_s: Callable[[], float],
         *,
         silence_max_s: float = SILENCE_MAX_S,
+        monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """`bytes_per_s` is asked again and again while a job runs."""
         self._bytes_per_s = bytes_per_s
         self._silence_max_s = silence_max_s
+        self._monotonic_s = monotonic_s
         self._stopping = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
@@ -82,16 +83,16 @@ class WorkerProcess:
 
     def _next(self, connection: "Connection", rate: float) -> tuple[CleanedSegment | PassEnd | PassFailure, float]:
         """What the worker tells next, and the rate that it knows."""
-        heard_s = time.monotonic()
+        heard_s = self._monotonic_s()
         while True:
             if self._stopping.is_set():
                 raise WorkerFailed("the node ends", was_asked_for=True)
             if connection.poll(_LOOK_UP_EVERY_S):
                 told = connection.recv()
-                heard_s = time.monotonic()
+                heard_s = self._monotonic_s()
                 if not isinstance(told, Progress):
                     return told, rate
-            elif time.monotonic() - heard_s > self._silence_max_s:
+            elif self._monotonic_s() - heard_s > self._silence_max_s:
                 raise WorkerFailed(f"the cleaner process said nothing for {self._silence_max_s:g} s")
             wanted = self._bytes_per_s()
             if wanted != rate:

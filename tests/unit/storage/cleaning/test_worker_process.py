@@ -12,8 +12,7 @@ import pytest
 
 from harness.waiting import eventually
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.job import CleanedSegment, PassEnd
-from ottla.storage.cleaning.worker_failure import WorkerFailed
+from ottla.storage.cleaning.job import CleanedSegment, PassEnd, WorkerFailed
 from ottla.storage.cleaning.worker_process import WorkerProcess
 from ottla.storage.compaction import compact, survey
 from ottla.storage.errors import DiskFull, StorageError
