@@ -284,7 +284,6 @@ class _Loader:
     def _recover_segment(self, segment: Segment, following_offset: int | None) -> tuple[int, bool]:
         """Rebuild the indexes of a segment and cut it at the first damage; its end, and whether nothing was cut."""
         segment.clear_indexes()
-        segment.clear_transaction_index()
         next_offset = segment.base_offset
         valid_bytes = 0
         try:

@@ -172,7 +172,6 @@ class CleaningPass:
             created_ms=job.now_ms,
             suffix=CLEANED_SUFFIX,
         )
-        target.clear_transaction_index()
         output = _Output(target, self._buffer_bytes, self._note_written)
         for source in group:
             for batches in self._chunks(source, ends_segment=source is group[-1]):
