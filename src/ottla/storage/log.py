@@ -17,6 +17,7 @@ and files stay open while someone reads them. What must not wait for the disk do
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -32,11 +33,12 @@ from ottla.protocol.record_batch import (
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import has_new_batches, needs_rewrite, rewrite_batch, validate_client_batch
 from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches, split_batches
-from ottla.storage.durable_log import DurableLog
 from ottla.storage.errors import DamagedIndex, LogGone, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.leader_epochs import EpochEnd
+from ottla.storage.log_access import LogAccess
 from ottla.storage.log_config import LogConfig
+from ottla.storage.log_flush import LogFlush
 from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
 from ottla.storage.producer_replay import apply_batch, replay
@@ -45,7 +47,7 @@ from ottla.storage.recovery import load_log
 from ottla.storage.retention import DeletableSegment, FutureTimestamps, deletable_segments, tell_deleted
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
-from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
+from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX, SegmentList
 from ottla.storage.segment_transactions import NotInMemory, aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
@@ -71,7 +73,7 @@ class AppendInfo(NamedTuple):
     is_duplicate: bool
 
 
-class Log(DurableLog):
+class Log:
     """A log on the disk; opening it finds what is there, or creates it."""
 
     def __init__(
@@ -95,12 +97,40 @@ class Log(DurableLog):
             was_clean=was_clean,
             now_ms=now_ms,
         )
-        super().__init__(file_system, directory, config, loaded, now_ms)
+        self.directory = directory
+        self.config = config
         self.log_start_offset = loaded.log_start_offset
         self.high_watermark = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.leader_epochs = loaded.leader_epochs
+        self.producers = loaded.producers
         self.future_timestamps = FutureTimestamps()
+        self._file_system = file_system
+        self._access = access = LogAccess(directory)
+        self._segments = SegmentList(file_system, access, loaded.segments, loaded.log_end_offset)
+        self._flush = LogFlush(
+            file_system,
+            access,
+            self._segments,
+            loaded.leader_epochs,
+            recovery_point=loaded.recovery_point,
+            now_ms=now_ms,
+        )
+        self._snapshots = loaded.snapshots
+        self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
+        self._reserve_space()
 
     # What is known.
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the log was closed, deleted, moved away or given up: nothing can be done with it any more."""
+        return self._access.is_gone
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The segments now, oldest first; the last one is active."""
+        return self._segments.segments
 
     @property
     def size_bytes(self) -> int:
@@ -109,13 +139,7 @@ class Log(DurableLog):
 
     def bytes_from(self, offset: int) -> int:
         """The bytes of the batches from an offset on, or more: as exact as the indexes that are in memory."""
-        if offset >= self.log_end_offset:
-            return 0
-        segments = self._segments.from_offset(offset)
-        first = segments[0]
-        entry = first.offset_index.entry_before(offset) if first.is_loaded else None
-        skipped = entry.position if entry else 0
-        return sum(segment.size_bytes for segment in segments) - skipped
+        return self._segments.bytes_from(offset) if offset < self.log_end_offset else 0
 
     @property
     def last_stable_offset(self) -> int:
@@ -152,6 +176,10 @@ class Log(DurableLog):
         with self.changing():
             self.leader_epochs.assign(epoch, self.log_end_offset)
 
+    def changing(self) -> AbstractContextManager[None]:
+        """Hold the lock of a log that is still there; LogGone if it is not."""
+        return self._access.changing()
+
     # Appending.
 
     def append_as_leader(
@@ -175,8 +203,8 @@ class Log(DurableLog):
                 records, header = rewrite_batch(records, header, self.config, now_ms)
         size = header.batch_length + 12
         assert size == len(records), "the header is not the one of these bytes"
-        with self._lock:
-            if self._is_gone:
+        with self._access.lock:
+            if self._access.is_gone:
                 raise LogGone(self.directory)
             latest_epoch = self.leader_epochs.latest
             if leader_epoch < latest_epoch:
@@ -340,6 +368,15 @@ class Log(DurableLog):
             self._reserve_space()
             return self._segments.active
 
+    def _reserve_space(self) -> None:
+        if self.config.preallocate:
+            self._segments.active.reserve(self.config.segment_bytes)
+
+    def _take_snapshot(self, offset: int, *, sync: bool) -> None:
+        if self.producers.map_end_offset > self._last_snapshot_offset:
+            self._snapshots.write(self.producers, offset, sync=sync)
+            self._last_snapshot_offset = offset
+
     # Reading.
 
     def read(
@@ -357,7 +394,7 @@ class Log(DurableLog):
         """
         while True:
             version = self._segments.version
-            if self._is_gone:
+            if self._access.is_gone:
                 raise LogGone(self.directory)
             view = self._segments.view
             # The start of the log moves before its segments go: if it is not past the offset now, they are in the view.
@@ -382,59 +419,29 @@ class Log(DurableLog):
             except DamagedIndex as damage:
                 if not allow_blocking:
                     return LogRead(b"", start_offset, is_cold=True)
-                self._repair_indexes(damage)
+                self._segments.repair_indexes(damage)
                 continue
             except (StorageError, CorruptRecords):
                 if not allow_blocking:
                     # Whether it is a real error is found out by who may wait for the lock.
                     return LogRead(b"", start_offset, is_cold=True)
-                if self._is_still(version):
+                if self._segments.stays_unchanged(version):
                     raise
                 continue
-            if self._is_surely(version):
+            if self._segments.is_unchanged(version):
                 return outcome
             if not allow_blocking:
                 return LogRead(b"", start_offset, is_cold=True)
-            if self._is_still(version):
+            if self._segments.stays_unchanged(version):
                 return outcome
-
-    def _repair_indexes(self, damage: DamagedIndex) -> None:
-        """Rebuild the indexes of a segment that a lookup found wanting; nobody appends meanwhile."""
-        with self.changing():
-            for segment in self._segments.segments:
-                if segment.path == damage.path:
-                    segment.repair_indexes()
-
-    def _is_surely(self, version: int) -> bool:
-        """Whether nothing was taken away since a reader saw this version, nor is now; waits for nobody."""
-        return version == self._segments.version and not version & 1
-
-    def _is_still(self, version: int) -> bool:
-        """Whether no segment was taken away since a reader saw this version; waits for what is under way."""
-        with self._lock:
-            return version == self._segments.version
 
     def consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
         """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
-        while True:
-            version = self._segments.version
-            if self._is_gone:
-                raise LogGone(self.directory)
-            try:
-                found = lookup(self._segments.segments)
-            except DamagedIndex as damage:
-                self._repair_indexes(damage)
-                continue
-            except (StorageError, CorruptRecords):
-                if self._is_still(version):
-                    raise
-                continue
-            if self._is_surely(version) or self._is_still(version):
-                return found
+        return self._segments.consistently(lookup)
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        found = self.consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        found = self._segments.consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
         self._segments.note_loaded()
         return found
 
@@ -445,11 +452,11 @@ class Log(DurableLog):
             found = aborted_between(self._segments.segments, start_offset, end_offset, allow_blocking=False)
         except NotInMemory:
             return None
-        return found if self._is_surely(version) else None
+        return found if self._segments.is_unchanged(version) else None
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record that is not earlier than a timestamp, exact to the record; for a thread."""
-        found = self.consistently(
+        found = self._segments.consistently(
             lambda segments: first_at_or_after(segments, timestamp, self.log_start_offset, max_offset_exclusive)
         )
         self._segments.note_loaded()
@@ -457,7 +464,9 @@ class Log(DurableLog):
 
     def offset_of_max_timestamp(self, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record with the largest timestamp; for a thread."""
-        found = self.consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
+        found = self._segments.consistently(
+            lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive)
+        )
         self._segments.note_loaded()
         return found
 
@@ -496,12 +505,20 @@ class Log(DurableLog):
             self._after_truncation(offset)
 
     def _after_truncation(self, offset: int) -> None:
-        self.truncation_count += 1
-        self._truncated_to = offset if self._truncated_to is None else min(offset, self._truncated_to)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))
-        self.recovery_point = min(self.recovery_point, offset)
+        self._flush.cut_back(offset)
+
+    @property
+    def truncation_count(self) -> int:
+        """How often the log was truncated since it was opened."""
+        return self._segments.truncation_count
+
+    def take_truncation(self) -> int | None:
+        """The lowest offset that the log was cut back to since this was asked last: behind it nothing is compacted."""
+        with self.changing():
+            return self._segments.take_truncation()
 
     def _reload_producers(self, now_ms: int) -> None:
         self._snapshots.remove_after(self.log_end_offset)
@@ -588,11 +605,16 @@ class Log(DurableLog):
         for segment in doomed:
             self._snapshots.remove(segment.base_offset)
 
+    @property
+    def has_deleted_files(self) -> bool:
+        """Whether files wait for their removal; waits for nobody."""
+        return self._segments.has_deleted
+
     def remove_deleted_files(self, now_ms: int) -> int:
         """Remove the files whose delay has passed; how many segments."""
         with self.changing():
             due = self._segments.take_due(now_ms)
-        with self.unless_gone():
+        with self._access.unless_gone():
             for segment in due:
                 segment.remove_files()
         return len(due)
@@ -608,7 +630,7 @@ class Log(DurableLog):
                 return False
             new.become_swap()
             self._segments.incoming = new
-        with self.unless_gone():
+        with self._access.unless_gone():
             self._file_system.sync_directory(self.directory)
         with self.changing():
             if self._segments.incoming is not new:
@@ -621,9 +643,57 @@ class Log(DurableLog):
     def still_holds(self, segments: list[Segment], truncation_count: int) -> bool:
         """Whether segments are in the log as they were when it had been truncated so many times."""
         with self.changing():
-            return truncation_count == self.truncation_count and self._segments.contains(segments)
+            return truncation_count == self._segments.truncation_count and self._segments.contains(segments)
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers that have been idle for producer.id.expiration.ms, without an open transaction; how many."""
         with self.changing():
             return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
+
+    # Durability and the end, see `log_flush` and `log_access`.
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below this offset is on the disk."""
+        return self._flush.recovery_point
+
+    @property
+    def last_flush_ms(self) -> int:
+        return self._flush.last_flush_ms
+
+    @property
+    def unflushed_messages(self) -> int:
+        return self.log_end_offset - self._flush.recovery_point
+
+    @property
+    def must_flush_now(self) -> bool:
+        """Whether flush.messages is reached: then an append is answered after a flush."""
+        return self.log_end_offset - self._flush.recovery_point >= self.config.flush_messages
+
+    def flush(self, now_ms: int) -> None:
+        """Wait until everything appended so far is on the disk, then move the recovery point."""
+        self._flush.flush(lambda: self.log_end_offset, now_ms)
+
+    def close(self, now_ms: int) -> None:
+        """Sync everything, store what makes the next start quick, and release the files, unless the log is gone."""
+        try:
+            with self.changing():
+                self._segments.active.seal()
+                self._take_snapshot(self.log_end_offset, sync=True)
+                self._flush.last_flush_ms = now_ms
+            self._flush.flush_at_close(lambda: self.log_end_offset)
+        except LogGone:
+            return
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Release the files without writing anything; from here on everybody who still holds the log gets LogGone."""
+        with self._access.lock:
+            self._access.is_gone = True
+            self._segments.abandon()
+
+    def retire(self, target: Path) -> None:
+        """Abandon the log and give its directory another name; may wait for a flush that is under way."""
+        self.abandon()
+        with self._flush.under_way:
+            self._file_system.rename(self.directory, target)

@@ -1,6 +1,7 @@
 """A pass without a process: in this thread, by the clock and on the disk that are given."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 
 NOW_MS = 1_700_000_000_000
+ROOT = Path("/disk")
 COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}), min_cleanable_dirty_ratio=0.0)
 
 
@@ -38,7 +40,7 @@ def dirty_log(disk: SimulatedDisk, make_batch) -> Log:
 
 
 def test_a_pass_runs_on_a_disk_that_only_this_process_knows_at_the_pace_of_the_clock_given(make_batch) -> None:
-    disk, clock = SimulatedDisk(), Clock()
+    disk, clock = SimulatedDisk(ROOT), Clock()
     log = dirty_log(disk, make_batch)
     worker = InlineWorker(lambda: 10.0, monotonic_s=clock.monotonic_s, sleep_s=clock.sleep_s)
     moved_bytes = 2 * log.size_bytes
@@ -54,7 +56,7 @@ def test_a_pass_runs_on_a_disk_that_only_this_process_knows_at_the_pace_of_the_c
 
 
 def test_a_new_rate_counts_at_once(make_batch) -> None:
-    disk, clock = SimulatedDisk(), Clock()
+    disk, clock = SimulatedDisk(ROOT), Clock()
     log = dirty_log(disk, make_batch)
     worker = InlineWorker(
         lambda: 1.0 if clock.now_s < 5 else 1e18, monotonic_s=clock.monotonic_s, sleep_s=clock.sleep_s
@@ -64,7 +66,7 @@ def test_a_new_rate_counts_at_once(make_batch) -> None:
 
 
 def test_a_worker_that_is_stopped_gives_up_and_leaves_the_log_as_it_was(make_batch) -> None:
-    disk, clock = SimulatedDisk(), Clock()
+    disk, clock = SimulatedDisk(ROOT), Clock()
     log = dirty_log(disk, make_batch)
     size_bytes = log.size_bytes
 
