@@ -1,4 +1,4 @@
-"""Moves one log to another directory of the same broker while it is in use (KIP-113).
+"""Moving one log to another directory of the same broker while it is in use (KIP-113).
 
 The log is copied batch by batch into a directory with the suffix `-future` in the target, from the log's start to its
 end, as a follower would. When the copy has nearly caught up, the owner keeps everybody away from the log for a moment;
@@ -47,7 +47,7 @@ class DirectoryMove:
 
     @property
     def lag_bytes(self) -> int:
-        """How many bytes are not copied yet; more than that by up to a segment, if indexes are not in memory."""
+        """How many bytes are not copied yet, or up to a segment more if indexes are not in memory."""
         return self._log.bytes_from(self._copy.log_end_offset)
 
     @property
@@ -56,7 +56,7 @@ class DirectoryMove:
         return self._copy.size_bytes
 
     def catch_up(self, now_ms: int) -> None:
-        """Copies up to where the log ends now."""
+        """Copy up to where the log ends now."""
         end_offset = self._log.log_end_offset
         while self._copy.log_end_offset < end_offset:
             offset = max(self._copy.log_end_offset, self._log.log_start_offset)
@@ -97,6 +97,6 @@ class DirectoryMove:
         return moved
 
     def abandon(self) -> None:
-        """Gives the copy up, whatever state it is in; the next retention pass of the target removes the files."""
+        """Give the copy up, whatever state it is in; the next removal pass of the target removes the files."""
         self._copy.abandon()
         self.target.discard(self._copy.directory)

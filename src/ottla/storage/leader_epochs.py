@@ -4,7 +4,7 @@ Epochs and their start offsets ascend together (KIP-101, KIP-279). An epoch ente
 appended, or when a leader takes office. Every batch carries its epoch, so the scan of recovery finds again what a crash
 takes from the checkpoint file: the file only has to be on the disk before the recovery point passes the batch, and the
 log's `flush` sees to that. A crash may take an epoch without a batch; nobody can have diverged in it. A truncation to
-the log's end does take it: the leader that began it is one no longer.
+the log's end does take it: whoever truncates leads no longer.
 
 The log's owner changes the entries; threads write the file, one at a time, and `write` returns only when it is durable,
 whoever wrote it.

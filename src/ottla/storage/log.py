@@ -2,14 +2,14 @@
 
 Guarantees. Offsets ascend; a leader's append gives consecutive ones, a follower's keeps the leader's. A leader's append
 is in the log whole or not at all, a follower's in whole batches. Readers see whole batches. Between `log_start_offset`
-and `log_end_offset` nothing changes but by truncation, retention and compaction.
+and `log_end_offset` nothing changes except by truncation, retention and compaction.
 
     log_start_offset <= high_watermark <= log_end_offset,   last_stable_offset <= high_watermark
 
 Leader epochs never fall along the log. An append on behalf of a leader whose epoch is over is refused under the lock,
 so a request that was on its way when leadership changed writes nothing.
 
-Threads. Warm reads run on the event loop, and appends where no disk but this one would wait for them; otherwise appends
+Threads. Warm reads run on the event loop, and so do appends where they keep no other disk waiting; otherwise appends
 run in a thread, one after the other. Cold reads, lookups by time, retention and compaction run in threads. Whatever
 changes the log holds its lock, for as long as its own files take to be written, renamed, cut or removed, and never over
 a sync. Readers take none, unless something was taken away under them: the list of segments is replaced, not changed,
@@ -159,7 +159,7 @@ class Log:
         self.config = config
 
     def update_high_watermark(self, high_watermark: int) -> bool:
-        """Everything below is committed; whether that is news. The bound is kept within the log."""
+        """Everything below an offset is committed, which is kept within the log; whether the high watermark moved."""
         bounded = max(self.log_start_offset, min(high_watermark, self.log_end_offset))
         if bounded == self.high_watermark:
             return False

@@ -62,7 +62,7 @@ class LogDirectory:
         self.topic_ids: dict[TopicPartition, bytes] = {}
         file_system.make_directory(self.path)
         self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
-        # How far `close` is.
+        # How many logs `close` has closed so far.
         self.closed_count = 0
         self._awaiting_removal: list[tuple[int, Path]] = []
         # Partitions that are gone but may be in the checkpoints: a new log of such a name must not inherit from them.

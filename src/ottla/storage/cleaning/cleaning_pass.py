@@ -94,7 +94,7 @@ class CleaningPass:
                 if living and not _note_keys(offsets, RecordColumns(payloads_of(living)), start_offset):
                     return
                 offsets.latest_offset = max(offsets.latest_offset, batches[-1].header.last_offset)
-            # Behind the last batch there may be offsets without one.
+            # Offsets behind the last batch may have no batch.
             offsets.latest_offset = end - 1
 
     def _chunks(self, source: SourceSegment, *, ends_segment: bool = False) -> Iterator[list[SourceBatch]]:
@@ -130,7 +130,7 @@ class CleaningPass:
     def _groups(self, clean_to: int) -> Iterator[list[SourceSegment]]:
         """Neighbours that fit into one segment together, by bytes, by their indexes and by offsets.
 
-        They are few enough to be taken away in one step; of many tiny segments a later pass makes fewer still.
+        They are few enough to be taken away in one step; a later pass may join more of many tiny segments.
         """
         job = self._job
         group: list[SourceSegment] = []
@@ -184,12 +184,12 @@ class CleaningPass:
         return CleanedSegment(target.base_offset, len(group), target.size_bytes)
 
     def _finish(self, target: Segment, last: SourceSegment) -> None:
-        """Have the files on the disk, as old as the last of their sources: retention may have to go by that."""
+        """Sync the files, and date them like the last of their sources: retention may have to go by that."""
         modified_ms = self._file_system.modified_ms(segment_path(self._job.directory, last.base_offset, LOG_SUFFIX))
         target.seal()
         for file in (target.open_for_sync(), *map(self._file_system.open, sorted(target.take_unsynced()))):
             file.sync()
-            # A sync of much may take its time.
+            # To sync a large file may take long.
             self._pace.account(0)
         self._file_system.set_modified_ms(target.path, modified_ms)
         target.unload()

@@ -31,7 +31,7 @@ _GOODBYE_S = 1.0
 
 
 class UnforeseenFailure(Exception):
-    """A pass failed for a reason that is in none of our books; the message is the worker's traceback."""
+    """A pass failed for a reason that nobody foresaw; the message is the worker's traceback."""
 
 
 class WorkerProcess:
@@ -103,7 +103,7 @@ class WorkerProcess:
         if self._process is not None and self._process.poll() is not None:
             self.kill()
         if self._connection is None:
-            # Only who compacts pays for the import.
+            # Only a broker that compacts pays for the import.
             from multiprocessing import Pipe
 
             ours, theirs = Pipe()
@@ -134,7 +134,7 @@ class WorkerProcess:
         return f"by signal {-status}" if status < 0 else f"with status {status}"
 
     def stop(self) -> None:
-        """Give up the job that another thread has done here, and take no other."""
+        """Give up the job that another thread waits for here, and take no other."""
         self._stopping.set()
 
     def close(self) -> None:
