@@ -31,6 +31,7 @@ class DirectoryMove:
         self.source = source
         self.target = target
         self._log = log
+        self._truncation_count = log.truncation_count
         directory = target.new_future_path(key)
         try:
             self._copy = Log(
@@ -58,7 +59,11 @@ class DirectoryMove:
     def catch_up(self, now_ms: int) -> None:
         """Copy up to where the log ends now."""
         end_offset = self._log.log_end_offset
-        while self._copy.log_end_offset < end_offset:
+        while True:
+            self._undo_what_was_truncated(now_ms)
+            end_offset = min(end_offset, self._log.log_end_offset)
+            if self._copy.log_end_offset >= end_offset:
+                return
             offset = max(self._copy.log_end_offset, self._log.log_start_offset)
             read = self._log.read(
                 offset, _COPY_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
@@ -68,6 +73,13 @@ class DirectoryMove:
                 self._copy.append_as_follower(read.records, now_ms=now_ms)
             if read.next_offset >= end_offset:
                 return
+
+    def _undo_what_was_truncated(self, now_ms: int) -> None:
+        """Begin the copy anew if the log was truncated, as a follower's is: it may hold what the log lost."""
+        truncation_count = self._log.truncation_count
+        if truncation_count != self._truncation_count:
+            self._truncation_count = truncation_count
+            self._copy.truncate_fully_and_start_at(self._log.log_start_offset, now_ms)
 
     def _make_room(self, offset: int, first_offset: int, now_ms: int) -> None:
         """Begin the copy anew if what comes first now is a batch in which the log starts, or lies behind a gap."""

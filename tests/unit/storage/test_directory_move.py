@@ -179,6 +179,22 @@ def test_a_copy_that_retention_overtakes_begins_anew(tmp_path: Path) -> None:
     close(logs)
 
 
+def test_a_copy_does_not_keep_what_the_log_was_truncated_of(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(), 0, is_new=True)
+    append(log, 10)
+    move = logs.begin_move("orders", 0, logs.directories[1], 0)
+    move.catch_up(0)
+    log.truncate_to(5, 0)
+    append(log, 2, value_bytes=30, epoch=4)
+    before = contents(log)
+    moved = logs.finish_move(move, TOPIC_ID, 0)
+    assert moved.log_end_offset == 7
+    assert contents(moved) == before
+    assert moved.leader_epochs.entries == [(3, 0), (4, 5)]
+    close(logs)
+
+
 def test_the_lag_in_bytes_is_what_is_left_to_copy(tmp_path: Path) -> None:
     logs = manager(tmp_path)
     log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(segment_bytes=2000), 0, is_new=True)
