@@ -66,7 +66,12 @@ class Topic:
         return found
 
     async def fetch(self, offset: int) -> bytes:
-        row = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1_000_000)
+        return bytes((await self.fetched(offset)).records)
+
+    async def fetched(self, offset: int, last_fetched_epoch: int = -1) -> Any:
+        row = FetchPartition(
+            partition=0, fetch_offset=offset, partition_max_bytes=1_000_000, last_fetched_epoch=last_fetched_epoch
+        )
         request = FetchRequest(
             max_wait_ms=0,
             min_bytes=1,
@@ -74,7 +79,7 @@ class Topic:
             session_epoch=-1,
             topics=[FetchTopic(topic_id=self.topic_id, partitions=[row])],
         )
-        return bytes((await self.client.call(request)).responses[0].partitions[0].records)
+        return (await self.client.call(request)).responses[0].partitions[0]
 
     async def set(self, **configs: str) -> None:
         await alter(self.client, _TOPIC, self.name, configs)
@@ -120,6 +125,19 @@ def refused(row: Any) -> tuple[int, list[int]]:
 
 
 # What is refused.
+
+
+def test_a_fetch_that_knows_another_history_is_told_where_it_parts_unless_its_epoch_is_unknown(
+    server: Server, fresh_name: Callable[[], str]
+) -> None:
+    async def scenario(topic: Topic) -> None:
+        row = await topic.fetched(99, last_fetched_epoch=0)
+        assert (row.error_code, row.diverging_epoch.epoch, row.diverging_epoch.end_offset) == (ErrorCode.NONE, 0, 1)
+        row = await topic.fetched(0, last_fetched_epoch=77)
+        assert (row.error_code, row.diverging_epoch) == (ErrorCode.OFFSET_OUT_OF_RANGE, None)
+        assert (await topic.fetched(0, last_fetched_epoch=0)).records
+
+    play(server.port, fresh_name(), scenario)
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])

@@ -23,7 +23,6 @@ from ottla.storage.compaction import compact
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
-from ottla.storage.producer_state import AppendOrigin
 
 START_MS = 1_700_000_000_000
 DELETE_RETENTION_MS = 1_000
@@ -116,7 +115,7 @@ class History:
 
     def _append(self, batch: bytearray) -> None:
         self.written.append(bytearray(batch))
-        self.log.append_as_leader(batch, leader_epoch=0, now_ms=self._now_ms, origin=AppendOrigin.COORDINATOR)
+        self.log.append_own_as_leader(batch, leader_epoch=0, now_ms=self._now_ms)
         self.log.update_high_watermark(self.log.log_end_offset)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
@@ -9,6 +10,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from harness.log_machine import FRACTIONS, NOW_MS, LogMachine
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import crc_is_valid, iterate_headers
 from ottla.storage.log_config import LogConfig
 
@@ -88,6 +90,16 @@ class LogModel(LogMachine):
         if last.leader_epoch == self.epoch and last.next_offset == self.end:
             info = self.log.append_as_leader(last.content, leader_epoch=self.epoch, now_ms=NOW_MS)
             assert (info.is_duplicate, info.first_offset) == (True, last.first_offset)
+
+    @rule(epochs_ago=st.integers(1, 3))
+    def append_for_a_leader_of_the_past(self, epochs_ago: int) -> None:
+        """What was on its way when another leader took office leaves no trace."""
+        builder = BatchBuilder()
+        builder.append(b"key", b"late", timestamp_ms=NOW_MS)
+        for append in (self.log.append_as_leader, self.log.append_own_as_leader):
+            with pytest.raises(ApiError) as refused:
+                append(bytes(builder.build()), leader_epoch=self.log.leader_epochs.latest - epochs_ago, now_ms=NOW_MS)
+            assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     @rule()
     def begin_a_new_epoch(self) -> None:

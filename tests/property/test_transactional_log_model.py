@@ -15,7 +15,6 @@ from ottla.protocol.control_records import end_txn_batch, parse_end_txn_marker
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import iterate_headers
 from ottla.storage.log_config import LogConfig
-from ottla.storage.producer_state import AppendOrigin
 from ottla.storage.transaction_verification import VerificationGuard
 
 PRODUCERS = st.sampled_from([1, 2, 3])
@@ -322,13 +321,7 @@ class TransactionalLogModel(LogMachine):
         )
         expected = self.judged_marker(batch, version)
         try:
-            info = self.log.append_as_leader(
-                marker,
-                leader_epoch=0,
-                now_ms=NOW_MS,
-                origin=AppendOrigin.COORDINATOR,
-                transaction_version=version,
-            )
+            info = self.log.append_own_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, transaction_version=version)
         except ApiError as refused:
             assert refused.code is expected
             return

@@ -32,7 +32,6 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from ottla.storage.producer_state import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 ROOT = Path("/disk")
@@ -102,8 +101,9 @@ def batch(count: int, time: int, **settings: object) -> bytes:
 def fill(log: Log) -> bytes:
     """Three segments with several epochs, producers and transactions; the last batch of the idempotent producer."""
 
-    def append(content: bytes, epoch: int, origin: AppendOrigin = AppendOrigin.CLIENT) -> None:
-        log.append_as_leader(content, leader_epoch=epoch, now_ms=NOW_MS, origin=origin)
+    def append(content: bytes, epoch: int, *, is_own: bool = False) -> None:
+        append_it = log.append_own_as_leader if is_own else log.append_as_leader
+        append_it(content, leader_epoch=epoch, now_ms=NOW_MS)
         log.update_high_watermark(log.log_end_offset)
 
     def transaction(sequence: int, time: int, epoch: int, *, is_commit: bool) -> None:
@@ -111,7 +111,7 @@ def fill(log: Log) -> bytes:
         append(batch(2, time, **producer, base_sequence=sequence, is_transactional=True), epoch)
         append(batch(1, time + 1), epoch)
         marker = end_txn_batch(**producer, is_commit=is_commit, coordinator_epoch=3, timestamp_ms=NOW_MS + time + 2)
-        append(marker, epoch, AppendOrigin.COORDINATOR)
+        append(marker, epoch, is_own=True)
 
     last = b""
     for number in range(3):

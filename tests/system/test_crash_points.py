@@ -18,11 +18,10 @@ from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
 from ottla.protocol.uuids import uuid_from_text
-from ottla.storage.log import Log
+from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from ottla.storage.producer_state import AppendOrigin
 from ottla.storage.retention import deletable_segments
 
 NOW_MS = 1_700_000_000_000
@@ -106,7 +105,9 @@ class Story:
         self.number += 1
         key, value = b"t%d" % self.number, b"value %d" % self.number
         builder.append(key, value, timestamp_ms=NOW_MS + self.number)
-        self._append_event(bytes(builder.build()), producer_id, "data", (key, value, self.epoch), AppendOrigin.CLIENT)
+        self._append_event(
+            bytes(builder.build()), producer_id, "data", (key, value, self.epoch), self.log.append_as_leader
+        )
 
     def end(self, producer_id: int, outcome: str) -> None:
         marker = end_txn_batch(
@@ -121,12 +122,14 @@ class Story:
         assert record.key is not None
         assert record.value is not None
         content = (record.key, record.value, self.epoch)
-        self._append_event(bytes(marker), producer_id, outcome, content, AppendOrigin.COORDINATOR)
+        self._append_event(bytes(marker), producer_id, outcome, content, self.log.append_own_as_leader)
 
-    def _append_event(self, batch: bytes, producer_id: int, what: str, content: Content, origin: AppendOrigin) -> None:
+    def _append_event(
+        self, batch: bytes, producer_id: int, what: str, content: Content, append: Callable[..., AppendInfo]
+    ) -> None:
         offset = self.log.log_end_offset
         self.promise(transactions=(*self.recorder.promise.transactions, (offset, producer_id, what)))
-        self.log.append_as_leader(batch, leader_epoch=self.epoch, now_ms=NOW_MS, origin=origin)
+        append(batch, leader_epoch=self.epoch, now_ms=NOW_MS)
         self.log.update_high_watermark(self.log.log_end_offset)
         self.promise(appended=self.recorder.promise.appended | {offset: content}, end=offset + 1)
 
@@ -415,8 +418,8 @@ def check_use(manager: LogManager, log: Log, config: LogConfig) -> None:
     builder.append(b"k", b"v", timestamp_ms=NOW_MS)
     batch = bytes(builder.build())
     end = log.log_end_offset
-    first = log.append_as_leader(batch, leader_epoch=9, now_ms=NOW_MS, origin=AppendOrigin.CLIENT)
-    again = log.append_as_leader(batch, leader_epoch=9, now_ms=NOW_MS, origin=AppendOrigin.CLIENT)
+    first = log.append_as_leader(batch, leader_epoch=9, now_ms=NOW_MS)
+    again = log.append_as_leader(batch, leader_epoch=9, now_ms=NOW_MS)
     assert (first.first_offset, again.first_offset, again.is_duplicate) == (end, end, True)
     log.update_high_watermark(log.log_end_offset)
     before = list(read_records(log))

@@ -23,7 +23,6 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from ottla.storage.producer_state import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 ROOT = Path("/disk")
@@ -129,7 +128,7 @@ def abort_transactions(manager: LogManager) -> None:
         marker = end_txn_batch(
             producer_id=7, producer_epoch=0, is_commit=False, coordinator_epoch=0, timestamp_ms=NOW_MS
         )
-        insist(partial(log.append_as_leader, marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR))
+        insist(partial(log.append_own_as_leader, marker, leader_epoch=0, now_ms=NOW_MS))
         if number % 2:
             manager.flush_pass(NOW_MS)
     insist(partial(log.flush, NOW_MS))

@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 LINES_MAX = 600
+# One concept each, which a cut would tear.
+LONGER_MAX = {"src/ottla/storage/log.py": 720}  # what the lock of a log guards
 FUNCTION_LINES_MAX = 60
 # Written by a generator from Kafka's message definitions.
 GENERATED = ROOT / "src" / "ottla" / "protocol" / "messages"
@@ -35,8 +37,9 @@ def name_of(path: Path) -> str:
 
 
 def test_no_module_is_too_long() -> None:
-    long = {name_of(path): len(lines_of(path)) for path in tracked("*.py") if len(lines_of(path)) > LINES_MAX}
-    assert long == {}
+    lengths = {name_of(path): len(lines_of(path)) for path in tracked("*.py")}
+    assert {name: length for name, length in lengths.items() if length > LONGER_MAX.get(name, LINES_MAX)} == {}
+    assert {name for name in LONGER_MAX if lengths[name] <= LINES_MAX} == set(), "take it off the list"
 
 
 def test_no_function_is_too_long() -> None:

@@ -56,7 +56,6 @@ MODULES = {
     "security.authorizer": "broker.test_node",
     "storage.batch_placement": "storage.test_log",
     "storage.index_file": "storage.test_offset_index",
-    "storage.own_append_validation": "storage.test_log",
     "storage.producer_replay": "storage.test_recovery",
     "storage.segment_files": "storage.test_recovery",
     "storage.segment_indexes": "storage.test_recovery",

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from ottla.broker.host import Host
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
-from ottla.storage.cleaning.job import CleaningLimits, PassStatistics
-from ottla.storage.cleaning.worker_process import WorkerProcess
+from ottla.storage.cleaning.job import CleaningLimits, CleaningWorker, PassStatistics
 from ottla.storage.log_cleaning import Candidate, LeftOut, Outcome
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
@@ -80,7 +79,7 @@ class Cleaning:
         self._is_enabled = config.get_bool("log.cleaner.enable")
         self._settings = CleanerSettings.of(config)
         self._running: dict[int, asyncio.Task[None]] = {}
-        self._workers: dict[int, WorkerProcess] = {}
+        self._workers: dict[int, CleaningWorker] = {}
         self._busy: set[int] = set()
         self._choosing = asyncio.Lock()
         self._changed = asyncio.Event()
@@ -140,7 +139,7 @@ class Cleaning:
                 self._running[number] = self._tasks.start_background(f"cleaner {number}", self._rounds(number))
 
     async def _rounds(self, number: int) -> None:
-        worker = self._workers[number] = WorkerProcess(self._share)
+        worker = self._workers[number] = self._host.cleaning_worker(self._share)
         while True:
             await self._pause()
             try:
@@ -154,7 +153,7 @@ class Cleaning:
             if number >= self._settings.threads:
                 return
 
-    async def _round(self, number: int, worker: WorkerProcess) -> None:
+    async def _round(self, number: int, worker: CleaningWorker) -> None:
         """Compacts one log after the other until none needs it."""
         left_out = LeftOut()
         while number < self._settings.threads and (chosen := await self._choose(left_out)) is not None:
@@ -206,7 +205,7 @@ class Cleaning:
             logger.exception("Cannot tell what is to be compacted in %s", directory.path)
             return []
 
-    async def _clean(self, number: int, worker: WorkerProcess, chosen: Candidate) -> Outcome:
+    async def _clean(self, number: int, worker: CleaningWorker, chosen: Candidate) -> Outcome:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         self._busy.add(number)

@@ -309,8 +309,10 @@ class Fetching:
         high_watermark = log.high_watermark
         last_stable_offset = log.last_stable_offset
         limit = last_stable_offset if self._is_committed_only else high_watermark
+        diverging = _divergence(log, wanted) if wanted.last_fetched_epoch >= 0 else None
         if (
-            wanted.fetch_offset == limit
+            diverging is None
+            and wanted.fetch_offset == limit
             and wanted.sent_high_watermark == high_watermark
             and wanted.sent_log_start_offset == log.log_start_offset
             and self._scope.is_incremental
@@ -318,7 +320,9 @@ class Fetching:
             wanted.is_settled = True
             return None
         row = _row_without_records(wanted, high_watermark, last_stable_offset, log.log_start_offset)
-        if wanted.last_fetched_epoch >= 0 and self._diverges(log, wanted, row):
+        if diverging is not None:
+            row.diverging_epoch = diverging
+            self._has_error = True
             return row
         read = log.read(
             wanted.fetch_offset,
@@ -344,14 +348,6 @@ class Fetching:
                 ]
         return row
 
-    def _diverges(self, log: Log, wanted: FetchPartition, row: PartitionData) -> bool:
-        epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
-        if epoch == wanted.last_fetched_epoch and end_offset >= wanted.fetch_offset:
-            return False
-        row.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-        self._has_error = True
-        return True
-
     def _refused(self, wanted: FetchPartition, error: ApiError) -> PartitionData:
         self._has_error = True
         row = _new_row(wanted)
@@ -370,6 +366,24 @@ class Fetching:
 
 # Stands for a row that can only be read by waiting for a disk.
 _COLD = PartitionData()
+
+
+def _divergence(log: Log, wanted: FetchPartition) -> EpochEndOffset | None:
+    """Where the fetcher's history and that of the log part, None if the log has everything that was fetched.
+
+    OFFSET_OUT_OF_RANGE for an epoch that is unknown here, since there is no offset to tell, and for a fetch from before
+    the log start, whatever its epoch.
+    """
+    end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
+    if end is None:
+        message = f"The last fetched epoch {wanted.last_fetched_epoch} is not in the history of the log."
+        raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+    if wanted.fetch_offset < log.log_start_offset:
+        message = f"Offset {wanted.fetch_offset} is not in the log, which starts at {log.log_start_offset}."
+        raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+    if end.epoch == wanted.last_fetched_epoch and end.end_offset >= wanted.fetch_offset:
+        return None
+    return EpochEndOffset(epoch=end.epoch, end_offset=end.end_offset)
 
 
 def _new_row(wanted: FetchPartition) -> PartitionData:

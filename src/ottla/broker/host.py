@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ottla.broker.network.listening_socket import bind
 from ottla.protocol.uuids import random_uuid
+from ottla.storage.cleaning.job import CleaningWorker
+from ottla.storage.cleaning.worker_process import WorkerProcess
 from ottla.storage.file_system import FileSystem, OsFileSystem
+from ottla.storage.host import StorageHost
 
 if TYPE_CHECKING:
     import socket
@@ -77,8 +80,18 @@ class Host(Protocol):
     def volume_space(self, path: Path) -> VolumeSpace | None:
         """What the volume of a path says, which may take for ever; None if it fails."""
 
+    def cleaning_worker(self, bytes_per_s: Callable[[], float]) -> CleaningWorker:
+        """What compacts logs for one cleaner, at a pace that is asked for often."""
+
     async def bind(self, host: str, port: int) -> list[socket.socket]:
         """Sockets with an address, that do not listen yet; OSError if it cannot be had."""
+
+
+def storage_host(host: Host) -> StorageHost:
+    """The part of a host that storage needs beside its disks."""
+    return StorageHost(
+        new_suffix=lambda: host.random_uuid().hex(), monotonic_s=host.monotonic_s, thread_pool=host.thread_pool
+    )
 
 
 class Machine:
@@ -114,6 +127,9 @@ class Machine:
         except OSError:
             return None
         return VolumeSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+
+    def cleaning_worker(self, bytes_per_s: Callable[[], float]) -> CleaningWorker:
+        return WorkerProcess(bytes_per_s)
 
     async def bind(self, host: str, port: int) -> list[socket.socket]:
         return await bind(host, port)

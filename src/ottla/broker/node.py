@@ -34,7 +34,7 @@ from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.handlers import load_handlers
-from ottla.broker.host import Host, Machine
+from ottla.broker.host import Host, Machine, storage_host
 from ottla.broker.maintenance import Maintenance
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
 from ottla.broker.network.listener import Listener, ListenFailed
@@ -204,6 +204,7 @@ class Node:
             offline=storage.offline_paths,
             absent_ids=self._absent_directory_ids,
             on_directory_failure=self._directory_failed,
+            host=storage_host(self._host),
         )
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
         self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)

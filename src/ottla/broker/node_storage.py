@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ottla.broker.host import Host
+from ottla.broker.host import Host, storage_host
 from ottla.broker.storage_format import lone_voter, unknown_topics, write_plan
 from ottla.broker.used_directories import has_metadata, signs_of_use
 from ottla.config.broker_config import BrokerConfig
@@ -60,7 +60,7 @@ def open_storage(config: BrokerConfig, host: Host) -> NodeStorage:
         for path in dict.fromkeys((metadata_path, *paths)):
             try:
                 # A disk that hangs must not hold up the others, not even with what it surely has in memory.
-                opened[path] = LogDirectory(host.file_system(path, trusts_tails=len(paths) == 1))
+                opened[path] = LogDirectory(host.file_system(path, trusts_tails=len(paths) == 1), storage_host(host))
             except StorageError as error:
                 if path == metadata_path:
                     raise

@@ -21,7 +21,6 @@ from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
 from ottla.storage.log import AppendInfo, Log
-from ottla.storage.producer_state import AppendOrigin
 from ottla.storage.transaction_verification import VerificationGuard
 
 T = TypeVar("T")
@@ -312,10 +311,9 @@ class Partition:
         self, now_ms: int, verification: VerificationGuard | None, transaction_version: int
     ) -> Callable[[Records], AppendInfo]:
         return partial(
-            self.log.append_as_leader,
+            self.log.append_own_as_leader,
             leader_epoch=self.leader_epoch,
             now_ms=now_ms,
-            origin=AppendOrigin.COORDINATOR,
             verification=verification,
             transaction_version=transaction_version,
         )

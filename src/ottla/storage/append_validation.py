@@ -1,4 +1,4 @@
-"""What a leader checks and changes in a batch that a client produced, before it enters the log.
+"""What a leader checks and changes in batches before they enter the log: a client's, and the broker's own.
 
 `validate_client_batch` looks at the header and the checksum: cheap, for every batch, on the event loop. `needs_rewrite`
 says whether the topic's settings require more; `rewrite_batch` then opens the batch and belongs in a thread. It is a
@@ -7,11 +7,14 @@ pure function: the settings and the time come as arguments, the result is the ba
 A batch is opened for the sake of its timestamps only if its header leaves a doubt: the header tells the latest one but
 not the earliest. So message.timestamp.after.max.ms costs nothing, and message.timestamp.before.max.ms, unlimited unless
 someone sets it, a look at every record.
+
+The broker's own batches are well-formed. Of them only epochs, guards and markers are checked (`has_new_batches`).
 """
 
 from collections.abc import Sequence
 
 from ottla.protocol.compression import Buffer, compress
+from ottla.protocol.control_records import parse_end_txn_marker
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.primitives import read_varint, read_varlong
 from ottla.protocol.record_batch import (
@@ -30,7 +33,10 @@ from ottla.protocol.record_batch import (
     parse_header,
 )
 from ottla.protocol.records import CorruptRecords
+from ottla.storage.batch_placement import PlacedBatch
 from ottla.storage.log_config import MAX_INT64, LogConfig
+from ottla.storage.producer_state import AppendOrigin, ProducerStates
+from ottla.storage.transaction_verification import VerificationGuard
 
 _MAX_CODEC = 4
 
@@ -138,6 +144,31 @@ def rewrite_batch(records: Buffer, header: BatchHeader, config: LogConfig, now_m
     if len(rewritten) > config.max_message_bytes:
         raise _too_large(len(rewritten), config)
     return rewritten, parse_header(rewritten)
+
+
+def has_new_batches(
+    producers: ProducerStates,
+    records: memoryview,
+    batches: list[PlacedBatch],
+    guard: VerificationGuard | None,
+    *,
+    needs_guard: bool,
+    transaction_version: int,
+) -> bool:
+    """Whether the broker's own batches are to be appended; False for a repeated marker. ApiError if one is refused."""
+
+    def is_new(position: int, header: BatchHeader) -> bool:
+        if not header.has_producer_id:
+            return True
+        if not header.is_control:
+            producers.check(header, AppendOrigin.COORDINATOR, guard, needs_guard=needs_guard)
+            return True
+        marker = parse_end_txn_marker(records[position : position + header.size_bytes], header)
+        return marker is None or producers.check_marker(header, marker.coordinator_epoch, transaction_version)
+
+    # All are checked before one is written.
+    verdicts = [is_new(position, header) for position, header in batches]
+    return any(verdicts)
 
 
 def _may_be_misdated(header: BatchHeader, config: LogConfig, now_ms: int) -> bool:

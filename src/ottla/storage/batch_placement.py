@@ -31,7 +31,7 @@ def place_batches(records: Buffer, next_offset: int, leader_epoch: int) -> tuple
 
 
 def placed_batches(records: Buffer, next_offset: int) -> tuple[memoryview, list[PlacedBatch]]:
-    """The whole batches of a leader, checked: their sums fit, and their offsets ascend from the one given.
+    """The whole batches of a leader, checked: the checksums fit, and the offsets ascend from the one given.
 
     What follows the last whole batch is left out: a fetch may end in the middle of one.
     """
@@ -39,7 +39,7 @@ def placed_batches(records: Buffer, next_offset: int) -> tuple[memoryview, list[
     batches = list(iterate_headers(whole))
     for position, header in batches:
         if header.base_offset < next_offset or header.last_offset_delta < 0:
-            raise CorruptRecords(f"offset {header.base_offset} comes again, the log goes to {next_offset}")
+            raise CorruptRecords(f"offset {header.base_offset} is in the log already, which goes to {next_offset}")
         if not crc_is_valid(whole, header, position):
             raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
         next_offset = header.next_offset

@@ -1,7 +1,7 @@
 """Small text files that say how far something has come, in Kafka's format, replaced atomically.
 
-A file is a version line, a line with the number of entries, and one line per entry. It is written beside its place,
-synced, renamed over the old one, and the directory is synced: after a crash there is the old file or the new one.
+A file is a version line, a line with the number of entries, and one line per entry. It is written under another
+name, synced, renamed over the old one, and the directory is synced: after a crash there is the old file or the new one.
 """
 
 import threading
@@ -62,7 +62,7 @@ class OffsetCheckpoint:
     def __init__(self, file_system: FileSystem, path: Path) -> None:
         self._file_system = file_system
         self._path = path
-        # Two writers would share the file beside its place.
+        # Two writers would share the temporary file.
         self._writing = threading.Lock()
 
     def read(self) -> dict[TopicPartition, int]:

@@ -1,7 +1,7 @@
 """Compaction: of all records with the same key, the latest stays (KIP-58, KIP-534).
 
-A log is clean up to the first dirty offset, where every key occurs once, and dirty behind it. Here is decided what is
-due for a log; the work itself is a `CleaningPass`, which reads segments and writes new ones but changes nothing, so
+A log is clean up to the first dirty offset, where every key occurs once, and dirty behind it. This module decides what
+is due for a log; the work itself is a `CleaningPass`, which reads segments and writes new ones but changes nothing, so
 that it can run in another process. Here, too, the new segments are put in the place of their sources, under the log's
 lock. Offsets never change: a batch keeps its range, whatever is left in it.
 
@@ -9,10 +9,11 @@ Not compacted: the active segment, what is above the last stable offset, and wha
 
 Crash safety. New segments are written as `.cleaned`, synced, renamed to `.swap` (which settles that they are valid),
 put in the place of their sources, and renamed once more. Opening the log finishes or undoes whatever was interrupted.
-A pass that ends early, whatever the reason, leaves whole groups in place or as they were; its `.cleaned` files go, at
-once or, if that fails, before the next pass.
+A pass that ends early, whatever the reason, leaves whole groups in place or as they were; its `.cleaned` files are
+removed, at once or, if that fails, before the next pass.
 """
 
+import math
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from ottla.protocol.records import CorruptRecords
+from ottla.storage.cleaning.inline_worker import InlineWorker
 from ottla.storage.cleaning.job import (
     CleanedSegment,
     CleaningJob,
@@ -74,7 +76,7 @@ class Compacted:
 
 
 def survey(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable:
-    """What a pass over a log would find, due or not; begun anew if segments are taken away under it, LogGone if all."""
+    """What a pass over a log would find, due or not; LogGone if the log is taken away meanwhile."""
     return log.consistently(lambda segments: _survey(log, segments, first_dirty_offset, now_ms))
 
 
@@ -115,11 +117,8 @@ def _is_young(segment: Segment, config: LogConfig, now_ms: int) -> bool:
 
 
 def run_here(job: CleaningJob, file_system: FileSystem) -> Generator[CleanedSegment | PassEnd, None, None]:
-    """Do a job in this very thread."""
-    # It brings NumPy along, which a broker does without: its passes run in processes of their own.
-    from ottla.storage.cleaning.cleaning_pass import CleaningPass
-
-    return CleaningPass(job, file_system).run()
+    """Do a job in this very thread, as fast as it goes."""
+    return InlineWorker(lambda: math.inf).run(job, file_system)
 
 
 def compact(
@@ -133,7 +132,7 @@ def compact(
     """Do what was found to be due; reads and writes whole segments.
 
     If the log is cut or shortened meanwhile, the pass ends without a further effect and a later one begins again;
-    LogGone if it is taken away, StorageError and CorruptRecords if there is more to it.
+    LogGone if it is taken away; StorageError or CorruptRecords if the fault is real.
     """
     return _Compaction(log, file_system, cleanable, now_ms).run(run, limits or CleaningLimits())
 
@@ -215,7 +214,7 @@ class _Compaction:
         return True
 
     def _remove_leftovers(self) -> None:
-        """Remove what a pass that did not come to its end left in the log's directory."""
+        """Remove what an unfinished pass left in the log's directory."""
         with suppress(LogGone), self._log.changing():
             for name in self._file_system.list_directory(self._log.directory):
                 if name.endswith(CLEANED_SUFFIX):

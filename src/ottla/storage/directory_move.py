@@ -1,8 +1,9 @@
-"""Moves one log to another directory of the same broker while it is in use (KIP-113).
+"""Moving one log to another directory of the same broker while it is in use (KIP-113).
 
 The log is copied batch by batch into a directory with the suffix `-future` in the target, from the log's start to its
 end, as a follower would. When the copy has nearly caught up, the owner keeps everybody away from the log for a moment;
-`finish` copies the rest, syncs the copy and renames it to the partition's name. Then the original is deleted.
+`finish` copies the rest and the leader epochs, syncs the copy and renames it to the partition's name. Then the original
+is deleted.
 
 A failure before the rename leaves the original as it was, in use if need be, and `abandon` gives up the copy. After the
 rename the copy is the log, whatever happens to the original.
@@ -12,13 +13,11 @@ in the source both directories exist. Nothing is appended in between, so they ho
 longer, and one of them if they are alike.
 """
 
-import uuid
-
 from ottla.protocol.record_batch import parse_header
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.partition_directories import FUTURE_SUFFIX, TopicPartition, marked_directory_name
+from ottla.storage.partition_directories import TopicPartition
 
 # One read of the copy; between two of them the log is free for everybody.
 _COPY_BYTES = 4 * 1024 * 1024
@@ -32,8 +31,8 @@ class DirectoryMove:
         self.source = source
         self.target = target
         self._log = log
-        name = marked_directory_name(*key, uuid.uuid4().hex, FUTURE_SUFFIX)
-        directory = target.path / name
+        self._truncation_count = log.truncation_count
+        directory = target.new_future_path(key)
         try:
             self._copy = Log(
                 target.file_system, directory, log.config, log_start_offset=log.log_start_offset, now_ms=now_ms
@@ -49,7 +48,7 @@ class DirectoryMove:
 
     @property
     def lag_bytes(self) -> int:
-        """How many bytes are not copied yet; more than that by up to a segment, if indexes are not in memory."""
+        """How many bytes are not copied yet, or up to a segment more if indexes are not in memory."""
         return self._log.bytes_from(self._copy.log_end_offset)
 
     @property
@@ -58,9 +57,13 @@ class DirectoryMove:
         return self._copy.size_bytes
 
     def catch_up(self, now_ms: int) -> None:
-        """Copies up to where the log ends now."""
+        """Copy up to where the log ends now."""
         end_offset = self._log.log_end_offset
-        while self._copy.log_end_offset < end_offset:
+        while True:
+            self._undo_what_was_truncated(now_ms)
+            end_offset = min(end_offset, self._log.log_end_offset)
+            if self._copy.log_end_offset >= end_offset:
+                return
             offset = max(self._copy.log_end_offset, self._log.log_start_offset)
             read = self._log.read(
                 offset, _COPY_BYTES, max_offset_exclusive=end_offset, min_one_batch=True, allow_blocking=True
@@ -71,6 +74,13 @@ class DirectoryMove:
             if read.next_offset >= end_offset:
                 return
 
+    def _undo_what_was_truncated(self, now_ms: int) -> None:
+        """Begin the copy anew if the log was truncated, as a follower's is: it may hold what the log lost."""
+        truncation_count = self._log.truncation_count
+        if truncation_count != self._truncation_count:
+            self._truncation_count = truncation_count
+            self._copy.truncate_fully_and_start_at(self._log.log_start_offset, now_ms)
+
     def _make_room(self, offset: int, first_offset: int, now_ms: int) -> None:
         """Begin the copy anew if what comes first now is a batch in which the log starts, or lies behind a gap."""
         is_overtaken = offset > self._copy.log_end_offset
@@ -80,6 +90,8 @@ class DirectoryMove:
     def finish(self, topic_id: bytes, now_ms: int) -> Log:
         """The log in its new place; deleting the original is left to the owner. Nobody may append meanwhile."""
         self.catch_up(now_ms)
+        # Batches do not tell the whole history: an epoch may have none, or have lost its first ones to compaction.
+        self._copy.leader_epochs.take_over(self._log.leader_epochs.entries)
         self._copy.close(now_ms)
         if self._log.is_gone:
             raise LogGone(self._log.directory)
@@ -91,10 +103,12 @@ class DirectoryMove:
             log_start_offset=self._log.log_start_offset,
             now_ms=now_ms,
         )
+        # Opening a log forgets an epoch that began at its end, as after a crash; here its leader is still in office.
+        moved.assign_leader_epoch(self._log.leader_epochs.latest)
         moved.update_high_watermark(self._log.high_watermark)
         return moved
 
     def abandon(self) -> None:
-        """Gives the copy up, whatever state it is in; the next retention pass of the target removes the files."""
+        """Give the copy up, whatever state it is in; the next removal pass of the target removes the files."""
         self._copy.abandon()
         self.target.discard(self._copy.directory)

@@ -93,5 +93,5 @@ class DamagedIndex(Exception):
     """An index file leads to where the log has something else; it is to be rebuilt by whoever holds the log's lock."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"an index of {path} does not fit to its batches")
+        super().__init__(f"an index of {path} does not fit its batches")
         self.path = path

@@ -36,14 +36,13 @@ _NOWAIT_UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
-# CPython's own call for a bytearray whose bytes are yet to be written: filling a megabyte with zeros costs as much as
-# reading it does.
+# CPython's own call for a bytearray without contents: to fill a megabyte with zeros costs as much as to read it.
 _unfilled_bytearray = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t)(
     ("PyByteArray_FromStringAndSize", ctypes.pythonapi)
 )
 
 
-# Python's own posix_fallocate makes the file grow, and what is appended would come behind zeros.
+# Python's own posix_fallocate makes the file grow, so that appends would follow zeros.
 _fallocate = getattr(ctypes.CDLL(None), "fallocate", None)
 if _fallocate is not None:
     _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
@@ -68,7 +67,7 @@ class File(Protocol):
         """Cut the file to a size."""
 
     def reserve(self, size: int) -> None:
-        """Set space aside for a file of a size, where that can be done and there is so much; the size stays."""
+        """Set space aside for a file of this size, if the disk can and has it; the file does not grow."""
 
     def sync(self) -> None:
         """Wait until everything written is on the disk."""
@@ -148,7 +147,7 @@ class OsFileSystem:
     """The disk under one log directory."""
 
     def __init__(self, root: Path, *, trusts_tails: bool = True) -> None:
-        """`trusts_tails`: where no read can be told not to wait, what was written last counts as being in memory."""
+        """With `trusts_tails`, what was written last counts as warm where a read cannot be told not to wait."""
         self.root = root
         self.reads_without_waiting = _RWF_NOWAIT != 0
         self.trusts_tails = trusts_tails
@@ -305,7 +304,7 @@ class OsFile:
             raise self._file_system.failure("truncate", self.path, error) from error
 
     def reserve(self, size: int) -> None:
-        # Whether there is space is told by the append that needs it.
+        # The append that needs the space finds out whether it is there.
         if _fallocate is not None:
             _fallocate(self._descriptor, _FALLOC_FL_KEEP_SIZE, 0, size)
 

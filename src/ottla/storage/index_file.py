@@ -5,7 +5,8 @@ recovery scans everything that was not flushed. Kafka preallocates index files, 
 zeros; they are not entries.
 
 The owner of the segment adds and drops entries, other threads look them up. An entry is a key in one column, by which
-it is found, and a value in the other. The value is there before the key, and columns that become shorter are others.
+it is found, and a value in the other. The value is stored before the key, and a column that gets
+shorter is replaced by another.
 """
 
 import operator

@@ -1,12 +1,13 @@
 """At which offset each leader epoch of a partition began: the history by which replicas find where they diverged.
 
 Epochs and their start offsets ascend together (KIP-101, KIP-279). An epoch enters when the first batch of it is
-appended, or when a leader takes office. Every batch carries its epoch, so what a crash takes from the checkpoint file
-is found again by the scan of recovery: the file must only be on the disk before the recovery point passes the batch,
-and `flush` of the log sees to that. An epoch without a batch may be lost; nobody can have diverged in it.
+appended, or when a leader takes office. Every batch carries its epoch, so the scan of recovery finds again what a crash
+takes from the checkpoint file: the file only has to be on the disk before the recovery point passes the batch, and the
+log's `flush` sees to that. A crash may take an epoch without a batch; nobody can have diverged in it. A truncation to
+the log's end does take it: whoever truncates leads no longer.
 
-The log's owner changes the entries, threads write them: one at a time, and `write` returns only when the file is
-durable, whoever wrote it.
+The log's owner changes the entries; threads write the file, one at a time, and `write` returns only when it is durable,
+whoever wrote it.
 """
 
 import threading
@@ -20,7 +21,6 @@ from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
 
 UNDEFINED_EPOCH = -1
-UNDEFINED_EPOCH_OFFSET = -1
 
 
 class EpochStart(NamedTuple):
@@ -28,6 +28,13 @@ class EpochStart(NamedTuple):
 
     epoch: int
     start_offset: int
+
+
+class EpochEnd(NamedTuple):
+    """An epoch and the offset behind the last one written in it."""
+
+    epoch: int
+    end_offset: int
 
 
 class LeaderEpochs:
@@ -77,19 +84,22 @@ class LeaderEpochs:
         kept = [entry for entry in self._entries if entry.start_offset < start_offset]
         self._replace([*kept, EpochStart(epoch, start_offset)])
 
-    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """The largest epoch not above the one asked for, and where it ends; (-1, -1) if that is unknown."""
-        if epoch == UNDEFINED_EPOCH or not self._entries:
-            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
-        if epoch == self.latest:
-            return epoch, log_end_offset
-        if epoch > self.latest:
-            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
-        following = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd | None:
+        """The largest epoch not above the one asked for, and where it ends; None if that is unknown.
+
+        Unknown is an epoch later than the latest, and any epoch without a history.
+        """
+        # The list as it is now: the log's owner may replace it while a thread looks.
+        entries = self._entries
+        if epoch == UNDEFINED_EPOCH or not entries or epoch > entries[-1].epoch:
+            return None
+        if epoch == entries[-1].epoch:
+            return EpochEnd(epoch, log_end_offset)
+        following = bisect_right(entries, epoch, key=lambda entry: entry.epoch)
         if following == 0:
             # All that is known begins after the epoch asked for: it ends where the history begins.
-            return epoch, self._entries[0].start_offset
-        return self._entries[following - 1].epoch, self._entries[following].start_offset
+            return EpochEnd(epoch, entries[0].start_offset)
+        return EpochEnd(entries[following - 1].epoch, entries[following].start_offset)
 
     def epoch_of(self, offset: int) -> int:
         """The epoch in which an offset was written, -1 if unknown."""
@@ -110,6 +120,10 @@ class LeaderEpochs:
         holding = self._entries[first_after - 1]
         if first_after > 1 or holding.start_offset < start_offset:
             self._replace([EpochStart(holding.epoch, start_offset), *self._entries[first_after:]])
+
+    def take_over(self, entries: list[EpochStart]) -> None:
+        """Adopt the history of a log of which this one is a copy."""
+        self._replace(list(entries))
 
     def clear(self) -> None:
         """Forget everything."""

@@ -2,11 +2,14 @@
 
 Guarantees. Offsets ascend; a leader's append gives consecutive ones, a follower's keeps the leader's. A leader's append
 is in the log whole or not at all, a follower's in whole batches. Readers see whole batches. Between `log_start_offset`
-and `log_end_offset` nothing changes but by truncation, retention and compaction.
+and `log_end_offset` nothing changes except by truncation, retention and compaction.
 
     log_start_offset <= high_watermark <= log_end_offset,   last_stable_offset <= high_watermark
 
-Threads. Warm reads run on the event loop, and appends where no disk but this one would wait for them; otherwise appends
+Leader epochs never fall along the log. An append on behalf of a leader whose epoch is over is refused under the lock,
+so a request that was on its way when leadership changed writes nothing.
+
+Threads. Warm reads run on the event loop, and so do appends where they keep no other disk waiting; otherwise appends
 run in a thread, one after the other. Cold reads, lookups by time, retention and compaction run in threads. Whatever
 changes the log holds its lock, for as long as its own files take to be written, renamed, cut or removed, and never over
 a sync. Readers take none, unless something was taken away under them: the list of segments is replaced, not changed,
@@ -14,6 +17,7 @@ and files stay open while someone reads them. What must not wait for the disk do
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -27,22 +31,23 @@ from ottla.protocol.record_batch import (
     BatchHeader,
 )
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.append_validation import needs_rewrite, rewrite_batch, validate_client_batch
+from ottla.storage.append_validation import has_new_batches, needs_rewrite, rewrite_batch, validate_client_batch
 from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches, split_batches
-from ottla.storage.durable_log import DurableLog
 from ottla.storage.errors import DamagedIndex, LogGone, StorageError
 from ottla.storage.file_system import FileSystem
+from ottla.storage.leader_epochs import EpochEnd
+from ottla.storage.log_access import LogAccess
 from ottla.storage.log_config import LogConfig
+from ottla.storage.log_flush import LogFlush
 from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
-from ottla.storage.own_append_validation import are_news
 from ottla.storage.producer_replay import apply_batch, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerState
 from ottla.storage.recovery import load_log
 from ottla.storage.retention import DeletableSegment, FutureTimestamps, deletable_segments, tell_deleted
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
-from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
+from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX, SegmentList
 from ottla.storage.segment_transactions import NotInMemory, aborted_between
 from ottla.storage.timestamp_lookup import TimestampOffset, first_at_or_after, latest
 from ottla.storage.transaction_index import AbortedTransaction
@@ -52,10 +57,15 @@ Found = TypeVar("Found")
 
 
 class AppendInfo(NamedTuple):
-    """Where a batch went; for a duplicate, where its original is."""
+    """Where a batch went; for a duplicate, where its original is.
+
+    An offset alone does not name a record: after a change of leader another one may stand there. Whoever waits for the
+    commit waits for the offset in this leader epoch, which for a duplicate is the epoch of the append that found it.
+    """
 
     first_offset: int
     last_offset: int
+    leader_epoch: int
     max_timestamp: int
     # -1 unless the topic's timestamps are those of the append.
     log_append_time_ms: int
@@ -63,7 +73,7 @@ class AppendInfo(NamedTuple):
     is_duplicate: bool
 
 
-class Log(DurableLog):
+class Log:
     """A log on the disk; opening it finds what is there, or creates it."""
 
     def __init__(
@@ -87,12 +97,40 @@ class Log(DurableLog):
             was_clean=was_clean,
             now_ms=now_ms,
         )
-        super().__init__(file_system, directory, config, loaded, now_ms)
+        self.directory = directory
+        self.config = config
         self.log_start_offset = loaded.log_start_offset
         self.high_watermark = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.leader_epochs = loaded.leader_epochs
+        self.producers = loaded.producers
         self.future_timestamps = FutureTimestamps()
+        self._file_system = file_system
+        self._access = access = LogAccess(directory)
+        self._segments = SegmentList(file_system, access, loaded.segments, loaded.log_end_offset)
+        self._flush = LogFlush(
+            file_system,
+            access,
+            self._segments,
+            loaded.leader_epochs,
+            recovery_point=loaded.recovery_point,
+            now_ms=now_ms,
+        )
+        self._snapshots = loaded.snapshots
+        self._last_snapshot_offset = max(loaded.snapshots.offsets(), default=-1)
+        self._reserve_space()
 
     # What is known.
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the log was closed, deleted, moved away or given up: nothing can be done with it any more."""
+        return self._access.is_gone
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The segments now, oldest first; the last one is active."""
+        return self._segments.segments
 
     @property
     def size_bytes(self) -> int:
@@ -101,13 +139,7 @@ class Log(DurableLog):
 
     def bytes_from(self, offset: int) -> int:
         """The bytes of the batches from an offset on, or more: as exact as the indexes that are in memory."""
-        if offset >= self.log_end_offset:
-            return 0
-        segments = self._segments.from_offset(offset)
-        first = segments[0]
-        entry = first.offset_index.entry_before(offset) if first.is_loaded else None
-        skipped = entry.position if entry else 0
-        return sum(segment.size_bytes for segment in segments) - skipped
+        return self._segments.bytes_from(offset) if offset < self.log_end_offset else 0
 
     @property
     def last_stable_offset(self) -> int:
@@ -127,7 +159,7 @@ class Log(DurableLog):
         self.config = config
 
     def update_high_watermark(self, high_watermark: int) -> bool:
-        """Everything below is committed; whether that is news. The bound is kept within the log."""
+        """Everything below an offset is committed, which is kept within the log; whether the high watermark moved."""
         bounded = max(self.log_start_offset, min(high_watermark, self.log_end_offset))
         if bounded == self.high_watermark:
             return False
@@ -135,14 +167,18 @@ class Log(DurableLog):
         self.producers.forget_replicated(bounded)
         return True
 
-    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch not above the one asked for and where it ends; (-1, -1) if unknown."""
+    def end_offset_for_epoch(self, epoch: int) -> EpochEnd | None:
+        """The largest epoch not above the one asked for and where it ends; None if that is unknown."""
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
 
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader takes office: its epoch begins at the end of the log."""
         with self.changing():
             self.leader_epochs.assign(epoch, self.log_end_offset)
+
+    def changing(self) -> AbstractContextManager[None]:
+        """Hold the lock of a log that is still there; LogGone if it is not."""
+        return self._access.changing()
 
     # Appending.
 
@@ -152,39 +188,38 @@ class Log(DurableLog):
         *,
         leader_epoch: int,
         now_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
         header: BatchHeader | None = None,
         verification: VerificationGuard | None = None,
-        transaction_version: int = 0,
     ) -> AppendInfo:
-        """Give batches the next offsets and append them.
+        """Give a client's batch the next offsets and append it.
 
-        A client's data is one batch, checked here unless the caller passes the `header` that `validate_client_batch`
-        (and `rewrite_batch`, where needed) returned for these very bytes. Others may append several batches at once.
-        A batch that begins a transaction comes with a guard; markers are judged by the rules of a transaction version.
+        The batch is checked here unless the caller passes the `header` that `validate_client_batch` (and
+        `rewrite_batch`, where needed) returned for these very bytes. A batch that begins a transaction comes with a
+        guard. NOT_LEADER_OR_FOLLOWER if a later leader epoch than `leader_epoch` has begun.
         """
         if header is None:
-            if origin is not AppendOrigin.CLIENT:
-                return self._append_own(records, leader_epoch, now_ms, verification, transaction_version)
             header = validate_client_batch(records, self.config)
             if needs_rewrite(header, self.config, now_ms):
                 records, header = rewrite_batch(records, header, self.config, now_ms)
         size = header.batch_length + 12
         assert size == len(records), "the header is not the one of these bytes"
-        with self._lock:
-            if self._is_gone:
+        with self._access.lock:
+            if self._access.is_gone:
                 raise LogGone(self.directory)
+            latest_epoch = self.leader_epochs.latest
+            if leader_epoch < latest_epoch:
+                raise self._fenced(leader_epoch)
             base_offset = self.log_end_offset
             last_offset = base_offset + header.last_offset_delta
             max_timestamp = header.max_timestamp
             is_idempotent = header.producer_id >= 0
             if is_idempotent:
                 original = self.producers.check(
-                    header, origin, verification, needs_guard=self.config.transaction_verification_enabled
+                    header, AppendOrigin.CLIENT, verification, needs_guard=self.config.transaction_verification_enabled
                 )
                 if original is not None:
-                    where = original.first_offset, original.last_offset, original.timestamp_ms
-                    return AppendInfo(*where, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True)
+                    where = original.first_offset, original.last_offset
+                    return self._duplicate(where, leader_epoch, original.timestamp_ms)
             segment = self._segment_for(size, base_offset, last_offset, max_timestamp, now_ms)
             segment.append(
                 (PLACEMENT.pack(base_offset, header.batch_length, leader_epoch), memoryview(records)[PLACEMENT_BYTES:]),
@@ -192,7 +227,7 @@ class Log(DurableLog):
                 last_offset,
                 max_timestamp,
             )
-            if leader_epoch > self.leader_epochs.latest:
+            if leader_epoch > latest_epoch:
                 self.leader_epochs.assign(leader_epoch, base_offset)
             if is_idempotent:
                 self.producers.update(header, base_offset)
@@ -200,11 +235,53 @@ class Log(DurableLog):
             return AppendInfo(
                 base_offset,
                 last_offset,
+                leader_epoch,
                 max_timestamp,
                 max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
                 self.log_start_offset,
                 is_duplicate=False,
             )
+
+    def append_own_as_leader(
+        self,
+        records: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:
+        """Give batches that this broker made itself the next offsets and append them, in one write.
+
+        A marker is judged by the rules of a transaction version; one that comes again is a duplicate, and nothing is
+        written. NOT_LEADER_OR_FOLLOWER if a later leader epoch than `leader_epoch` has begun.
+        """
+        with self.changing():
+            if leader_epoch < self.leader_epochs.latest:
+                raise self._fenced(leader_epoch)
+            placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
+            if not has_new_batches(
+                self.producers,
+                placed,
+                batches,
+                verification,
+                needs_guard=self.config.transaction_verification_enabled,
+                transaction_version=transaction_version,
+            ):
+                last_offset = self.log_end_offset - 1
+                return self._duplicate((last_offset, last_offset), leader_epoch, NO_TIMESTAMP)
+            self._append_placed(placed, batches, self._segment_for, now_ms)
+            return self._placed_at(batches)
+
+    def _duplicate(self, where: tuple[int, int], leader_epoch: int, timestamp_ms: int) -> AppendInfo:
+        return AppendInfo(*where, leader_epoch, timestamp_ms, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True)
+
+    def _fenced(self, leader_epoch: int) -> ApiError:
+        return ApiError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            f"{self.directory.name} takes no append of leader epoch {leader_epoch}: "
+            f"epoch {self.leader_epochs.latest} has begun.",
+        )
 
     def append_as_follower(self, records: Buffer, *, now_ms: int) -> AppendInfo | None:
         """Append batches of the leader at the offsets that they have; None if there is no whole one.
@@ -220,36 +297,12 @@ class Log(DurableLog):
                 self._append_placed(whole, part, self._segment_at_any_size, now_ms)
             return self._placed_at(batches)
 
-    def _append_own(
-        self,
-        records: Buffer,
-        leader_epoch: int,
-        now_ms: int,
-        verification: VerificationGuard | None,
-        transaction_version: int,
-    ) -> AppendInfo:
-        """Append batches that this broker made itself; or a marker, which counts as a duplicate if it is repeated."""
-        with self.changing():
-            placed, batches = place_batches(records, self.log_end_offset, leader_epoch)
-            if not are_news(
-                self.producers,
-                placed,
-                batches,
-                verification,
-                needs_guard=self.config.transaction_verification_enabled,
-                transaction_version=transaction_version,
-            ):
-                last_offset = self.log_end_offset - 1
-                return AppendInfo(
-                    last_offset, last_offset, NO_TIMESTAMP, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True
-                )
-            self._append_placed(placed, batches, self._segment_for, now_ms)
-            return self._placed_at(batches)
-
     def _placed_at(self, headers: list[PlacedBatch]) -> AppendInfo:
+        last = headers[-1][1]
         return AppendInfo(
             headers[0][1].base_offset,
-            headers[-1][1].last_offset,
+            last.last_offset,
+            last.leader_epoch,
             max(header.max_timestamp for _, header in headers),
             NO_TIMESTAMP,
             self.log_start_offset,
@@ -315,6 +368,15 @@ class Log(DurableLog):
             self._reserve_space()
             return self._segments.active
 
+    def _reserve_space(self) -> None:
+        if self.config.preallocate:
+            self._segments.active.reserve(self.config.segment_bytes)
+
+    def _take_snapshot(self, offset: int, *, sync: bool) -> None:
+        if self.producers.map_end_offset > self._last_snapshot_offset:
+            self._snapshots.write(self.producers, offset, sync=sync)
+            self._last_snapshot_offset = offset
+
     # Reading.
 
     def read(
@@ -332,7 +394,7 @@ class Log(DurableLog):
         """
         while True:
             version = self._segments.version
-            if self._is_gone:
+            if self._access.is_gone:
                 raise LogGone(self.directory)
             view = self._segments.view
             # The start of the log moves before its segments go: if it is not past the offset now, they are in the view.
@@ -357,59 +419,29 @@ class Log(DurableLog):
             except DamagedIndex as damage:
                 if not allow_blocking:
                     return LogRead(b"", start_offset, is_cold=True)
-                self._repair_indexes(damage)
+                self._segments.repair_indexes(damage)
                 continue
             except (StorageError, CorruptRecords):
                 if not allow_blocking:
                     # Whether it is a real error is found out by who may wait for the lock.
                     return LogRead(b"", start_offset, is_cold=True)
-                if self._is_still(version):
+                if self._segments.stays_unchanged(version):
                     raise
                 continue
-            if self._is_surely(version):
+            if self._segments.is_unchanged(version):
                 return outcome
             if not allow_blocking:
                 return LogRead(b"", start_offset, is_cold=True)
-            if self._is_still(version):
+            if self._segments.stays_unchanged(version):
                 return outcome
-
-    def _repair_indexes(self, damage: DamagedIndex) -> None:
-        """Rebuild the indexes of a segment that a lookup found wanting; nobody appends meanwhile."""
-        with self.changing():
-            for segment in self._segments.segments:
-                if segment.path == damage.path:
-                    segment.repair_indexes()
-
-    def _is_surely(self, version: int) -> bool:
-        """Whether nothing was taken away since a reader saw this version, nor is now; waits for nobody."""
-        return version == self._segments.version and not version & 1
-
-    def _is_still(self, version: int) -> bool:
-        """Whether no segment was taken away since a reader saw this version; waits for what is under way."""
-        with self._lock:
-            return version == self._segments.version
 
     def consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
         """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
-        while True:
-            version = self._segments.version
-            if self._is_gone:
-                raise LogGone(self.directory)
-            try:
-                found = lookup(self._segments.segments)
-            except DamagedIndex as damage:
-                self._repair_indexes(damage)
-                continue
-            except (StorageError, CorruptRecords):
-                if self._is_still(version):
-                    raise
-                continue
-            if self._is_surely(version) or self._is_still(version):
-                return found
+        return self._segments.consistently(lookup)
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch a range, sorted by first offset."""
-        found = self.consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
+        found = self._segments.consistently(lambda segments: aborted_between(segments, start_offset, end_offset))
         self._segments.note_loaded()
         return found
 
@@ -420,11 +452,11 @@ class Log(DurableLog):
             found = aborted_between(self._segments.segments, start_offset, end_offset, allow_blocking=False)
         except NotInMemory:
             return None
-        return found if self._is_surely(version) else None
+        return found if self._segments.is_unchanged(version) else None
 
     def offset_for_timestamp(self, timestamp: int, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record that is not earlier than a timestamp, exact to the record; for a thread."""
-        found = self.consistently(
+        found = self._segments.consistently(
             lambda segments: first_at_or_after(segments, timestamp, self.log_start_offset, max_offset_exclusive)
         )
         self._segments.note_loaded()
@@ -432,18 +464,25 @@ class Log(DurableLog):
 
     def offset_of_max_timestamp(self, max_offset_exclusive: int) -> TimestampOffset | None:
         """The first record with the largest timestamp; for a thread."""
-        found = self.consistently(lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive))
+        found = self._segments.consistently(
+            lambda segments: latest(segments, self.log_start_offset, max_offset_exclusive)
+        )
         self._segments.note_loaded()
         return found
 
     # Shortening.
 
     def truncate_to(self, offset: int, now_ms: int) -> bool:
-        """Cut the log so that it ends at an offset; False if it ends before or there already."""
+        """Cut the log so that it ends at an offset; False if no record goes, because it ends before or there already.
+
+        A leader epoch that began at the end and has no record goes in any case: left in the history, it would lead
+        replicas that compare their epochs to this very offset again and again (KAFKA-10706).
+        """
         if offset < 0:
             raise ValueError(f"cannot truncate to the negative offset {offset}")
         with self.changing():
             if offset >= self.log_end_offset:
+                self.leader_epochs.truncate_from_end(self.log_end_offset)
                 return False
             if offset < self._segments.segments[0].base_offset:
                 self.truncate_fully_and_start_at(offset, now_ms)
@@ -466,12 +505,20 @@ class Log(DurableLog):
             self._after_truncation(offset)
 
     def _after_truncation(self, offset: int) -> None:
-        self.truncation_count += 1
-        self._truncated_to = offset if self._truncated_to is None else min(offset, self._truncated_to)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.high_watermark = max(self.log_start_offset, min(self.high_watermark, offset))
-        self.recovery_point = min(self.recovery_point, offset)
+        self._flush.cut_back(offset)
+
+    @property
+    def truncation_count(self) -> int:
+        """How often the log was truncated since it was opened."""
+        return self._segments.truncation_count
+
+    def take_truncation(self) -> int | None:
+        """The lowest offset that the log was cut back to since this was asked last: behind it nothing is compacted."""
+        with self.changing():
+            return self._segments.take_truncation()
 
     def _reload_producers(self, now_ms: int) -> None:
         self._snapshots.remove_after(self.log_end_offset)
@@ -558,11 +605,16 @@ class Log(DurableLog):
         for segment in doomed:
             self._snapshots.remove(segment.base_offset)
 
+    @property
+    def has_deleted_files(self) -> bool:
+        """Whether files wait for their removal; waits for nobody."""
+        return self._segments.has_deleted
+
     def remove_deleted_files(self, now_ms: int) -> int:
         """Remove the files whose delay has passed; how many segments."""
         with self.changing():
             due = self._segments.take_due(now_ms)
-        with self.unless_gone():
+        with self._access.unless_gone():
             for segment in due:
                 segment.remove_files()
         return len(due)
@@ -578,7 +630,7 @@ class Log(DurableLog):
                 return False
             new.become_swap()
             self._segments.incoming = new
-        with self.unless_gone():
+        with self._access.unless_gone():
             self._file_system.sync_directory(self.directory)
         with self.changing():
             if self._segments.incoming is not new:
@@ -591,9 +643,57 @@ class Log(DurableLog):
     def still_holds(self, segments: list[Segment], truncation_count: int) -> bool:
         """Whether segments are in the log as they were when it had been truncated so many times."""
         with self.changing():
-            return truncation_count == self.truncation_count and self._segments.contains(segments)
+            return truncation_count == self._segments.truncation_count and self._segments.contains(segments)
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers that have been idle for producer.id.expiration.ms, without an open transaction; how many."""
         with self.changing():
             return self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
+
+    # Durability and the end, see `log_flush` and `log_access`.
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below this offset is on the disk."""
+        return self._flush.recovery_point
+
+    @property
+    def last_flush_ms(self) -> int:
+        return self._flush.last_flush_ms
+
+    @property
+    def unflushed_messages(self) -> int:
+        return self.log_end_offset - self._flush.recovery_point
+
+    @property
+    def must_flush_now(self) -> bool:
+        """Whether flush.messages is reached: then an append is answered after a flush."""
+        return self.log_end_offset - self._flush.recovery_point >= self.config.flush_messages
+
+    def flush(self, now_ms: int) -> None:
+        """Wait until everything appended so far is on the disk, then move the recovery point."""
+        self._flush.flush(lambda: self.log_end_offset, now_ms)
+
+    def close(self, now_ms: int) -> None:
+        """Sync everything, store what makes the next start quick, and release the files, unless the log is gone."""
+        try:
+            with self.changing():
+                self._segments.active.seal()
+                self._take_snapshot(self.log_end_offset, sync=True)
+                self._flush.last_flush_ms = now_ms
+            self._flush.flush_at_close(lambda: self.log_end_offset)
+        except LogGone:
+            return
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Release the files without writing anything; from here on everybody who still holds the log gets LogGone."""
+        with self._access.lock:
+            self._access.is_gone = True
+            self._segments.abandon()
+
+    def retire(self, target: Path) -> None:
+        """Abandon the log and give its directory another name; may wait for a flush that is under way."""
+        self.abandon()
+        with self._flush.under_way:
+            self._file_system.rename(self.directory, target)

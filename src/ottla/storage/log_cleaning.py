@@ -1,11 +1,11 @@
 """Which log is compacted next, how that ends, and which logs cannot be.
 
-What is overdue by max.compaction.lag.ms comes first, then the dirtiest. A log is compacted by one at a time. How far
+What is overdue by max.compaction.lag.ms comes first, then the dirtiest. One cleaner at a time compacts a log. How far
 each log is clean is in the checkpoint of its directory; a truncation takes that back.
 
-A log that cannot be compacted, because of a damaged batch or for a reason that nobody foresaw, is marked, told in the
-broker's log and in the metrics, and left alone while the others go on. The mark goes when the log is cut or made anew,
-and with a restart. A worker that dies says nothing about the log, unless it happens again and again.
+A log that cannot be compacted, because of a damaged batch or for a reason that nobody foresaw, is marked, reported
+in the broker's log and the metrics, and left alone while the others go on. The mark goes when the log is cut or made
+anew, and with a restart. A worker that dies says nothing about the log, unless it happens again and again.
 
 A broken disk takes its directory offline, as always. A full one does not: its logs are left out for this round.
 """
@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.job import CleaningLimits, PassStatistics
-from ottla.storage.cleaning.worker_failure import WorkerFailed
+from ottla.storage.cleaning.job import CleaningLimits, PassStatistics, WorkerFailed
 from ottla.storage.compaction import Cleanable, RunPass, compact, is_due, run_here, survey
 from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log

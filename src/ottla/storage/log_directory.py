@@ -12,9 +12,7 @@ made.
 import json
 import logging
 import threading
-import uuid
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ottla.storage.checkpoints import (
@@ -26,11 +24,13 @@ from ottla.storage.checkpoints import (
 )
 from ottla.storage.errors import DamagedFile, LogGone
 from ottla.storage.file_system import FileLock, FileSystem
+from ottla.storage.host import REAL_HOST, StorageHost
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from ottla.storage.partition_directories import (
     DELETE_SUFFIX,
+    FUTURE_SUFFIX,
     STRAY_SUFFIX,
     TopicPartition,
     is_deleted_directory,
@@ -53,15 +53,16 @@ METADATA_TOPIC = "__cluster_metadata"
 class LogDirectory:
     """A directory of logs, locked from construction to `close`."""
 
-    def __init__(self, file_system: FileSystem) -> None:
+    def __init__(self, file_system: FileSystem, host: StorageHost = REAL_HOST) -> None:
         self.path: Path = file_system.root
         self.file_system = file_system
+        self._host = host
         self.is_online = True
         self.logs: dict[TopicPartition, Log] = {}
         self.topic_ids: dict[TopicPartition, bytes] = {}
         file_system.make_directory(self.path)
         self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
-        # How far `close` is.
+        # How many logs `close` has closed so far.
         self.closed_count = 0
         self._awaiting_removal: list[tuple[int, Path]] = []
         # Partitions that are gone but may be in the checkpoints: a new log of such a name must not inherit from them.
@@ -110,7 +111,7 @@ class LogDirectory:
             log.update_high_watermark(high_watermarks.get(key, 0))
             self._adopt(key, log)
 
-        with ThreadPoolExecutor(max_workers=recovery_threads, thread_name_prefix="log-recovery") as threads:
+        with self._host.thread_pool(recovery_threads, "log-recovery") as threads:
             jobs = []
             for name in self.file_system.list_directory(self.path):
                 key = parse_partition_directory(name)
@@ -141,7 +142,7 @@ class LogDirectory:
 
     def close(self, *, broker_epoch: int, now_ms: int, threads: int) -> None:
         """Flush and close every log, write the checkpoints and the marker of a clean shutdown, release the lock."""
-        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="log-closing") as pool:
+        with self._host.thread_pool(threads, "log-closing") as pool:
             for job in [pool.submit(log.close, now_ms) for log in list(self.logs.values())]:
                 job.result()
                 self.closed_count += 1
@@ -219,10 +220,17 @@ class LogDirectory:
             raise LogGone(self.path / partition_directory_name(*key))
         self.topic_ids.pop(key, None)
         self._outdated.add(key)
-        marked = self.path / marked_directory_name(*key, uuid.uuid4().hex, suffix)
+        marked = self._marked_path(key, suffix)
         log.retire(marked)
         self.sync_names()
         return log, marked
+
+    def new_future_path(self, key: TopicPartition) -> Path:
+        """Where the copy of a log that moves here grows until `adopt_future`."""
+        return self._marked_path(key, FUTURE_SUFFIX)
+
+    def _marked_path(self, key: TopicPartition, suffix: str) -> Path:
+        return self.path / marked_directory_name(*key, self._host.new_suffix(), suffix)
 
     def discard(self, directory: Path) -> None:
         """Have the files of something unfinished removed by the next pass."""

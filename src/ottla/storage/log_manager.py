@@ -19,7 +19,6 @@ moves of different partitions, at the same time. Each can be asked to look at on
 """
 
 import logging
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -28,6 +27,7 @@ from pathlib import Path
 from ottla.protocol.uuids import uuid_to_text
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DifferentLogs, DiskFull, LogGone, LogOffline, StorageError
+from ottla.storage.host import REAL_HOST, StorageHost
 from ottla.storage.log import Log
 from ottla.storage.log_cleaning import LogCleaning
 from ottla.storage.log_config import MAX_INT64, LogConfig
@@ -61,6 +61,7 @@ class LogManager:
         offline: Sequence[Path] = (),
         absent_ids: Sequence[bytes] = (),
         on_directory_failure: Callable[[LogDirectory, list[TopicPartition]], None] = lambda *_: None,
+        host: StorageHost = REAL_HOST,
     ) -> None:
         self.directories = list(directories)
         self._never_opened = list(offline)
@@ -68,6 +69,7 @@ class LogManager:
             f"the one with directory.id={uuid_to_text(one)}, which is not in log.dirs" for one in absent_ids
         ]
         self._on_directory_failure = on_directory_failure
+        self._host = host
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
         self.cleaning = LogCleaning(self.fail_directory)
@@ -289,7 +291,7 @@ class LogManager:
 
     def _note_full(self, error: DiskFull) -> None:
         """Clients try again and again; the broker's log hears of it now and then."""
-        now_s = time.monotonic()
+        now_s = self._host.monotonic_s()
         if now_s - self._told_full_s.get(error.log_dir, -_TELL_FULL_EVERY_S) >= _TELL_FULL_EVERY_S:
             self._told_full_s[error.log_dir] = now_s
             _log.error("log directory %s has no space left, writes are refused until it has: %s", error.log_dir, error)

@@ -206,7 +206,7 @@ class _Loader:
             self._distrust(active.base_offset)
             return self._recover_segments()
         if last is not None and self._epochs.epoch_of(last.base_offset) != last.leader_epoch:
-            _log.warning("the leader epochs of %s do not fit to its batches, the log is recovered", self._directory)
+            _log.warning("the leader epochs of %s do not fit its batches, the log is recovered", self._directory)
             self._epochs.clear()
             self._distrust(0)
             return self._recover_segments()
@@ -231,7 +231,7 @@ class _Loader:
         except DamagedFile:
             return True
         except CorruptRecords:
-            # That the log is damaged is found out by whoever reads it.
+            # Whoever reads the log finds out that it is damaged.
             return False
 
     def _is_aborted(self, segment: Segment, entry: AbortedTransaction) -> bool:
@@ -284,7 +284,6 @@ class _Loader:
     def _recover_segment(self, segment: Segment, following_offset: int | None) -> tuple[int, bool]:
         """Rebuild the indexes of a segment and cut it at the first damage; its end, and whether nothing was cut."""
         segment.clear_indexes()
-        segment.clear_transaction_index()
         next_offset = segment.base_offset
         valid_bytes = 0
         try:

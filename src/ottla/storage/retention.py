@@ -2,8 +2,8 @@
 
 The age of a segment is that of its latest record, as Kafka has it, so a record that is dated in the future keeps its
 segment, and by their order all after it, until that time has come. Producers may date records an hour ahead unless
-message.timestamp.after.max.ms is raised, so what lies further ahead is no matter of clocks that differ, and somebody
-has to know of it: `FutureTimestamps` tells.
+message.timestamp.after.max.ms is raised. Clocks that differ do not explain what lies further ahead, so
+`FutureTimestamps` reports it.
 """
 
 import logging
@@ -39,7 +39,7 @@ class FutureSegment:
 
 
 class FutureTimestamps:
-    """Watches a log for segments with records far in the future, and tells of each in the broker's log, once."""
+    """Watches a log for segments with records far in the future, and reports each in the broker's log, once."""
 
     __slots__ = ("found",)
 
@@ -79,7 +79,7 @@ class DeletableSegment:
 
 
 def tell_deleted(directory: Path, deleted: list[DeletableSegment], log_start_offset: int) -> None:
-    """Data is gone for good: whoever wonders where to finds it in the broker's log."""
+    """Say in the broker's log which segments were deleted, and why: their data is gone for good."""
     # Each reason once, in their order.
     reasons = dict.fromkeys(one.reason for one in deleted)
     _log.info(

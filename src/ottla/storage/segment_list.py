@@ -3,7 +3,10 @@
 Changes are made by one caller at a time, who holds the lock of the log. Readers in other threads hold no lock. They
 take `view`, the list and the positions that belong to it, and `version`, which is odd while segments are being taken
 away and another afterwards. What they read counts if the version was even and is still the same; otherwise, and after
-an error, they wait for the lock and begin anew. An error under an unchanged version is a real one.
+an error, they wait for the lock and begin anew. An error under an unchanged version is a real one. `consistently` does
+this for any lookup.
+
+`truncation_count` grows with each truncation, so that a flush or a compaction that overlaps one leaves no trace.
 
 There is always a last, active segment; it is empty in an empty log.
 
@@ -13,15 +16,20 @@ took away would come back.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TypeVar
 
+from ottla.protocol.records import CorruptRecords
+from ottla.storage.errors import DamagedIndex, StorageError
 from ottla.storage.file_system import FileSystem
+from ottla.storage.log_access import LogAccess
 from ottla.storage.log_reading import Positions
 from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
 from ottla.storage.segment_files import DELETED_SUFFIX
+
+Found = TypeVar("Found")
 
 # Whoever takes more segments away than this does it in several steps: an append waits while their files are renamed.
 TAKEN_AT_ONCE_MAX = 16
@@ -30,15 +38,31 @@ TAKEN_AT_ONCE_MAX = 16
 class SegmentList:
     """The segments of one log, oldest first."""
 
-    __slots__ = ("_awaiting_removal", "_directory", "_file_system", "_open", "active", "incoming", "version", "view")
+    __slots__ = (
+        "_access",
+        "_awaiting_removal",
+        "_file_system",
+        "_open",
+        "_truncated_to",
+        "active",
+        "incoming",
+        "truncation_count",
+        "version",
+        "view",
+    )
 
-    def __init__(self, file_system: FileSystem, directory: Path, segments: list[Segment], log_end_offset: int) -> None:
+    def __init__(
+        self, file_system: FileSystem, access: LogAccess, segments: list[Segment], log_end_offset: int
+    ) -> None:
         self._file_system = file_system
-        self._directory = directory
+        self._access = access
         self.active = segments[-1]
         self._open = OpenSegments(self.active)
         self.view = (segments, Positions(log_end_offset, self.active, self._open))
         self.version = 0
+        self.truncation_count = 0
+        # Where truncations since the last `take_truncation` cut the log back to, at the lowest.
+        self._truncated_to: int | None = None
         self.incoming: Segment | None = None
         self._awaiting_removal: list[tuple[int, Segment]] = []
 
@@ -53,6 +77,51 @@ class SegmentList:
     def from_offset(self, offset: int) -> list[Segment]:
         """The segment that holds an offset and all after it."""
         return self.segments[max(self._number_of(offset), 0) :]
+
+    def bytes_from(self, offset: int) -> int:
+        """The bytes of the batches from an offset on, or more: as exact as the indexes that are in memory."""
+        segments = self.from_offset(offset)
+        first = segments[0]
+        entry = first.offset_index.entry_before(offset) if first.is_loaded else None
+        skipped = entry.position if entry else 0
+        return sum(segment.size_bytes for segment in segments) - skipped
+
+    # Reading without the lock.
+
+    def is_unchanged(self, version: int) -> bool:
+        """Whether nothing was taken away since a reader saw this version, nor is now; waits for nobody."""
+        return version == self.version and not version & 1
+
+    def stays_unchanged(self, version: int) -> bool:
+        """Whether no segment was taken away since a reader saw this version; waits for what is under way."""
+        with self._access.lock:
+            return version == self.version
+
+    def consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
+        """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
+        while True:
+            version = self.version
+            self._access.require()
+            try:
+                found = lookup(self.segments)
+            except DamagedIndex as damage:
+                self.repair_indexes(damage)
+                continue
+            except (StorageError, CorruptRecords):
+                if self.stays_unchanged(version):
+                    raise
+                continue
+            if self.is_unchanged(version) or self.stays_unchanged(version):
+                return found
+
+    def repair_indexes(self, damage: DamagedIndex) -> None:
+        """Rebuild the indexes of a segment that a lookup found wanting; nobody appends meanwhile."""
+        with self._access.changing():
+            for segment in self.segments:
+                if segment.path == damage.path:
+                    segment.repair_indexes()
+
+    # Changes.
 
     def roll(self, base_offset: int, index_interval_bytes: int, now_ms: int) -> None:
         """Begin a new active segment; the old one, already sealed, stays unless it is empty."""
@@ -87,6 +156,7 @@ class SegmentList:
             self._activate(kept[-1])
             self.active.truncate_to(offset)
             self.view = (kept, self.view[1].renewed(offset, self.active))
+        self._note_truncation(offset)
 
     def restart_at(self, offset: int, index_interval_bytes: int, now_ms: int) -> None:
         """Drop everything; one empty segment begins at an offset."""
@@ -96,6 +166,16 @@ class SegmentList:
                 segment.remove_files()
             self._activate(self._create(offset, index_interval_bytes, now_ms))
             self.view = ([self.active], self.view[1].renewed(offset, self.active))
+        self._note_truncation(offset)
+
+    def _note_truncation(self, offset: int) -> None:
+        self.truncation_count += 1
+        self._truncated_to = offset if self._truncated_to is None else min(offset, self._truncated_to)
+
+    def take_truncation(self) -> int | None:
+        """The lowest offset that the log was cut back to since this was asked last; None if it was not."""
+        truncated_to, self._truncated_to = self._truncated_to, None
+        return truncated_to
 
     def before(self, offset: int) -> list[Segment]:
         """The segments that end before or at an offset."""
@@ -169,7 +249,7 @@ class SegmentList:
     def _create(self, base_offset: int, index_interval_bytes: int, now_ms: int) -> Segment:
         return Segment.create(
             self._file_system,
-            self._directory,
+            self._access.directory,
             base_offset,
             index_interval_bytes=index_interval_bytes,
             created_ms=now_ms,

@@ -1,4 +1,4 @@
-"""Finding records by time, exact to the record. Batches are opened and the disk may be waited for: not for the loop."""
+"""Finding records by time, exact to the record. It opens batches and may wait for the disk: for a thread."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,10 +1,9 @@
 """Which transaction indexes a log had when it was closed, so that the next start notices a missing or damaged one.
 
-A `.txnindex` has no checksum, and a segment without aborted transactions has no file: that one is gone cannot be seen
-from the others. The checkpoint says which there were, with their checksums. It is written when the log is closed and
-taken away when it is opened, since the indexes change then; after a crash there is none, and what the indexes hold is
-held against the batches. Kafka passes over the file. If it changes the log, the checksums do not fit, and the log is
-scanned once.
+A `.txnindex` has no checksum, and a segment without aborted transactions has no file, so nothing else shows that one is
+gone. The checkpoint says which there were, with their checksums. It is written when the log is closed and removed when
+it is opened, since the indexes change then; after a crash there is none, and the indexes are compared with the batches.
+Kafka ignores the file. If Kafka changes the log, the checksums do not fit, and the log is scanned once.
 """
 
 from pathlib import Path

@@ -4,8 +4,8 @@ A write that comes late, after its transaction ended, would begin one in the par
 committed records would wait for ever. So the coordinator is asked before the first write. `begin` gives a guard, the
 writer asks, and the guard comes back with the write. It counts only if it is still the one that is kept here. A marker,
 the first write or old age take it away: then the answer was about a transaction that is over. Writers of one producer
-share a guard, whatever their epochs: who is of an older one, or pretends to be of a newer, is refused by the
-coordinator, and must not make the questions of the true one void.
+share a guard, whatever their epochs. The coordinator refuses a writer of an older epoch, and one that claims a newer;
+neither may void the question of the true one.
 
 A guard knows the lowest sequence that any writer of its epoch came with since. A batch of a higher sequence must not be
 the first one: it overtook the batch before it, whose question was answered later or with an error that is retried.
@@ -31,7 +31,7 @@ class VerificationGuard:
         self.lowest_sequence = sequence
         # Whether every transaction of the producer has an epoch of its own (transaction.version 2).
         self.supports_epoch_bump = supports_epoch_bump
-        # When it was found here first by a look for old ones.
+        # When `expire` saw it first.
         self.seen_ms: int | None = None
 
 
@@ -65,7 +65,7 @@ class TransactionVerification:
         return guard is not None and self._guards.get(producer_id) is guard
 
     def check_sequence(self, header: BatchHeader, *, has_batches: bool, topic_partition: str) -> None:
-        """Refuse a batch that cannot be the first of its transaction here; the client brings it again."""
+        """Refuse a batch that cannot be the first of its transaction here; the client sends it again."""
         producer_id, sequence = header.producer_id, header.base_sequence
         guard = self._guards.get(producer_id)
         if guard is None:
@@ -95,5 +95,5 @@ class TransactionVerification:
                 self._guards.pop(producer_id, None)
 
     def clear(self) -> None:
-        """Whatever was asked counts no more."""
+        """Void every question that was asked."""
         self._guards.clear()

@@ -8,7 +8,7 @@ which the checksum does not cover. The leader epoch has no such protection; Kafk
 One stretch of bytes is remembered as sound. Consumers read on where they stopped, so it grows until it is everything.
 What is appended later comes after these bytes and is not looked at. A truncation may take some of them, and appends
 then write others in their place: the segment goes on with what `cut_to` gives, and a read that began before keeps the
-old object, in which nobody looks any more.
+old object, at which nobody else looks any more.
 """
 
 from typing import Protocol

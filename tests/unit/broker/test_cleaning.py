@@ -1,5 +1,6 @@
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from harness.waiting import eventually
@@ -9,6 +10,8 @@ from ottla.broker.host import Machine
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.storage.cleaning.inline_worker import InlineWorker
+from ottla.storage.cleaning.job import CleaningWorker
 from ottla.storage.cleaning.worker_process import WorkerProcess
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log_config import LogConfig
@@ -16,6 +19,15 @@ from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 
 HOST = Machine()
+
+
+class InlineHost(Machine):
+    """Compacts in its own process."""
+
+    def cleaning_worker(self, bytes_per_s: Callable[[], float]) -> CleaningWorker:
+        return InlineWorker(bytes_per_s)
+
+
 COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}), min_cleanable_dirty_ratio=0.0)
 
 
@@ -71,6 +83,19 @@ def test_all_that_is_due_is_compacted_by_processes_that_end_then(tmp_path: Path)
         assert cleaning.record.failures == 0
         assert cleaning.last_passes
         assert cleaning.record.dirty_ratio_max == 0.0
+        await end(cleaning)
+
+    asyncio.run(run())
+
+
+def test_whoever_builds_the_cleaners_may_choose_who_does_their_passes(tmp_path: Path) -> None:
+    async def run() -> None:
+        manager = dirty_logs(tmp_path, 2)
+        cleaning = Cleaning(manager, config(threads=1, backoff_ms=10), Tasks(), InlineHost())
+        cleaning.start()
+        await until(lambda: cleaning.record.passes == 2)
+        assert cleaning.worker_pids == []
+        assert cleaning.record.failures == 0
         await end(cleaning)
 
     asyncio.run(run())

@@ -49,6 +49,7 @@ class SessionClient:
 
     isolation_level = 0
     min_bytes = 1
+    last_fetched_epoch = -1
 
     async def fetch(self, offsets: dict[int, int], max_wait_ms: int = 0, max_bytes: int = 1_000_000) -> dict[int, Any]:
         sent = self.send(offsets, max_wait_ms, max_bytes)
@@ -56,7 +57,12 @@ class SessionClient:
 
     def send(self, offsets: dict[int, int], max_wait_ms: int, max_bytes: int = 1_000_000) -> int:
         rows = [
-            FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes)
+            FetchPartition(
+                partition=index,
+                fetch_offset=offset,
+                partition_max_bytes=max_bytes,
+                last_fetched_epoch=self.last_fetched_epoch,
+            )
             for index, offset in offsets.items()
         ]
         request = FetchRequest(
@@ -322,6 +328,39 @@ def test_a_session_may_change_its_mind_about_what_it_reads(tmp_path: Path) -> No
         assert set(await session.receive(sent)) >= {1}
         append(ending(is_commit=True))
         assert (await session.fetch({}))[0].records
+
+    run_node(tmp_path / "data", scenario)
+
+
+@pytest.mark.parametrize("in_session", [True, False])
+def test_a_fetch_is_told_where_its_history_parts_from_the_log_or_that_this_is_unknown(
+    tmp_path: Path, in_session: bool
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        topic_id = await create(client, 1)
+        for _ in range(3):
+            await produce(client, topic_id, 0)
+        log = running.node.replicas.partition("orders", 0).log
+        log.assign_leader_epoch(4)
+        session = SessionClient(client, topic_id)
+        if in_session:
+            await session.fetch({0: 3})
+
+        async def fetched(offset: int, last_fetched_epoch: int) -> tuple[int, tuple[int, int] | None]:
+            if not in_session:
+                session.epoch = -1
+            session.last_fetched_epoch = last_fetched_epoch
+            row = (await session.fetch({0: offset}))[0]
+            assert not row.records
+            diverging = row.diverging_epoch
+            return row.error_code, None if diverging is None else (diverging.epoch, diverging.end_offset)
+
+        assert await fetched(3, 2) == (0, (0, 3)), "the log knows what was before"
+        assert await fetched(9, 4) == (0, (4, 3)), "the log is shorter"
+        assert await fetched(3, 7) == (ErrorCode.OFFSET_OUT_OF_RANGE, None), "that epoch is still to come"
+        log.increment_log_start_offset(2)
+        assert await fetched(1, 2) == (ErrorCode.OFFSET_OUT_OF_RANGE, None), "what it could be compared with is deleted"
 
     run_node(tmp_path / "data", scenario)
 

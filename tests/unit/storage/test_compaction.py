@@ -15,7 +15,6 @@ from ottla.storage.compaction import compact, is_due, run_here, survey
 from ottla.storage.errors import StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.log import Log
-from ottla.storage.producer_state import AppendOrigin
 from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
 
 NOW_MS = 1_700_000_000_000
@@ -29,7 +28,7 @@ def append(log: Log, pairs: Pairs, **settings: object) -> None:
     builder = BatchBuilder(**settings)  # type: ignore[arg-type]
     for key, value in pairs:
         builder.append(key, value, timestamp_ms=NOW_MS)
-    log.append_as_leader(bytes(builder.build()), leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    log.append_own_as_leader(bytes(builder.build()), leader_epoch=0, now_ms=NOW_MS)
     log.update_high_watermark(log.log_end_offset)
 
 
@@ -165,7 +164,7 @@ def test_aborted_records_go_and_do_not_supersede(open_log, disk) -> None:
         marker = end_txn_batch(
             producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=NOW_MS
         )
-        log.append_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+        log.append_own_as_leader(marker, leader_epoch=0, now_ms=NOW_MS)
     log.update_high_watermark(log.log_end_offset)
     log.roll(NOW_MS)
     clean(log, disk)
@@ -373,9 +372,7 @@ def test_a_damaged_batch_is_not_given_a_new_checksum(open_log, disk) -> None:
 def test_the_lag_is_over_for_the_first_batch_of_a_segment(open_log) -> None:
     log = open_log(cleanup_policy=frozenset({"compact"}), max_compaction_lag_ms=5000, min_cleanable_dirty_ratio=1.0)
     append(log, [(b"a", b"1")])
-    log.append_as_leader(
-        bytes(_later(4000).build()), leader_epoch=0, now_ms=NOW_MS + 4000, origin=AppendOrigin.COORDINATOR
-    )
+    log.append_own_as_leader(bytes(_later(4000).build()), leader_epoch=0, now_ms=NOW_MS + 4000)
     log.update_high_watermark(log.log_end_offset)
     log.roll(NOW_MS)
     log.segments[0].rolling_timestamp = None
@@ -420,7 +417,7 @@ def test_markers_and_index_entries_go_after_the_records_of_their_transactions(op
         marker = end_txn_batch(
             producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=NOW_MS
         )
-        log.append_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+        log.append_own_as_leader(marker, leader_epoch=0, now_ms=NOW_MS)
     append(log, [(b"a", b"last")])
     log.roll(NOW_MS)
     log.expire_producers(NOW_MS + DAY_MS)

@@ -7,6 +7,7 @@ import pytest
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.file_system import OsFileSystem
+from ottla.storage.leader_epochs import EpochStart
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -36,12 +37,12 @@ def close(logs: LogManager) -> None:
     logs.close(broker_epoch=1, now_ms=0, threads_per_directory=1)
 
 
-def append(log: Log, count: int, *, records: int = 1, value_bytes: int = 100) -> None:
+def append(log: Log, count: int, *, records: int = 1, value_bytes: int = 100, epoch: int = 3) -> None:
     for _ in range(count):
         builder = BatchBuilder()
         for _ in range(records):
             builder.append(b"key", b"v" * value_bytes, timestamp_ms=1)
-        log.append_as_leader(bytes(builder.build()), leader_epoch=3, now_ms=1)
+        log.append_as_leader(bytes(builder.build()), leader_epoch=epoch, now_ms=1)
 
 
 def contents(log: Log) -> bytes:
@@ -77,6 +78,32 @@ def test_a_moved_log_has_the_same_batches_epochs_and_bounds(tmp_path: Path) -> N
     assert found is not None
     assert found.directory.parent == tmp_path / "b"
     assert (found.log_start_offset, found.log_end_offset) == (15, 46)
+    close(again)
+
+
+def test_a_moved_log_keeps_epochs_that_have_no_records(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(), 0, is_new=True)
+    log.assign_leader_epoch(2)
+    append(log, 2, epoch=2)
+    # What compaction may leave of epochs 4 and 5: nothing of one, not the beginning of the other.
+    builder = BatchBuilder(base_offset=12, leader_epoch=5)
+    builder.append(b"key", b"value", timestamp_ms=1)
+    log.append_as_follower(bytes(builder.build()), now_ms=1)
+    log.leader_epochs.take_over([EpochStart(2, 0), EpochStart(4, 2), EpochStart(5, 7)])
+    log.assign_leader_epoch(8)
+    history = log.leader_epochs.entries
+    assert history == [(2, 0), (4, 2), (5, 7), (8, 13)]
+    move = logs.begin_move("orders", 0, logs.directories[1], 0)
+    move.catch_up(0)
+    moved = logs.finish_move(move, TOPIC_ID, 0)
+    assert moved.leader_epochs.entries == history
+    close(logs)
+
+    again = manager(tmp_path)
+    found = again.get("orders", 0)
+    assert found is not None
+    assert found.leader_epochs.entries == history[:-1], "a start forgets an epoch that nothing was written in"
     close(again)
 
 
@@ -149,6 +176,22 @@ def test_a_copy_that_retention_overtakes_begins_anew(tmp_path: Path) -> None:
     moved = logs.finish_move(move, TOPIC_ID, 0)
     assert (moved.log_start_offset, moved.log_end_offset) == (log.log_start_offset, 55)
     assert moved.segments[0].base_offset == log.log_start_offset > 5, "no hole is copied"
+    close(logs)
+
+
+def test_a_copy_does_not_keep_what_the_log_was_truncated_of(tmp_path: Path) -> None:
+    logs = manager(tmp_path)
+    log = logs.get_or_create("orders", 0, TOPIC_ID, LogConfig(), 0, is_new=True)
+    append(log, 10)
+    move = logs.begin_move("orders", 0, logs.directories[1], 0)
+    move.catch_up(0)
+    log.truncate_to(5, 0)
+    append(log, 2, value_bytes=30, epoch=4)
+    before = contents(log)
+    moved = logs.finish_move(move, TOPIC_ID, 0)
+    assert moved.log_end_offset == 7
+    assert contents(moved) == before
+    assert moved.leader_epochs.entries == [(3, 0), (4, 5)]
     close(logs)
 
 

@@ -20,7 +20,7 @@ def epochs(tmp_path: Path) -> LeaderEpochs:
 
 @pytest.mark.parametrize(
     ("asked", "answer"),
-    [(0, (0, 0)), (1, (1, 10)), (2, (1, 10)), (3, (3, 25)), (4, (4, 99)), (5, (-1, -1)), (-1, (-1, -1))],
+    [(0, (0, 0)), (1, (1, 10)), (2, (1, 10)), (3, (3, 25)), (4, (4, 99)), (5, None), (-1, None)],
 )
 def test_the_end_of_an_epoch_is_the_start_of_the_next(epochs: LeaderEpochs, asked: int, answer) -> None:
     assert epochs.end_offset_for(asked, 99) == answer
@@ -28,7 +28,7 @@ def test_the_end_of_an_epoch_is_the_start_of_the_next(epochs: LeaderEpochs, aske
 
 def test_without_a_history_nothing_is_known(tmp_path: Path) -> None:
     epochs = LeaderEpochs(OsFileSystem(tmp_path), tmp_path / "e")
-    assert epochs.end_offset_for(0, 5) == (-1, -1)
+    assert epochs.end_offset_for(0, 5) is None
     assert (epochs.latest, epochs.epoch_of(3)) == (-1, -1)
 
 

@@ -9,7 +9,6 @@ from ottla.protocol.record_batch import TimestampType, iterate_headers, parse_he
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
-from ottla.storage.producer_state import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 
@@ -39,8 +38,8 @@ def offsets_in(log: Log) -> list[int]:
 
 def test_a_leader_gives_consecutive_offsets(open_log, make_batch) -> None:
     log = open_log()
-    assert append(log, make_batch(3)) == (0, 2, NOW_MS + 2, -1, 0, False)
-    assert append(log, make_batch(2)).first_offset == 3
+    assert append(log, make_batch(3), epoch=4) == (0, 2, 4, NOW_MS + 2, -1, 0, False)
+    assert append(log, make_batch(2), epoch=4).first_offset == 3
     assert log.log_end_offset == 5
 
 
@@ -107,7 +106,7 @@ def test_a_follower_refuses_damaged_batches_and_takes_nothing(open_log, make_bat
 def test_several_own_batches_are_appended_at_once(open_log, make_batch) -> None:
     log = open_log(max_message_bytes=10)
     batches = control_batch(ControlType.LEADER_CHANGE, b"x", timestamp_ms=1) + make_batch(2) + make_batch(1)
-    info = log.append_as_leader(batches, leader_epoch=2, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    info = log.append_own_as_leader(batches, leader_epoch=2, now_ms=NOW_MS)
     assert (info.first_offset, info.last_offset) == (0, 3)
     log.update_high_watermark(4)
     read = log.read(0, 1 << 20, max_offset_exclusive=4, min_one_batch=True)
@@ -453,7 +452,7 @@ def end(log: Log, producer_id: int, *, is_commit: bool) -> None:
     marker = end_txn_batch(
         producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=NOW_MS
     )
-    log.append_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+    log.append_own_as_leader(marker, leader_epoch=0, now_ms=NOW_MS)
 
 
 def test_the_last_stable_offset_waits_for_open_transactions(open_log, make_batch) -> None:

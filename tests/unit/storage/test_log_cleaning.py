@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ottla.protocol.uuids import uuid_from_text
-from ottla.storage.cleaning.worker_failure import WorkerFailed
+from ottla.storage.cleaning.job import WorkerFailed
 from ottla.storage.file_system import OsFile, OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_cleaning import WORKER_FAILURES_MAX, Candidate, LeftOut, Outcome

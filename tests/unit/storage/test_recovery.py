@@ -16,14 +16,15 @@ NOW_MS = 1_700_000_000_000
 SETTINGS = {"segment_bytes": 500, "index_interval_bytes": 100}
 
 
-def fill(log: Log, make_batch, batches: int, *, epochs: int = 1) -> None:
-    """Batches of two records of producer 1."""
+def fill(log: Log, make_batch, batches: int, *, has_epochs: bool = False) -> None:
+    """Batches of two records of producer 1, each in a leader epoch of its own or all in the latest one."""
     first = log.log_end_offset // 2
     for number in range(first, first + batches):
         batch = make_batch(
             2, timestamp_ms=NOW_MS + number * 10, producer_id=1, producer_epoch=0, base_sequence=2 * number
         )
-        log.append_as_leader(batch, leader_epoch=number % epochs if epochs == 1 else number, now_ms=NOW_MS)
+        leader_epoch = number if has_epochs else max(log.leader_epochs.latest, 0)
+        log.append_as_leader(batch, leader_epoch=leader_epoch, now_ms=NOW_MS)
     log.update_high_watermark(log.log_end_offset)
 
 
@@ -51,7 +52,7 @@ def partition(tmp_path: Path) -> Path:
 
 def test_a_clean_shutdown_brings_everything_back(open_log, make_batch) -> None:
     log = open_log(**SETTINGS)
-    fill(log, make_batch, 10, epochs=10)
+    fill(log, make_batch, 10, has_epochs=True)
     epochs = log.leader_epochs.entries
     log.close(NOW_MS)
     log = open_log(was_clean=True, **SETTINGS)
@@ -65,7 +66,7 @@ def test_a_clean_shutdown_brings_everything_back(open_log, make_batch) -> None:
 
 def test_a_killed_process_loses_nothing_that_the_system_has(open_log, make_batch) -> None:
     log = open_log(**SETTINGS)
-    fill(log, make_batch, 10, epochs=10)
+    fill(log, make_batch, 10, has_epochs=True)
     epochs = log.leader_epochs.entries
     log = open_log(**SETTINGS)
     assert log.recovery_point == 0, "nothing was synced"
@@ -191,7 +192,7 @@ def test_a_damaged_producer_snapshot_is_replaced_by_the_log(open_log, make_batch
 
 def test_a_damaged_epoch_file_is_replaced_by_the_log(open_log, make_batch, partition: Path) -> None:
     log = open_log(**SETTINGS)
-    fill(log, make_batch, 12, epochs=12)
+    fill(log, make_batch, 12, has_epochs=True)
     epochs = log.leader_epochs.entries
     log.close(NOW_MS)
     (partition / "leader-epoch-checkpoint").write_text("0\n7\nnonsense\n")

@@ -6,7 +6,6 @@ import pytest
 
 from ottla.protocol.control_records import end_txn_batch
 from ottla.storage.log import Log
-from ottla.storage.producer_state import AppendOrigin
 from ottla.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 NOW_MS = 1_700_000_000_000
@@ -42,8 +41,7 @@ def end(log: Log, producer_id: int, *, is_commit: bool = False) -> int:
     marker = end_txn_batch(
         producer_id=producer_id, producer_epoch=0, is_commit=is_commit, coordinator_epoch=0, timestamp_ms=NOW_MS
     )
-    origin = AppendOrigin.COORDINATOR
-    return log.append_as_leader(marker, leader_epoch=0, now_ms=NOW_MS, origin=origin).first_offset
+    return log.append_own_as_leader(marker, leader_epoch=0, now_ms=NOW_MS).first_offset
 
 
 def plain_segments(log: Log, write, count: int) -> None:

@@ -54,7 +54,9 @@ def _row(context: RequestContext, topic: str, wanted: OffsetForLeaderPartition) 
         partition = context.broker.replicas.partition(topic, wanted.partition)
         partition.require_leader()
         partition.check_leader_epoch(wanted.current_leader_epoch)
-        epoch, end_offset = partition.log.end_offset_for_epoch(wanted.leader_epoch)
+        end = partition.log.end_offset_for_epoch(wanted.leader_epoch)
     except ApiError as error:
         return EpochEndOffset(partition=wanted.partition, error_code=error.code)
-    return EpochEndOffset(partition=wanted.partition, leader_epoch=epoch, end_offset=end_offset)
+    if end is None:
+        return EpochEndOffset(partition=wanted.partition)
+    return EpochEndOffset(partition=wanted.partition, leader_epoch=end.epoch, end_offset=end.end_offset)

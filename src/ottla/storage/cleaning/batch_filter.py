@@ -1,7 +1,7 @@
 """What stays of one batch: itself, as the same bytes; a smaller one with the same range of offsets; or nothing.
 
 A record stays if it is the latest of its key, as far as the map reaches, and a record behind the reach of the map stays
-anyhow. A tombstone stays until the horizon in its batch has passed; the pass that meets it first writes the horizon
+as well. A tombstone stays until the horizon in its batch has passed; the pass that meets it first writes the horizon
 (KIP-534). The same horizon delays the end of markers that nothing depends on. A record without a key, from before the
 topic was compacted, goes.
 
@@ -138,7 +138,7 @@ class BatchFilter:
                 yield _shortened(header, columns, kept_rows + begin)
 
     def _retained(self, batches: Sequence[SourceBatch], columns: RecordColumns) -> Bools:
-        """Which records stay. No key has a later offset in the map than that up to which the map knows the log."""
+        """Which records stay. The map holds no offset behind the part of the log that it knows."""
         is_beyond = columns.offsets > self._offsets.latest_offset
         is_latest = columns.offsets >= self._offsets.latest_of(columns.hashes)
         is_kept: Bools = np.where(columns.has_key, is_latest, is_beyond)

@@ -9,7 +9,6 @@ Memory is bounded: the map has its size, and segments are read and written in pi
 one batch if that is larger.
 """
 
-import time
 from collections.abc import Callable, Generator, Iterator
 
 import numpy as np
@@ -38,16 +37,15 @@ from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
 from ottla.storage.segment_scan import scan_batches
 
 _MIN_BUFFER_BYTES = 4096
-_UNLIMITED = float("inf")
 
 
 class CleaningPass:
     """The work of one job."""
 
-    def __init__(self, job: CleaningJob, file_system: FileSystem, pace: Pace | None = None) -> None:
+    def __init__(self, job: CleaningJob, file_system: FileSystem, pace: Pace) -> None:
         self._job = job
         self._file_system = file_system
-        self._pace = pace or Pace(_UNLIMITED)
+        self._pace = pace
         self._buffer_bytes = max(job.limits.io_buffer_bytes, _MIN_BUFFER_BYTES)
         self._bytes_read = 0
         self._bytes_written = 0
@@ -57,7 +55,7 @@ class CleaningPass:
     def run(self) -> Generator[CleanedSegment | PassEnd, None, None]:
         """Each new segment when its files are complete, and the end of the pass; CorruptRecords, StorageError."""
         job = self._job
-        began_s = time.monotonic()
+        began_s = self._pace.now_s()
         # There are no more keys than offsets.
         needed_bytes = int((job.end_offset - job.first_dirty_offset + 2) / job.limits.load_factor + 1) * ENTRY_BYTES
         offsets = OffsetMap(min(job.limits.dedupe_buffer_bytes, needed_bytes), job.limits.load_factor)
@@ -79,7 +77,7 @@ class CleaningPass:
                 records_kept=tally.kept,
                 keyless_records=tally.without_key,
                 map_utilization=offsets.utilization,
-                seconds=time.monotonic() - began_s,
+                seconds=self._pace.now_s() - began_s,
             ),
         )
 
@@ -96,7 +94,7 @@ class CleaningPass:
                 if living and not _note_keys(offsets, RecordColumns(payloads_of(living)), start_offset):
                     return
                 offsets.latest_offset = max(offsets.latest_offset, batches[-1].header.last_offset)
-            # Behind the last batch there may be offsets without one.
+            # Offsets behind the last batch may have no batch.
             offsets.latest_offset = end - 1
 
     def _chunks(self, source: SourceSegment, *, ends_segment: bool = False) -> Iterator[list[SourceBatch]]:
@@ -132,7 +130,7 @@ class CleaningPass:
     def _groups(self, clean_to: int) -> Iterator[list[SourceSegment]]:
         """Neighbours that fit into one segment together, by bytes, by their indexes and by offsets.
 
-        They are few enough to be taken away in one step; of many tiny segments a later pass makes fewer still.
+        They are few enough to be taken away in one step; a later pass may join more of many tiny segments.
         """
         job = self._job
         group: list[SourceSegment] = []
@@ -174,7 +172,6 @@ class CleaningPass:
             created_ms=job.now_ms,
             suffix=CLEANED_SUFFIX,
         )
-        target.clear_transaction_index()
         output = _Output(target, self._buffer_bytes, self._note_written)
         for source in group:
             for batches in self._chunks(source, ends_segment=source is group[-1]):
@@ -187,12 +184,12 @@ class CleaningPass:
         return CleanedSegment(target.base_offset, len(group), target.size_bytes)
 
     def _finish(self, target: Segment, last: SourceSegment) -> None:
-        """Have the files on the disk, as old as the last of their sources: retention may have to go by that."""
+        """Sync the files, and date them like the last of their sources: retention may have to go by that."""
         modified_ms = self._file_system.modified_ms(segment_path(self._job.directory, last.base_offset, LOG_SUFFIX))
         target.seal()
         for file in (target.open_for_sync(), *map(self._file_system.open, sorted(target.take_unsynced()))):
             file.sync()
-            # A sync of much may take its time.
+            # To sync a large file may take long.
             self._pace.account(0)
         self._file_system.set_modified_ms(target.path, modified_ms)
         target.unload()

@@ -1,9 +1,11 @@
-"""What a worker is told of a log, and what it tells of its work. All of it travels between processes."""
+"""What a worker is told of a log, and what it tells of its work. All but its failure travels between processes."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from ottla.storage.file_system import FileSystem
 from ottla.storage.transaction_index import AbortedTransaction
 
 _MEBIBYTE = 1024 * 1024
@@ -79,9 +81,34 @@ class PassStatistics:
     seconds: float = 0.0
 
 
+class WorkerFailed(Exception):
+    """A worker died, was silent for too long, or was told to stop; the log is as it was."""
+
+    def __init__(self, message: str, *, was_asked_for: bool = False) -> None:
+        super().__init__(message)
+        self.was_asked_for = was_asked_for
+
+
 @dataclass(frozen=True, slots=True)
 class PassEnd:
     """A pass that went through: the log is clean up to an offset."""
 
     clean_to: int
     statistics: PassStatistics
+
+
+class CleaningWorker(Protocol):
+    """What a cleaner has its passes done by, for one thread at a time."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if there is one."""
+
+    def run(self, job: CleaningJob, file_system: FileSystem, /) -> Generator[CleanedSegment | PassEnd, None, None]:
+        """Does a job; WorkerFailed, StorageError, CorruptRecords."""
+
+    def stop(self) -> None:
+        """Gives up the job that another thread has done here, and takes no other."""
+
+    def close(self) -> None:
+        """Releases what a job needs, until the next one."""

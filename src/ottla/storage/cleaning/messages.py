@@ -33,11 +33,11 @@ class GoOn:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The worker is alive, and something happens."""
+    """The worker is alive and makes progress."""
 
 
 class FailureKind(Enum):
-    """Whose fault it is that a pass did not come to its end."""
+    """Whose fault it is that a pass did not finish."""
 
     DISK_FULL = "disk full"
     DISK = "disk"

@@ -1,16 +1,16 @@
 """How fast a worker may read and write: its share of log.cleaner.io.max.bytes.per.second.
 
-Bytes are accounted for after they were moved, and the worker then waits until they were allowed; a short burst, what is
-read or written at once, is not avoided. The rate may change at any time. While it waits it says that it is alive.
+Bytes are counted after they have been moved, and the worker then waits until the rate allows them: what it reads or
+writes at once is a short burst all the same. The rate may change at any time. While it waits it says that it is alive.
 """
 
 import time
 from collections.abc import Callable
 
-# So long at once, so that a new rate is noticed; and shorter ones are saved up.
+# The longest nap, so that a new rate is noticed soon; and naps below the shortest are saved up.
 _NAP_S = 0.25
 _SHORTEST_NAP_S = 0.001
-# What is outside is meant as "not at all" and "without a limit".
+# Rates beyond these mean "not at all" and "without a limit".
 _SLOWEST, _FASTEST = 1.0, 1e18
 
 
@@ -33,7 +33,7 @@ class Pace:
         self._paid_at_s = clock_s()
 
     def account(self, moved_bytes: int) -> None:
-        """Bytes were read or written; returns when they were allowed."""
+        """Count bytes that were read or written; returns when the rate allows them."""
         self._on_progress()
         self._owed_bytes += moved_bytes
         self._pay()
@@ -41,6 +41,10 @@ class Pace:
             self._sleep_s(min(_NAP_S, left_s))
             self._on_progress()
             self._pay()
+
+    def now_s(self) -> float:
+        """The clock that it goes by."""
+        return self._clock_s()
 
     @property
     def _rate(self) -> float:

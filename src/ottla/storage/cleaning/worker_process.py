@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import ottla
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, PassEnd
+from ottla.storage.cleaning.job import CleanedSegment, CleaningJob, PassEnd, WorkerFailed
 from ottla.storage.cleaning.messages import Begin, FailureKind, GoOn, PassFailure, Progress, SetRate
-from ottla.storage.cleaning.worker_failure import WorkerFailed
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.file_system import FileSystem
 
@@ -32,7 +31,7 @@ _GOODBYE_S = 1.0
 
 
 class UnforeseenFailure(Exception):
-    """A pass failed for a reason that is in none of our books; the message is the worker's traceback."""
+    """A pass failed for a reason that nobody foresaw; the message is the worker's traceback."""
 
 
 class WorkerProcess:
@@ -43,10 +42,12 @@ class WorkerProcess:
         bytes_per_s: Callable[[], float],
         *,
         silence_max_s: float = SILENCE_MAX_S,
+        monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """`bytes_per_s` is asked again and again while a job runs."""
         self._bytes_per_s = bytes_per_s
         self._silence_max_s = silence_max_s
+        self._monotonic_s = monotonic_s
         self._stopping = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
@@ -82,16 +83,16 @@ class WorkerProcess:
 
     def _next(self, connection: "Connection", rate: float) -> tuple[CleanedSegment | PassEnd | PassFailure, float]:
         """What the worker tells next, and the rate that it knows."""
-        heard_s = time.monotonic()
+        heard_s = self._monotonic_s()
         while True:
             if self._stopping.is_set():
                 raise WorkerFailed("the node ends", was_asked_for=True)
             if connection.poll(_LOOK_UP_EVERY_S):
                 told = connection.recv()
-                heard_s = time.monotonic()
+                heard_s = self._monotonic_s()
                 if not isinstance(told, Progress):
                     return told, rate
-            elif time.monotonic() - heard_s > self._silence_max_s:
+            elif self._monotonic_s() - heard_s > self._silence_max_s:
                 raise WorkerFailed(f"the cleaner process said nothing for {self._silence_max_s:g} s")
             wanted = self._bytes_per_s()
             if wanted != rate:
@@ -102,7 +103,7 @@ class WorkerProcess:
         if self._process is not None and self._process.poll() is not None:
             self.kill()
         if self._connection is None:
-            # Only who compacts pays for the import.
+            # Only a broker that compacts pays for the import.
             from multiprocessing import Pipe
 
             ours, theirs = Pipe()
@@ -133,7 +134,7 @@ class WorkerProcess:
         return f"by signal {-status}" if status < 0 else f"with status {status}"
 
     def stop(self) -> None:
-        """Give up the job that another thread has done here, and take no other."""
+        """Give up the job that another thread waits for here, and take no other."""
         self._stopping.set()
 
     def close(self) -> None:

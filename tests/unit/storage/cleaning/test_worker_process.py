@@ -12,13 +12,11 @@ import pytest
 
 from harness.waiting import eventually
 from ottla.protocol.records import CorruptRecords
-from ottla.storage.cleaning.job import CleanedSegment, PassEnd
-from ottla.storage.cleaning.worker_failure import WorkerFailed
+from ottla.storage.cleaning.job import CleanedSegment, PassEnd, WorkerFailed
 from ottla.storage.cleaning.worker_process import WorkerProcess
 from ottla.storage.compaction import compact, survey
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import Log
-from ottla.storage.producer_state import AppendOrigin
 
 NOW_MS = 1_700_000_000_000
 COMPACT = {"cleanup_policy": frozenset({"compact"}), "min_cleanable_dirty_ratio": 0.0}
@@ -35,7 +33,7 @@ def worker() -> Iterator[WorkerProcess]:
 def fill(log: Log, make_batch, segments: int = 2) -> None:
     for _ in range(segments):
         for _ in range(5):
-            log.append_as_leader(make_batch(3), leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR)
+            log.append_own_as_leader(make_batch(3), leader_epoch=0, now_ms=NOW_MS)
         log.update_high_watermark(log.log_end_offset)
         log.roll(NOW_MS)
 

@@ -1,4 +1,4 @@
-"""What is on the disk, when, and what a log says after it is gone."""
+"""What of a log is on the disk, and when."""
 
 import pytest
 
@@ -45,38 +45,6 @@ def test_flush_messages_says_when_an_append_must_wait_for_the_disk(open_log, mak
     assert log.must_flush_now
     log.flush(NOW_MS)
     assert not log.must_flush_now
-
-
-def test_a_log_that_was_abandoned_says_so_and_blames_no_disk(open_log, make_batch) -> None:
-    log = open_log(segment_bytes=200)
-    for _ in range(4):
-        log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS)
-    log.update_high_watermark(4)
-    old = log.segments[:2]
-    log.retire(log.directory.with_name("elsewhere"))
-    for operation in (
-        lambda: log.append_as_leader(make_batch(), leader_epoch=0, now_ms=NOW_MS),
-        lambda: log.append_as_follower(make_batch(), now_ms=NOW_MS),
-        lambda: log.read(0, 100, max_offset_exclusive=4, min_one_batch=True, allow_blocking=True),
-        lambda: log.offset_for_timestamp(NOW_MS, 4),
-        lambda: log.offset_of_max_timestamp(4),
-        lambda: log.aborted_transactions(0, 4),
-        lambda: log.flush(NOW_MS),
-        lambda: log.roll(NOW_MS),
-        lambda: log.truncate_to(1, NOW_MS),
-        lambda: log.truncate_fully_and_start_at(9, NOW_MS),
-        lambda: log.increment_log_start_offset(1),
-        lambda: log.delete_old_segments(NOW_MS),
-        lambda: log.delete_segments_before(2, NOW_MS),
-        lambda: log.remove_deleted_files(NOW_MS),
-        lambda: log.replace_segments(old, old[0], 0, NOW_MS),
-        lambda: log.expire_producers(NOW_MS),
-        lambda: log.assign_leader_epoch(7),
-    ):
-        with pytest.raises(LogGone):
-            operation()
-    log.close(NOW_MS)
-    assert not log.directory.exists(), "nothing is written where a new log of that name may be"
 
 
 @pytest.mark.parametrize("fails_sync", [False, True])

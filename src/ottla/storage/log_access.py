@@ -1,0 +1,48 @@
+"""Access to a log: one caller changes it at a time, and nobody after its end.
+
+A log ends by being closed, deleted, moved away or lost with its directory. Then it is gone: whoever still holds it is
+told so with LogGone, and no file is touched any more, since another log may have taken its directory's name. Whoever
+waits for a disk without holding the lock does so in `unless_gone`, which tells the error of a file that moved apart
+from that of a disk. Readers take no lock, see `segment_list`.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ottla.storage.errors import LogGone, StorageError
+
+
+class LogAccess:
+    """The lock of one log, and whether the log is still there."""
+
+    __slots__ = ("directory", "is_gone", "lock")
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.lock = threading.RLock()
+        # Becomes true under the lock, and stays so.
+        self.is_gone = False
+
+    def require(self) -> None:
+        """LogGone if the log has ended."""
+        if self.is_gone:
+            raise LogGone(self.directory)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold the lock of a log that is still there."""
+        with self.lock:
+            self.require()
+            yield
+
+    @contextmanager
+    def unless_gone(self) -> Iterator[None]:
+        """Tell a disk error as LogGone if the log was taken away meanwhile: its files are not where they were."""
+        try:
+            yield
+        except StorageError:
+            if self.is_gone:
+                raise LogGone(self.directory) from None
+            raise

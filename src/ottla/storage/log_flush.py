@@ -1,0 +1,119 @@
+"""How much of a log is durable, and the syncs that make it more.
+
+`recovery_point` is the offset up to which everything is on the disk. A flush moves it, after the sync and never before,
+and never past what a truncation took away meanwhile. A crash costs nothing below it; above it the log is scanned at the
+next start. Flushes of one log come one after the other, and one that waited may find its work done. Without space for
+the indexes and epochs that go with them, the batches are synced all the same, and the recovery point stays.
+
+No lock of the log is held over a sync: files are opened under it, so that they are the right ones whatever is renamed
+or removed afterwards. The directory keeps its name until the flush that is under way has ended.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from ottla.storage.errors import DiskFull, StorageError
+from ottla.storage.file_system import FileSystem
+from ottla.storage.leader_epochs import LeaderEpochs
+from ottla.storage.log_access import LogAccess
+from ottla.storage.segment import Segment
+from ottla.storage.segment_list import SegmentList
+from ottla.storage.transaction_checkpoint import note_transaction_indexes
+
+
+class LogFlush:
+    """The flushes of one log; `end_offset` tells where the log ends, under its lock."""
+
+    __slots__ = (
+        "_access",
+        "_file_system",
+        "_leader_epochs",
+        "_segments",
+        "_synced_active",
+        "last_flush_ms",
+        "recovery_point",
+        "under_way",
+    )
+
+    def __init__(
+        self,
+        file_system: FileSystem,
+        access: LogAccess,
+        segments: SegmentList,
+        leader_epochs: LeaderEpochs,
+        *,
+        recovery_point: int,
+        now_ms: int,
+    ) -> None:
+        self._file_system = file_system
+        self._access = access
+        self._segments = segments
+        self._leader_epochs = leader_epochs
+        self.recovery_point = recovery_point
+        self.last_flush_ms = now_ms
+        # Held over a flush.
+        self.under_way = threading.Lock()
+        # The newest segment whose name is known to be on the disk.
+        self._synced_active: Segment | None = None
+
+    def flush(self, end_offset: Callable[[], int], now_ms: int) -> None:
+        """Wait until everything appended so far is on the disk, then move the recovery point."""
+        with self._access.changing():
+            self.last_flush_ms = now_ms
+            wanted = end_offset()
+        with self.under_way:
+            # A flush that was under way may have done it.
+            if wanted > self.recovery_point:
+                self._sync(end_offset)
+
+    def flush_at_close(self, end_offset: Callable[[], int]) -> None:
+        """Sync everything, and note what lets the next start trust the indexes."""
+        with self.under_way:
+            self._sync(end_offset)
+            # It may be done without: then the next start takes longer.
+            with self._access.unless_gone(), suppress(DiskFull):
+                note_transaction_indexes(self._file_system, self._access.directory)
+
+    def cut_back(self, offset: int) -> None:
+        """The log was truncated; for whoever holds its lock."""
+        self.recovery_point = min(self.recovery_point, offset)
+
+    def _sync(self, end_offset: Callable[[], int]) -> None:
+        with self._access.changing():
+            synced_to = end_offset()
+            truncation_count = self._segments.truncation_count
+            segments = self._segments.from_offset(self.recovery_point)
+            no_space = _write_indexes(segments)
+            indexes = [(segment, segment.take_unsynced()) for segment in segments]
+            # Opened here: without the lock they might be renamed or removed.
+            files = [segment.open_for_sync() for segment in segments]
+            files += [self._file_system.open(path) for _, paths in indexes for path in paths]
+            has_new_names = segments[-1] is not self._synced_active
+        try:
+            with self._access.unless_gone():
+                for file in files:
+                    file.sync()
+                if has_new_names:
+                    self._file_system.sync_directory(self._access.directory)
+                if no_space is not None:
+                    raise no_space
+                self._leader_epochs.write()
+        except StorageError:
+            for segment, paths in indexes:
+                segment.give_back_unsynced(paths)
+            raise
+        with self._access.changing():
+            if truncation_count == self._segments.truncation_count:
+                self.recovery_point = max(self.recovery_point, synced_to)
+                self._synced_active = segments[-1]
+
+
+def _write_indexes(segments: list[Segment]) -> DiskFull | None:
+    """Bring the index files up to date; what the disk says if it has no space for them."""
+    try:
+        for segment in segments:
+            segment.write_indexes()
+    except DiskFull as error:
+        return error
+    return None
