@@ -9,6 +9,11 @@ JOIN_BELOW_BYTES = 4096
 _SIZE = struct.Struct(">i")
 
 
+def is_large(parts: list[Records]) -> bool:
+    """Whether a framed response is better handed on than joined with others."""
+    return len(parts) > 1 or len(parts[0]) >= JOIN_BELOW_BYTES
+
+
 def framed(parts: list[Records]) -> list[Records]:
     """The parts of one response with their length before them."""
     if all(len(part) < JOIN_BELOW_BYTES for part in parts):
