@@ -4,9 +4,9 @@ A handler module serves one API key. It exports `API_KEY`, `REQUEST` (the messag
 which returns the response, or a coroutine of it. What a node advertises in ApiVersions is the list of handler modules
 that exist, so nothing can be advertised that does not work.
 
-Failures: an unknown API or version ends the connection, except that ApiVersions answers with what is supported
-(KIP-511); a body that cannot be read ends the connection; an `ApiError` that a handler lets through, or a bug, becomes
-the error response of that API where its handler can make one (`error_response`), and ends the connection where not.
+Failures. An unknown API or version ends the connection, except that ApiVersions answers with what is supported
+(KIP-511). A body that cannot be read ends the connection. An `ApiError` that a handler lets through, or a bug, becomes
+the error response of that API if its handler can make one (`error_response`), and ends the connection otherwise.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ Answer: TypeAlias = "list[Records] | None"
 
 
 # Requests whose bytes are mostly records or a group's own data, which stay unopened, may be as large as
-# socket.request.max.bytes. All others are made of small parts, each of which becomes an object many times its size: the
-# largest honest ones, offsets of a hundred thousand partitions, stay below this.
+# socket.request.max.bytes. All others are made of small parts, each of which becomes an object many times its size. The
+# largest honest ones, offsets of a hundred thousand partitions, stay below this limit.
 OBJECT_REQUEST_BYTES_MAX = 10 * 1024 * 1024
 # The same bound by number, for parts of a few bytes; the requests with unopened bytes have few parts beside them.
 REQUEST_ELEMENTS_MAX = 300_000
 OPAQUE_REQUEST_ELEMENTS_MAX = 50_000
-# Above this a request of small parts takes longer to read than others should wait: it is read beside the loop.
+# A larger request of small parts takes longer to read than others should wait, so it is read beside the loop.
 READ_ASIDE_BYTES = 128 * 1024
 _OPAQUE_REQUESTS = frozenset({ApiKey.PRODUCE, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
@@ -88,7 +88,7 @@ class Dispatcher:
     authorizer: Authorizer = AllowEverything()
 
     def __init__(self, modules: list[HandlerModule]) -> None:
-        self.apis: dict[int, Api] = {module.API_KEY: _api(module) for module in modules}
+        self.apis: dict[int, Api] = {module.API_KEY: _describe_api(module) for module in modules}
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejections = Rejections()
         self.response_budget = ResponseBudget()
@@ -117,43 +117,43 @@ class Dispatcher:
             self.services,
         )
         if header.api_version not in api.versions:
-            return self._unsupported_version(api, header, context)
+            return self._refuse_version(api, header, context)
         if len(frame) > OBJECT_REQUEST_BYTES_MAX and header.api_key not in _OPAQUE_REQUESTS:
             raise CloseConnection(
                 f"{api.request.__name__} of {len(frame)} bytes; the limit for it is {OBJECT_REQUEST_BYTES_MAX}"
             )
         if len(frame) > READ_ASIDE_BYTES and header.api_key not in _OPAQUE_REQUESTS:
             return self.services.tasks.start(self._read_aside(api, header, context, frame))
-        return self._answered(api, header, context, _read(api, header, frame), len(frame))
+        return self._answer(api, header, context, _read(api, header, frame), len(frame))
 
     async def _read_aside(self, api: Api, header: RequestHeader, context: RequestContext, frame: bytearray) -> Answer:
         loop = asyncio.get_running_loop()
         request = await loop.run_in_executor(self._codec_thread, _read, api, header, frame)
         rule = rule_for(header.api_key, request, len(frame))
-        return await self._answered_aside(api, header, context, request, rule)
+        return await self._answer_aside(api, header, context, request, rule)
 
-    def _answered(
+    def _answer(
         self, api: Api, header: RequestHeader, context: RequestContext, request: Message, frame_bytes: int
     ) -> Answer | asyncio.Future[Answer]:
         rule = rule_for(header.api_key, request, frame_bytes)
         if rule is not None:
-            return self.services.tasks.start(self._answered_aside(api, header, context, request, rule))
-        result = self._handled(api, context, request)
+            return self.services.tasks.start(self._answer_aside(api, header, context, request, rule))
+        result = self._handle(api, context, request)
         if isinstance(result, Message):
-            return self._encoded(api, header, result)
+            return self._encode(api, header, result)
         if result is None:
             return None
-        return self._deferred(api, header, context, request, result)
+        return self._defer(api, header, context, request, result)
 
-    async def _answered_aside(
+    async def _answer_aside(
         self, api: Api, header: RequestHeader, context: RequestContext, request: Message, rule: SliceRule | None
     ) -> Answer:
         """A large request: handled in slices where its kind can be, its answer written beside the loop."""
 
         def answer(piece: Message) -> Any:
-            result = self._handled(api, context, piece)
+            result = self._handle(api, context, piece)
             is_final = result is None or isinstance(result, Message)
-            return result if is_final else self._finished(api, context, piece, result)
+            return result if is_final else self._await_handler(api, context, piece, result)
 
         if rule is not None:
             response = await answer_in_slices(request, rule, answer, self._slice_turn)
@@ -161,13 +161,13 @@ class Dispatcher:
             response = answer(request)
             if inspect.isawaitable(response):
                 response = await response
-        return None if response is None else await self._encoded_aside(api, header, response)
+        return None if response is None else await self._encode_aside(api, header, response)
 
-    async def _encoded_aside(self, api: Api, header: RequestHeader, response: Message) -> Answer:
+    async def _encode_aside(self, api: Api, header: RequestHeader, response: Message) -> Answer:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._codec_thread, self._encoded, api, header, response)
+        return await loop.run_in_executor(self._codec_thread, self._encode, api, header, response)
 
-    def _handled(self, api: Api, context: RequestContext, request: Message) -> Any:
+    def _handle(self, api: Api, context: RequestContext, request: Message) -> Any:
         """What the handler returns; the error response if it fails at once."""
         try:
             if not self.authorizer.is_allowed(context.principal, api.permission):
@@ -176,34 +176,34 @@ class Dispatcher:
         except CloseConnection:
             raise
         except Exception as error:  # noqa: BLE001 - one request must not take the connection's others with it
-            return self._failed(api, context, request, error)
+            return self._answer_failure(api, context, request, error)
 
-    async def _finished(self, api: Api, context: RequestContext, request: Message, result: Any) -> Message | None:
+    async def _await_handler(self, api: Api, context: RequestContext, request: Message, result: Any) -> Message | None:
         try:
             response: Message | None = await result
         except CloseConnection:
             raise
         except Exception as error:  # noqa: BLE001 - as above
-            return self._failed(api, context, request, error)
+            return self._answer_failure(api, context, request, error)
         return response
 
-    def _deferred(
+    def _defer(
         self, api: Api, header: RequestHeader, context: RequestContext, request: Message, result: Any
     ) -> asyncio.Future[Answer]:
         async def finish() -> Answer:
-            response = await self._finished(api, context, request, result)
+            response = await self._await_handler(api, context, request, result)
             if response is None:
                 return None
             return (
-                await self._encoded_aside(api, header, response)
+                await self._encode_aside(api, header, response)
                 if context.is_large
-                else self._encoded(api, header, response)
+                else self._encode(api, header, response)
             )
 
         assert inspect.isawaitable(result)
         return self.services.tasks.start(finish())
 
-    def _failed(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
+    def _answer_failure(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
         if not isinstance(error, ApiError):
             logger.error("%s v%d failed", api.request.__name__, context.api_version, exc_info=error)
             error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The broker failed; its log has the reason")
@@ -211,7 +211,7 @@ class Dispatcher:
             raise CloseConnection(f"{api.request.__name__} cannot be answered: {error}")
         return api.error_response(context, request, error)
 
-    def _unsupported_version(self, api: Api, header: RequestHeader, context: RequestContext) -> Answer:
+    def _refuse_version(self, api: Api, header: RequestHeader, context: RequestContext) -> Answer:
         if header.api_key != ApiKey.API_VERSIONS or api.error_response is None:
             raise CloseConnection(
                 f"{api.request.__name__} v{header.api_version} is not served: "
@@ -223,7 +223,7 @@ class Dispatcher:
             [response_header(header.api_key, header.correlation_id, is_flexible=False), *encode_parts(response, 0)]
         )
 
-    def _encoded(self, api: Api, header: RequestHeader, response: Message) -> Answer:
+    def _encode(self, api: Api, header: RequestHeader, response: Message) -> Answer:
         is_flexible = header.api_version >= api.request.FLEXIBLE_FROM
         parts: list[Records] = [response_header(header.api_key, header.correlation_id, is_flexible=is_flexible)]
         parts += encode_parts(response, header.api_version)
@@ -236,7 +236,7 @@ def _read(api: Api, header: RequestHeader, frame: bytearray) -> Message:
     return request
 
 
-def _api(module: HandlerModule) -> Api:
+def _describe_api(module: HandlerModule) -> Api:
     versions = module.REQUEST.VERSIONS
     if module.REQUEST.LATEST_VERSION_UNSTABLE:
         versions = versions[:-1]
