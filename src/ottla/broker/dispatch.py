@@ -23,12 +23,12 @@ from ottla.broker.network.rejections import Rejections
 from ottla.broker.network.request_budget import RequestBudget
 from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
-from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for
+from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for, slice_above_bytes
 from ottla.broker.unserved_apis import UnservedApi
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.protocol.header import RequestHeader, read_request_header, response_header
+from ottla.protocol.header import read_request_header, response_header
 from ottla.protocol.response_frame import framed
 from ottla.protocol.schema import Message, Records
 from ottla.security.authorizer import AllowEverything, Authorizer
@@ -75,6 +75,11 @@ class Api:
     handle: Callable[[RequestContext, Any], Any]
     error_response: Callable[[RequestContext, Any, ApiError], Message] | None
     permission: Permission
+    # Whether its bytes are mostly what stays unopened.
+    is_opaque: bool
+    elements_max: int
+    # No smaller request is cut into slices.
+    slice_above_bytes: int
 
 
 class Dispatcher:
@@ -103,50 +108,51 @@ class Dispatcher:
 
     def dispatch(self, connection: Connection, frame: bytearray) -> Answer | asyncio.Future[Answer]:
         """The answer to a request, or its future."""
-        header = read_request_header(frame, self._flexible_from)
-        api = self.apis.get(header.api_key)
+        api_key, api_version, correlation_id, client_id, position = read_request_header(frame, self._flexible_from)
+        api = self.apis.get(api_key)
         if api is None:
-            raise UnservedApi(header.api_key, header.client_id)
+            raise UnservedApi(api_key, client_id)
         context = RequestContext(
-            header.api_key,
-            header.api_version,
-            header.client_id,
+            api_key,
+            api_version,
+            client_id,
             connection.client_host,
             connection.listener,
             connection.principal,
             self.services,
+            correlation_id,
         )
-        if header.api_version not in api.versions:
-            return self._refuse_version(api, header, context)
-        if len(frame) > OBJECT_REQUEST_BYTES_MAX and header.api_key not in _OPAQUE_REQUESTS:
-            raise CloseConnection(
-                f"{api.request.__name__} of {len(frame)} bytes; the limit for it is {OBJECT_REQUEST_BYTES_MAX}"
-            )
-        if len(frame) > READ_ASIDE_BYTES and header.api_key not in _OPAQUE_REQUESTS:
-            return self.services.tasks.start(self._read_aside(api, header, context, frame))
-        return self._answer(api, header, context, _read(api, header, frame), len(frame))
-
-    async def _read_aside(self, api: Api, header: RequestHeader, context: RequestContext, frame: bytearray) -> Answer:
-        loop = asyncio.get_running_loop()
-        request = await loop.run_in_executor(self._codec_thread, _read, api, header, frame)
-        rule = rule_for(header.api_key, request, len(frame))
-        return await self._answer_aside(api, header, context, request, rule)
-
-    def _answer(
-        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, frame_bytes: int
-    ) -> Answer | asyncio.Future[Answer]:
-        rule = rule_for(header.api_key, request, frame_bytes)
-        if rule is not None:
-            return self.services.tasks.start(self._answer_aside(api, header, context, request, rule))
+        if api_version not in api.versions:
+            return self._refuse_version(api, context)
+        frame_bytes = len(frame)
+        if frame_bytes > READ_ASIDE_BYTES and not api.is_opaque:
+            if frame_bytes > OBJECT_REQUEST_BYTES_MAX:
+                raise CloseConnection(
+                    f"{api.request.__name__} of {frame_bytes} bytes; the limit for it is {OBJECT_REQUEST_BYTES_MAX}"
+                )
+            return self.services.tasks.start(self._read_aside(api, context, frame, position))
+        request, _ = decode_at(api.request, frame, api_version, position, api.elements_max)
+        if frame_bytes > api.slice_above_bytes:
+            rule = rule_for(api_key, request, frame_bytes)
+            if rule is not None:
+                return self.services.tasks.start(self._answer_aside(api, context, request, rule))
         result = self._handle(api, context, request)
         if isinstance(result, Message):
-            return self._encode(api, header, result)
+            return self._encode(api, context, result)
         if result is None:
             return None
-        return self._defer(api, header, context, request, result)
+        return self._defer(api, context, request, result)
+
+    async def _read_aside(self, api: Api, context: RequestContext, frame: bytearray, position: int) -> Answer:
+        loop = asyncio.get_running_loop()
+        request, _ = await loop.run_in_executor(
+            self._codec_thread, decode_at, api.request, frame, context.api_version, position, api.elements_max
+        )
+        rule = rule_for(context.api_key, request, len(frame))
+        return await self._answer_aside(api, context, request, rule)
 
     async def _answer_aside(
-        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, rule: SliceRule | None
+        self, api: Api, context: RequestContext, request: Message, rule: SliceRule | None
     ) -> Answer:
         """A large request: handled in slices where its kind can be, its answer written beside the loop."""
 
@@ -161,11 +167,11 @@ class Dispatcher:
             response = answer(request)
             if inspect.isawaitable(response):
                 response = await response
-        return None if response is None else await self._encode_aside(api, header, response)
+        return None if response is None else await self._encode_aside(api, context, response)
 
-    async def _encode_aside(self, api: Api, header: RequestHeader, response: Message) -> Answer:
+    async def _encode_aside(self, api: Api, context: RequestContext, response: Message) -> Answer:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._codec_thread, self._encode, api, header, response)
+        return await loop.run_in_executor(self._codec_thread, self._encode, api, context, response)
 
     def _handle(self, api: Api, context: RequestContext, request: Message) -> Any:
         """What the handler returns; the error response if it fails at once."""
@@ -187,17 +193,15 @@ class Dispatcher:
             return self._answer_failure(api, context, request, error)
         return response
 
-    def _defer(
-        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, result: Any
-    ) -> asyncio.Future[Answer]:
+    def _defer(self, api: Api, context: RequestContext, request: Message, result: Any) -> asyncio.Future[Answer]:
         async def finish() -> Answer:
             response = await self._await_handler(api, context, request, result)
             if response is None:
                 return None
             return (
-                await self._encode_aside(api, header, response)
+                await self._encode_aside(api, context, response)
                 if context.is_large
-                else self._encode(api, header, response)
+                else self._encode(api, context, response)
             )
 
         assert inspect.isawaitable(result)
@@ -211,35 +215,39 @@ class Dispatcher:
             raise CloseConnection(f"{api.request.__name__} cannot be answered: {error}")
         return api.error_response(context, request, error)
 
-    def _refuse_version(self, api: Api, header: RequestHeader, context: RequestContext) -> Answer:
-        if header.api_key != ApiKey.API_VERSIONS or api.error_response is None:
+    def _refuse_version(self, api: Api, context: RequestContext) -> Answer:
+        if context.api_key != ApiKey.API_VERSIONS or api.error_response is None:
             raise CloseConnection(
-                f"{api.request.__name__} v{header.api_version} is not served: "
+                f"{api.request.__name__} v{context.api_version} is not served: "
                 f"versions {api.versions.start}-{api.versions.stop - 1} are"
             )
         error = ApiError(ErrorCode.UNSUPPORTED_VERSION)
         response = api.error_response(context, api.request(), error)
         return framed(
-            [response_header(header.api_key, header.correlation_id, is_flexible=False), *encode_parts(response, 0)]
+            [response_header(context.api_key, context.correlation_id, is_flexible=False), *encode_parts(response, 0)]
         )
 
-    def _encode(self, api: Api, header: RequestHeader, response: Message) -> Answer:
-        is_flexible = header.api_version >= api.request.FLEXIBLE_FROM
-        parts: list[Records] = [response_header(header.api_key, header.correlation_id, is_flexible=is_flexible)]
-        parts += encode_parts(response, header.api_version)
+    def _encode(self, api: Api, context: RequestContext, response: Message) -> Answer:
+        version = context.api_version
+        is_flexible = version >= api.request.FLEXIBLE_FROM
+        parts: list[Records] = [response_header(context.api_key, context.correlation_id, is_flexible=is_flexible)]
+        parts += encode_parts(response, version)
         return framed(parts)
-
-
-def _read(api: Api, header: RequestHeader, frame: bytearray) -> Message:
-    elements_max = OPAQUE_REQUEST_ELEMENTS_MAX if header.api_key in _OPAQUE_REQUESTS else REQUEST_ELEMENTS_MAX
-    request, _ = decode_at(api.request, frame, header.api_version, header.body_position, elements_max)
-    return request
 
 
 def _describe_api(module: HandlerModule) -> Api:
     versions = module.REQUEST.VERSIONS
     if module.REQUEST.LATEST_VERSION_UNSTABLE:
         versions = versions[:-1]
-    permission = PERMISSIONS[ApiKey(module.API_KEY)]
-    error_response = getattr(module, "error_response", None)
-    return Api(module.API_KEY, module.REQUEST, versions, module.handle, error_response, permission)
+    is_opaque = module.API_KEY in _OPAQUE_REQUESTS
+    return Api(
+        module.API_KEY,
+        module.REQUEST,
+        versions,
+        module.handle,
+        getattr(module, "error_response", None),
+        PERMISSIONS[ApiKey(module.API_KEY)],
+        is_opaque,
+        OPAQUE_REQUEST_ELEMENTS_MAX if is_opaque else REQUEST_ELEMENTS_MAX,
+        slice_above_bytes(module.API_KEY),
+    )
