@@ -1,6 +1,9 @@
 """Apache Kafka and Ottla side by side, on one machine and under the same load: `make bench`.
 
-    PYTHONPATH=tests python -m bench [--rounds 5] [--rows produce-1k,start] [--servers ottla] [--scale 0.01] [--fresh]
+    PYTHONPATH=tests python -m bench [--rounds 5] [--rows produce-1k,start] [--servers ottla,floor] [--scale 0.01]
+                                     [--fresh]
+
+Rows that produce are measured on the floor as well, a server of ours that does the least possible: see `bench.floor`.
 
 How it is kept fair. Load rows: both servers are up, and one is loaded at a time; rounds alternate, and the order turns
 around each round; two warm-up rounds that are not counted come first, because a JVM that has not compiled its hot code

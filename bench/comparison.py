@@ -38,6 +38,9 @@ class Comparison:
     wanted: float | None
     # What ours may be, whatever the other one is.
     at_most: float | None = None
+    # What the least that has to be done takes, and how many times that ours may be.
+    floor: Spread | None = None
+    floor_multiple: float | None = None
 
     @property
     def times_better(self) -> float | None:
@@ -55,6 +58,13 @@ class Comparison:
             words.append(f"at most {self.at_most:g}" + (" (missed)" if is_missed else ""))
         return ", ".join(words)
 
+    @property
+    def times_floor(self) -> float | None:
+        """How many times the floor ours takes."""
+        if self.floor is None or self.ours is None or not self.floor.median:
+            return None
+        return self.ours.median / self.floor.median
+
 
 def compare(
     title: str,
@@ -69,6 +79,26 @@ def compare(
         if metric in found:
             sides = spread(reference, metric), spread(ours, metric)
             yield Comparison(title, metric, *sides, wanted.get(metric), at_most.get(metric))
+
+
+def floor_table(found: Sequence[Comparison]) -> Iterator[str]:
+    """Those that were measured beside the floor."""
+    yield "| row | what | the floor | Ottla | times the floor | wanted |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for one in found:
+        if one.times_floor is None or one.floor_multiple is None:
+            continue
+        metric = METRICS[one.metric]
+        verdict = " (missed)" if one.times_floor > one.floor_multiple else ""
+        cells = (
+            one.title,
+            f"{metric.title}, {metric.unit}",
+            str(one.floor),
+            str(one.ours),
+            f"{one.times_floor:.2f}",
+            f"at most {one.floor_multiple:g}{verdict}",
+        )
+        yield "| " + " | ".join(cells) + " |"
 
 
 def table(found: Sequence[Comparison], sides: tuple[str, str]) -> Iterator[str]:

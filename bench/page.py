@@ -1,12 +1,14 @@
 """docs/benchmarks.md and its plots, made from the results; the reading of them is written by hand and kept."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench import plots
-from bench.comparison import Comparison, bars, compare, table
+from bench.comparison import Comparison, bars, compare, floor_table, spread, table
 from bench.results import ROOT, Results
 from bench.row import Measured, Row
+from bench.servers import FLOOR
 from bench.stalls import BOUNDS_MS, PER_S, StallRow
 
 DOCUMENTS = ROOT / "docs"
@@ -29,6 +31,12 @@ The last columns say how many times better Ottla is (more records, or less time,
 is wanted: so many times better, or at most so much.
 """
 
+FLOOR_TEXT = """\
+What Ottla costs above the least that a server in Python has to do for a Produce request. The floor (`bench/floor.py`)
+runs on the same event loop, reads frames, checks CRC-32C, makes one `writev` a batch and sends the shortest answer; it
+knows no configuration, no offsets and no producers. It is measured in the same rounds as the other two.
+"""
+
 STALLS = f"""\
 What a client waits while the server is busy for another one: {PER_S} requests a second on each of two connections, one
 producing one record a request with acks=1, one asking for ApiVersions, which needs no disk. A request counts from when
@@ -38,8 +46,12 @@ it was due.
 
 def comparisons(rows: Sequence[Row], results: Results) -> Iterator[Comparison]:
     for row in rows:
-        kafka, ottla = (results.measurements(row.name, kind) for kind in ("kafka", "ottla"))
-        yield from compare(row.title, kafka, ottla, row.wanted, row.at_most)
+        kafka, ottla, floor = (results.measurements(row.name, kind) for kind in ("kafka", "ottla", FLOOR))
+        for found in compare(row.title, kafka, ottla, row.wanted, row.at_most):
+            is_cpu = found.metric == "cpu_us"
+            yield (
+                replace(found, floor=spread(floor, "cpu_us"), floor_multiple=row.floor_multiple) if is_cpu else found
+            )
 
 
 def panels(rows: Sequence[Row], results: Results) -> Iterator[plots.Panel]:
@@ -82,6 +94,9 @@ def write(rows: Sequence[Row], results: Results, directory: Path) -> None:
         "## Rates, latencies, starts, memory\n",
         "![How many times better Ottla is, row by row, with a mark at what is wanted](benchmarks/ratios.svg)\n",
         *table(compared, SIDES),
+        "\n## The floor\n",
+        FLOOR_TEXT,
+        *floor_table(compared),
         "\n## Stalls\n",
         STALLS,
         "![Latencies of the probe while the server is busy](benchmarks/stalls.svg)\n",

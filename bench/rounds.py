@@ -42,7 +42,7 @@ def parsed(rows: Sequence[Row], program: str, description: str) -> Options:
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--rounds", type=int, default=5, help="measurements of each server in each row")
     parser.add_argument("--rows", default="", help=f"some of: {','.join(row.name for row in rows)}")
-    parser.add_argument("--servers", default="kafka,ottla")
+    parser.add_argument("--servers", default=",".join(KINDS), help="the floor serves the rows that produce, no others")
     parser.add_argument("--scale", type=float, default=1.0, help="below 1: less of everything, to try things out")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured of these rows before")
     given = parser.parse_args()

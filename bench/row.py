@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from bench.servers import Bed, Beds
+from bench.servers import FLOOR, Bed, Beds
 
 Metrics = dict[str, float]
 # Counts per bucket of a latency histogram, by what was timed.
@@ -63,6 +63,8 @@ class Row(ABC):
 
     # What a metric of Ottla may be at most, whatever Kafka's is.
     at_most: Mapping[str, float] = MappingProxyType({})
+    # How many times the floor's CPU Ottla's may be; None for a row that the floor cannot serve.
+    floor_multiple: float | None = None
 
     # Measurements that are not counted, before the first that is.
     warm_ups = 1
@@ -77,7 +79,7 @@ class Row(ABC):
 
     def kinds(self, servers: Sequence[str]) -> Sequence[str]:
         """What is measured side by side: the servers, unless there is more to compare."""
-        return servers
+        return [server for server in servers if server != FLOOR or self.floor_multiple is not None]
 
     @abstractmethod
     def open(self, beds: Beds, kind: str, scale: float) -> AbstractContextManager[Measure]:
@@ -97,9 +99,11 @@ class LoadRow(Row):
         command: str,
         load: Callable[[Bed, float], AbstractContextManager[Callable[[], Metrics]]],
         wanted: Mapping[str, float] | None = None,
+        floor_multiple: float | None = None,
     ) -> None:
         super().__init__(name, title, command, wanted)
         self._load = load
+        self.floor_multiple = floor_multiple
 
     @contextmanager
     def open(self, beds: Beds, kind: str, scale: float) -> Iterator[Measure]:

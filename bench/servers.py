@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +31,13 @@ class BenchKafkaServer(ApacheKafkaServer):
         return ["java", *KAFKA_JVM.split(), "-cp", class_path(), "kafka.Kafka", str(self.properties)]
 
 
-KINDS: dict[str, type[Server]] = {"kafka": BenchKafkaServer, "ottla": OttlaServer}
+class FloorServer(Server):
+    def _command(self) -> list[str]:
+        return [sys.executable, "-m", "bench.floor", "127.0.0.1", str(self.port), str(self.data)]
+
+
+FLOOR = "floor"
+KINDS: dict[str, type[Server]] = {"kafka": BenchKafkaServer, "ottla": OttlaServer, FLOOR: FloorServer}
 
 
 @dataclass(slots=True)

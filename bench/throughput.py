@@ -17,6 +17,9 @@ PARTITIONS = 6
 BATCHED = ("-X", "linger.ms=5")
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 AS_GOOD = {"rate": 1.0, "cpu_us": 1.0}
+# How many times the floor's CPU a request may cost: what is done once for a batch is little beside a large one.
+BATCHED_MULTIPLE = 1.25
+ONE_RECORD_MULTIPLE = 2.0
 
 
 def produce(records: int, size: int, *options: str, partitions: int = PARTITIONS) -> Load:
@@ -152,6 +155,7 @@ def rows() -> list[Row]:
             f"`{rdkafka} -P -s 100 -c 5000000 {' '.join(acks_1)}`",
             produce(5_000_000, 100, *acks_1),
             AS_GOOD,
+            BATCHED_MULTIPLE,
         ),
         LoadRow(
             "produce-1k",
@@ -159,6 +163,7 @@ def rows() -> list[Row]:
             f"`{rdkafka} -P -s 1024 -c 1000000 {' '.join(acks_1)}`",
             produce(1_000_000, 1024, *acks_1),
             AS_GOOD,
+            BATCHED_MULTIPLE,
         ),
         LoadRow(
             "produce-one",
@@ -166,6 +171,7 @@ def rows() -> list[Row]:
             f"`{rdkafka} -P -s 100 -c 60000 {' '.join(one_each)}`",
             produce(60_000, 100, *one_each),
             {"rate": 3.0, "cpu_us": 3.0},
+            ONE_RECORD_MULTIPLE,
         ),
         LoadRow(
             "produce-idempotent",
@@ -173,6 +179,7 @@ def rows() -> list[Row]:
             f"`{rdkafka} -P -s 100 -c 4000000 {' '.join(idempotent)}`",
             produce(4_000_000, 100, *idempotent),
             AS_GOOD,
+            BATCHED_MULTIPLE,
         ),
         LoadRow(
             "consume-1",
@@ -201,6 +208,7 @@ def rows() -> list[Row]:
             f"100 of `{rdkafka} -P -s 100 -c 20000 {' '.join(acks_1)}`",
             produce_from_many(100, 2_000_000, 100, *acks_1),
             AS_GOOD,
+            BATCHED_MULTIPLE,
         ),
         LoadRow(
             "partitions-1000",
@@ -208,6 +216,7 @@ def rows() -> list[Row]:
             f"`{rdkafka} -P -s 100 -c 1000000 {' '.join(spread)}`",
             produce(1_000_000, 100, *spread, partitions=1000),
             AS_GOOD,
+            BATCHED_MULTIPLE,
         ),
         LoadRow(
             "java-produce",
@@ -215,6 +224,7 @@ def rows() -> list[Row]:
             "`ProducerPerformance --record-size 1024 --num-records 1000000 --warmup-records 100000 --throughput -1`",
             java_produce(1_000_000, ("--record-size", "1024")),
             AS_GOOD,
+            BATCHED_MULTIPLE,
         ),
         LoadRow(
             "java-consume",
@@ -231,6 +241,7 @@ def rows() -> list[Row]:
                 f"--throughput -1 --command-property compression.type={codec} acks=1`",
                 compressed_produce(codec, 300_000),
                 AS_GOOD,
+                BATCHED_MULTIPLE,
             )
             for codec in CODECS
         ),

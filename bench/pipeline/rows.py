@@ -46,7 +46,7 @@ class PipelineRow(Row):
         self._means = means
 
     def kinds(self, servers: Sequence[str]) -> Sequence[str]:
-        return [f"{server}/{contender}" for server in servers for contender in (STOCK, *self.wanted_of)]
+        return [f"{server}/{one}" for server in super().kinds(servers) for one in (STOCK, *self.wanted_of)]
 
     @contextmanager
     def open(self, beds: Beds, kind: str, scale: float) -> Iterator[Measure]:

@@ -4,9 +4,9 @@ A handler module serves one API key. It exports `API_KEY`, `REQUEST` (the messag
 which returns the response, or a coroutine of it. What a node advertises in ApiVersions is the list of handler modules
 that exist, so nothing can be advertised that does not work.
 
-Failures: an unknown API or version ends the connection, except that ApiVersions answers with what is supported
-(KIP-511); a body that cannot be read ends the connection; an `ApiError` that a handler lets through, or a bug, becomes
-the error response of that API where its handler can make one (`error_response`), and ends the connection where not.
+Failures. An unknown API or version ends the connection, except that ApiVersions answers with what is supported
+(KIP-511). A body that cannot be read ends the connection. An `ApiError` that a handler lets through, or a bug, becomes
+the error response of that API if its handler can make one (`error_response`), and ends the connection otherwise.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ottla.broker.network.rejections import Rejections
 from ottla.broker.network.request_budget import RequestBudget
 from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.request_context import CloseConnection, RequestContext
-from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for
+from ottla.broker.request_slices import SliceRule, answer_in_slices, rule_for, slice_above_bytes
 from ottla.broker.unserved_apis import UnservedApi
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.protocol.header import RequestHeader, read_request_header, response_header
+from ottla.protocol.header import read_request_header, response_header
 from ottla.protocol.response_frame import framed
 from ottla.protocol.schema import Message, Records
 from ottla.security.authorizer import AllowEverything, Authorizer
@@ -45,13 +45,13 @@ Answer: TypeAlias = "list[Records] | None"
 
 
 # Requests whose bytes are mostly records or a group's own data, which stay unopened, may be as large as
-# socket.request.max.bytes. All others are made of small parts, each of which becomes an object many times its size: the
-# largest honest ones, offsets of a hundred thousand partitions, stay below this.
+# socket.request.max.bytes. All others are made of small parts, each of which becomes an object many times its size. The
+# largest honest ones, offsets of a hundred thousand partitions, stay below this limit.
 OBJECT_REQUEST_BYTES_MAX = 10 * 1024 * 1024
 # The same bound by number, for parts of a few bytes; the requests with unopened bytes have few parts beside them.
 REQUEST_ELEMENTS_MAX = 300_000
 OPAQUE_REQUEST_ELEMENTS_MAX = 50_000
-# Above this a request of small parts takes longer to read than others should wait: it is read beside the loop.
+# A larger request of small parts takes longer to read than others should wait, so it is read beside the loop.
 READ_ASIDE_BYTES = 128 * 1024
 _OPAQUE_REQUESTS = frozenset({ApiKey.PRODUCE, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
@@ -75,6 +75,11 @@ class Api:
     handle: Callable[[RequestContext, Any], Any]
     error_response: Callable[[RequestContext, Any, ApiError], Message] | None
     permission: Permission
+    # Whether its bytes are mostly what stays unopened.
+    is_opaque: bool
+    elements_max: int
+    # No smaller request is cut into slices.
+    slice_above_bytes: int
 
 
 class Dispatcher:
@@ -88,7 +93,7 @@ class Dispatcher:
     authorizer: Authorizer = AllowEverything()
 
     def __init__(self, modules: list[HandlerModule], host: Host) -> None:
-        self.apis: dict[int, Api] = {module.API_KEY: _api(module) for module in modules}
+        self.apis: dict[int, Api] = {module.API_KEY: _describe_api(module) for module in modules}
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejections = Rejections()
         self.response_budget = ResponseBudget()
@@ -103,57 +108,58 @@ class Dispatcher:
 
     def dispatch(self, connection: Connection, frame: bytearray) -> Answer | asyncio.Future[Answer]:
         """The answer to a request, or its future."""
-        header = read_request_header(frame, self._flexible_from)
-        api = self.apis.get(header.api_key)
+        api_key, api_version, correlation_id, client_id, position = read_request_header(frame, self._flexible_from)
+        api = self.apis.get(api_key)
         if api is None:
-            raise UnservedApi(header.api_key, header.client_id)
+            raise UnservedApi(api_key, client_id)
         context = RequestContext(
-            header.api_key,
-            header.api_version,
-            header.client_id,
+            api_key,
+            api_version,
+            client_id,
             connection.client_host,
             connection.listener,
             connection.principal,
             self.services,
+            correlation_id,
         )
-        if header.api_version not in api.versions:
-            return self._unsupported_version(api, header, context)
-        if len(frame) > OBJECT_REQUEST_BYTES_MAX and header.api_key not in _OPAQUE_REQUESTS:
-            raise CloseConnection(
-                f"{api.request.__name__} of {len(frame)} bytes; the limit for it is {OBJECT_REQUEST_BYTES_MAX}"
-            )
-        if len(frame) > READ_ASIDE_BYTES and header.api_key not in _OPAQUE_REQUESTS:
-            return self.services.tasks.start(self._read_aside(api, header, context, frame))
-        return self._answered(api, header, context, _read(api, header, frame), len(frame))
-
-    async def _read_aside(self, api: Api, header: RequestHeader, context: RequestContext, frame: bytearray) -> Answer:
-        loop = asyncio.get_running_loop()
-        request = await loop.run_in_executor(self._codec_thread, _read, api, header, frame)
-        rule = rule_for(header.api_key, request, len(frame))
-        return await self._answered_aside(api, header, context, request, rule)
-
-    def _answered(
-        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, frame_bytes: int
-    ) -> Answer | asyncio.Future[Answer]:
-        rule = rule_for(header.api_key, request, frame_bytes)
-        if rule is not None:
-            return self.services.tasks.start(self._answered_aside(api, header, context, request, rule))
-        result = self._handled(api, context, request)
+        if api_version not in api.versions:
+            return self._refuse_version(api, context)
+        frame_bytes = len(frame)
+        if frame_bytes > READ_ASIDE_BYTES and not api.is_opaque:
+            if frame_bytes > OBJECT_REQUEST_BYTES_MAX:
+                raise CloseConnection(
+                    f"{api.request.__name__} of {frame_bytes} bytes; the limit for it is {OBJECT_REQUEST_BYTES_MAX}"
+                )
+            return self.services.tasks.start(self._read_aside(api, context, frame, position))
+        request, _ = decode_at(api.request, frame, api_version, position, api.elements_max)
+        if frame_bytes > api.slice_above_bytes:
+            rule = rule_for(api_key, request, frame_bytes)
+            if rule is not None:
+                return self.services.tasks.start(self._answer_aside(api, context, request, rule))
+        result = self._handle(api, context, request)
         if isinstance(result, Message):
-            return self._encoded(api, header, result)
+            return self._encode(api, context, result)
         if result is None:
             return None
-        return self._deferred(api, header, context, request, result)
+        return self._defer(api, context, request, result)
 
-    async def _answered_aside(
-        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, rule: SliceRule | None
+    async def _read_aside(self, api: Api, context: RequestContext, frame: bytearray, position: int) -> Answer:
+        loop = asyncio.get_running_loop()
+        request, _ = await loop.run_in_executor(
+            self._codec_thread, decode_at, api.request, frame, context.api_version, position, api.elements_max
+        )
+        rule = rule_for(context.api_key, request, len(frame))
+        return await self._answer_aside(api, context, request, rule)
+
+    async def _answer_aside(
+        self, api: Api, context: RequestContext, request: Message, rule: SliceRule | None
     ) -> Answer:
         """A large request: handled in slices where its kind can be, its answer written beside the loop."""
 
         def answer(piece: Message) -> Any:
-            result = self._handled(api, context, piece)
+            result = self._handle(api, context, piece)
             is_final = result is None or isinstance(result, Message)
-            return result if is_final else self._finished(api, context, piece, result)
+            return result if is_final else self._await_handler(api, context, piece, result)
 
         if rule is not None:
             response = await answer_in_slices(request, rule, answer, self._slice_turn, self.services.host.monotonic_s)
@@ -161,13 +167,13 @@ class Dispatcher:
             response = answer(request)
             if inspect.isawaitable(response):
                 response = await response
-        return None if response is None else await self._encoded_aside(api, header, response)
+        return None if response is None else await self._encode_aside(api, context, response)
 
-    async def _encoded_aside(self, api: Api, header: RequestHeader, response: Message) -> Answer:
+    async def _encode_aside(self, api: Api, context: RequestContext, response: Message) -> Answer:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._codec_thread, self._encoded, api, header, response)
+        return await loop.run_in_executor(self._codec_thread, self._encode, api, context, response)
 
-    def _handled(self, api: Api, context: RequestContext, request: Message) -> Any:
+    def _handle(self, api: Api, context: RequestContext, request: Message) -> Any:
         """What the handler returns; the error response if it fails at once."""
         try:
             if not self.authorizer.is_allowed(context.principal, api.permission):
@@ -176,34 +182,32 @@ class Dispatcher:
         except CloseConnection:
             raise
         except Exception as error:  # noqa: BLE001 - one request must not take the connection's others with it
-            return self._failed(api, context, request, error)
+            return self._answer_failure(api, context, request, error)
 
-    async def _finished(self, api: Api, context: RequestContext, request: Message, result: Any) -> Message | None:
+    async def _await_handler(self, api: Api, context: RequestContext, request: Message, result: Any) -> Message | None:
         try:
             response: Message | None = await result
         except CloseConnection:
             raise
         except Exception as error:  # noqa: BLE001 - as above
-            return self._failed(api, context, request, error)
+            return self._answer_failure(api, context, request, error)
         return response
 
-    def _deferred(
-        self, api: Api, header: RequestHeader, context: RequestContext, request: Message, result: Any
-    ) -> asyncio.Future[Answer]:
+    def _defer(self, api: Api, context: RequestContext, request: Message, result: Any) -> asyncio.Future[Answer]:
         async def finish() -> Answer:
-            response = await self._finished(api, context, request, result)
+            response = await self._await_handler(api, context, request, result)
             if response is None:
                 return None
             return (
-                await self._encoded_aside(api, header, response)
+                await self._encode_aside(api, context, response)
                 if context.is_large
-                else self._encoded(api, header, response)
+                else self._encode(api, context, response)
             )
 
         assert inspect.isawaitable(result)
         return self.services.tasks.start(finish())
 
-    def _failed(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
+    def _answer_failure(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
         if not isinstance(error, ApiError):
             logger.error("%s v%d failed", api.request.__name__, context.api_version, exc_info=error)
             error = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The broker failed; its log has the reason")
@@ -211,35 +215,39 @@ class Dispatcher:
             raise CloseConnection(f"{api.request.__name__} cannot be answered: {error}")
         return api.error_response(context, request, error)
 
-    def _unsupported_version(self, api: Api, header: RequestHeader, context: RequestContext) -> Answer:
-        if header.api_key != ApiKey.API_VERSIONS or api.error_response is None:
+    def _refuse_version(self, api: Api, context: RequestContext) -> Answer:
+        if context.api_key != ApiKey.API_VERSIONS or api.error_response is None:
             raise CloseConnection(
-                f"{api.request.__name__} v{header.api_version} is not served: "
+                f"{api.request.__name__} v{context.api_version} is not served: "
                 f"versions {api.versions.start}-{api.versions.stop - 1} are"
             )
         error = ApiError(ErrorCode.UNSUPPORTED_VERSION)
         response = api.error_response(context, api.request(), error)
         return framed(
-            [response_header(header.api_key, header.correlation_id, is_flexible=False), *encode_parts(response, 0)]
+            [response_header(context.api_key, context.correlation_id, is_flexible=False), *encode_parts(response, 0)]
         )
 
-    def _encoded(self, api: Api, header: RequestHeader, response: Message) -> Answer:
-        is_flexible = header.api_version >= api.request.FLEXIBLE_FROM
-        parts: list[Records] = [response_header(header.api_key, header.correlation_id, is_flexible=is_flexible)]
-        parts += encode_parts(response, header.api_version)
+    def _encode(self, api: Api, context: RequestContext, response: Message) -> Answer:
+        version = context.api_version
+        is_flexible = version >= api.request.FLEXIBLE_FROM
+        parts: list[Records] = [response_header(context.api_key, context.correlation_id, is_flexible=is_flexible)]
+        parts += encode_parts(response, version)
         return framed(parts)
 
 
-def _read(api: Api, header: RequestHeader, frame: bytearray) -> Message:
-    elements_max = OPAQUE_REQUEST_ELEMENTS_MAX if header.api_key in _OPAQUE_REQUESTS else REQUEST_ELEMENTS_MAX
-    request, _ = decode_at(api.request, frame, header.api_version, header.body_position, elements_max)
-    return request
-
-
-def _api(module: HandlerModule) -> Api:
+def _describe_api(module: HandlerModule) -> Api:
     versions = module.REQUEST.VERSIONS
     if module.REQUEST.LATEST_VERSION_UNSTABLE:
         versions = versions[:-1]
-    permission = PERMISSIONS[ApiKey(module.API_KEY)]
-    error_response = getattr(module, "error_response", None)
-    return Api(module.API_KEY, module.REQUEST, versions, module.handle, error_response, permission)
+    is_opaque = module.API_KEY in _OPAQUE_REQUESTS
+    return Api(
+        module.API_KEY,
+        module.REQUEST,
+        versions,
+        module.handle,
+        getattr(module, "error_response", None),
+        PERMISSIONS[ApiKey(module.API_KEY)],
+        is_opaque,
+        OPAQUE_REQUEST_ELEMENTS_MAX if is_opaque else REQUEST_ELEMENTS_MAX,
+        slice_above_bytes(module.API_KEY),
+    )

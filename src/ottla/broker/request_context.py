@@ -30,6 +30,7 @@ class RequestContext:
     listener: str
     principal: str
     broker: Services
+    correlation_id: int = 0
     # It took more than a slice of time to answer, so its answer is written beside the loop.
     is_large: bool = False
     _deadline: float | None = None

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -81,12 +82,15 @@ SLICE_RULES: dict[int, tuple[SliceRule, ...]] = {
 }
 
 
+def slice_above_bytes(api_key: int) -> int:
+    """The size up to which no request of an API is cut."""
+    rules = SLICE_RULES.get(api_key)
+    return sys.maxsize if rules is None else min(rule.frame_bytes_min for rule in rules)
+
+
 def rule_for(api_key: int, request: Message, frame_bytes: int) -> SliceRule | None:
     """How to cut this request; None if it is small enough, or of a kind that is not cut."""
-    rules = SLICE_RULES.get(api_key)
-    if rules is None or frame_bytes <= rules[0].frame_bytes_min:
-        return None
-    for rule in rules:
+    for rule in SLICE_RULES.get(api_key, ()):
         if frame_bytes > rule.frame_bytes_min and _row_count(request, rule.request) > rule.rows_at_once:
             return rule
     return None

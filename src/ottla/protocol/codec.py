@@ -110,13 +110,8 @@ def _namespace(cls: type[Message]) -> dict[str, Any]:
         "UNKNOWN_TAGS_MAX": UNKNOWN_TAGS_MAX,
         "read_uvarint": read_uvarint,
         "write_uvarint": write_uvarint,
-        "write_small": _write_small,
         "written": _written,
     }
-
-
-def _write_small(value: int) -> bytes:
-    return UVARINT_SMALL[value] if value < 128 else write_uvarint(value)
 
 
 def _written(encoder: Encoder, value: Any) -> bytes:

@@ -84,7 +84,8 @@ class _StructEncoder:
 
     def _length(self, expression: str, width: int, indent: str) -> None:
         if self.is_flexible:
-            self.body.append(f"{indent}w(write_small({expression} + 1))")
+            self.body.append(f"{indent}n = {expression} + 1")
+            self.body.append(f"{indent}w(UVARINT_SMALL[n] if n < 128 else write_uvarint(n))")
         else:
             self.body.append(f"{indent}w({self._packer('h' if width == 2 else 'i')}({expression}))")
 
@@ -138,8 +139,11 @@ class _StructEncoder:
             self.body.append(
                 f"if {is_present}: tags.append(({field.tag}, written(_tagged_{name}_{field.name}, o.{field.name})))"
             )
-        self.body.append("w(write_small(len(tags)))")
+        self.body.append("if not tags:")
+        self.body.append("    w(b'\\x00')")
+        self.body.append("    return")
+        self.body.append("w(write_uvarint(len(tags)))")
         self.body.append("for tag, value in tags:")
-        self.body.append("    w(write_small(tag))")
-        self.body.append("    w(write_small(len(value)))")
+        self.body.append("    w(write_uvarint(tag))")
+        self.body.append("    w(write_uvarint(len(value)))")
         self.body.append("    w(value)")

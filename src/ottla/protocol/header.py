@@ -48,7 +48,9 @@ def read_request_header(frame: bytes | bytearray, flexible_from: dict[int, int])
             raise MalformedMessage("client id is not UTF-8") from None
         position = end
     if api_version >= flexible_from.get(api_key, 32767):
-        position = _skip_tags(frame, position)
+        # There are none in what clients send today.
+        has_no_tags = position < len(frame) and frame[position] == 0
+        position = position + 1 if has_no_tags else _skip_tags(frame, position)
     return RequestHeader(api_key, api_version, correlation_id, client_id, position)
 
 

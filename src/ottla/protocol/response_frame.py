@@ -9,13 +9,18 @@ JOIN_BELOW_BYTES = 4096
 _SIZE = struct.Struct(">i")
 
 
+def is_large(parts: list[Records]) -> bool:
+    """Whether a framed response is better handed on than joined with others."""
+    return len(parts) > 1 or len(parts[0]) >= JOIN_BELOW_BYTES
+
+
 def framed(parts: list[Records]) -> list[Records]:
     """The parts of one response with their length before them."""
-    if all(len(part) < JOIN_BELOW_BYTES for part in parts):
-        body = b"".join(parts)
-        return [_SIZE.pack(len(body)) + body]
+    size = sum(map(len, parts))
+    if size < JOIN_BELOW_BYTES:
+        return [b"".join((_SIZE.pack(size), *parts))]
     joined: list[Records] = []
-    small: list[Records] = [_SIZE.pack(sum(map(len, parts)))]
+    small: list[Records] = [_SIZE.pack(size)]
     for part in parts:
         if len(part) < JOIN_BELOW_BYTES:
             small.append(part)

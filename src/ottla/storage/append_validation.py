@@ -13,11 +13,14 @@ The broker's own batches are well-formed. Of them only epochs, guards and marker
 
 from collections.abc import Sequence
 
+from crc32c import crc32c
+
 from ottla.protocol.compression import Buffer, compress
 from ottla.protocol.control_records import parse_end_txn_marker
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.primitives import read_varint, read_varlong
 from ottla.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_FLAG,
     HEADER_BYTES,
@@ -27,7 +30,6 @@ from ottla.protocol.record_batch import (
     NO_TIMESTAMP,
     BatchHeader,
     TimestampType,
-    crc_is_valid,
     decompressed_payload,
     encode_batch,
     parse_header,
@@ -74,7 +76,7 @@ def validate_client_batch(records: Buffer, config: LogConfig) -> BatchHeader:
         )
     if size > config.max_message_bytes:
         raise _too_large(size, config)
-    if not crc_is_valid(records, header):
+    if crc32c(memoryview(records)[ATTRIBUTES_POSITION:]) != header.crc:
         raise ApiError(ErrorCode.CORRUPT_MESSAGE, "The checksum of the record batch does not fit its bytes.")
     count = header.record_count
     if count != header.last_offset_delta + 1 or count <= 0 or header.base_offset != 0:

@@ -12,7 +12,7 @@ import pytest
 from harness.running_node import RunningNode, run_node
 from harness.wire import response_class
 from ottla.broker.handlers import load_handlers
-from ottla.broker.request_slices import SLICE_RULES, SliceRule, answer_in_slices, rule_for
+from ottla.broker.request_slices import SLICE_RULES, SliceRule, answer_in_slices, rule_for, slice_above_bytes
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -237,3 +237,12 @@ def test_a_request_of_more_elements_than_any_client_has_is_not_opened(tmp_path: 
         assert await client.is_closed_by_peer()
 
     run_node(tmp_path / "data", scenario)
+
+
+@pytest.mark.parametrize("api_key", sorted(SLICE_RULES))
+def test_every_rule_looks_only_at_requests_above_the_size_that_dispatch_asks_for(api_key: int) -> None:
+    assert all(one.frame_bytes_min >= slice_above_bytes(api_key) for one in SLICE_RULES[api_key])
+
+
+def test_an_api_without_a_rule_is_never_cut() -> None:
+    assert slice_above_bytes(ApiKey.FETCH) == sys.maxsize

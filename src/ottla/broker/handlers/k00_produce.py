@@ -62,6 +62,7 @@ REQUEST = ProduceRequest
 ADMIN_CLIENT_ID = "__admin_client"
 # A client that has no patience with replicas means replicas, not the thread that writes.
 _DISK_PATIENCE_MS_MIN = 1000
+_ZSTD_VERSION = 7
 # From this version on the broker adds a transaction's partitions; the one before it knows TRANSACTION_ABORTABLE.
 _ADDING_VERSION = 12
 _ABORTABLE_VERSION = 11
@@ -187,10 +188,10 @@ class _Production:
         guard: VerificationGuard | None,
     ) -> None:
         config = partition.log.config
-        if needs_opening(header, config, now):
-            self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row, guard))
-            return
         if needs_rewrite(header, config, now):
+            if needs_opening(header, config, now):
+                self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row, guard))
+                return
             records, header = rewrite_batch(records, header, config, now)
         if partition.queue is not None:
             append = partition.queue_append(partition.queue, records, header, self.acks, now, guard)
@@ -206,8 +207,10 @@ class _Production:
         return partition.log.must_flush_now or (self.acks == ACKS_ALL and not partition.is_committed(info.last_offset))
 
     def _check_batch(self, header: BatchHeader) -> None:
-        if header.codec == Codec.ZSTD and self.context.api_version < 7:
-            raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
+        if self.context.api_version < _ZSTD_VERSION and header.codec is Codec.ZSTD:
+            raise ApiError(
+                ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce version {_ZSTD_VERSION} or later"
+            )
 
     def _begin_verification(self, partition: Partition, header: BatchHeader) -> VerificationGuard | None:
         return partition.begin_verification(
@@ -357,6 +360,8 @@ class _Production:
             if self.has_failed:
                 raise CloseConnection("a batch sent with acks=0 was refused; closing is the only way to say so")
             return None
+        if not self.hinted_leaders:
+            return ProduceResponse(responses=self.responses)
         endpoints = [
             NodeEndpoint(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
             for broker, listener in leader_endpoints(self.context, self.hinted_leaders)

@@ -110,8 +110,8 @@ class MeasuredDispatcher(Dispatcher):
 
         return observed
 
-    def _failed(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
-        response = super()._failed(api, context, request, error)
+    def _answer_failure(self, api: Api, context: RequestContext, request: Message, error: Exception) -> Message:
+        response = super()._answer_failure(api, context, request, error)
         for code in error_codes(response):
             self.errors[api.key, code] += 1
         return response

@@ -1,39 +1,42 @@
 """One client's connection: frames in, answers out, one request at a time and in order.
 
 Kafka promises a client that its requests take effect in the order it sent them and are answered in that order. We keep
-the promise in the plainest way: a connection works on one request; what arrives meanwhile waits as bytes. A request
-whose answer is ready at once is read, handled and written within one callback of the event loop, without a task.
+the promise in the plainest way: a connection works on one request at a time; what arrives meanwhile waits as bytes. A
+request whose answer is ready at once is read, handled and answered within one callback of the event loop, without a
+task. Which request may begin, when to read and how to end is decided in `connection_state`; this is the shell around
+it, which moves the bytes.
 
-Bounds: a frame has `socket.request.max.bytes`; waiting frames stop the reading above PENDING_BYTES_MAX; large frames
-share `queued.max.request.bytes` with those of all connections; a client that does not read its answers stops its own
-requests, since none is begun while the write buffer is full.
+Bounds. A frame has at most `socket.request.max.bytes`. Reading stops while more than PENDING_BYTES_MAX of whole
+requests wait. Large requests share `queued.max.request.bytes` with those of all connections. A client that does not
+read its answers holds up its own requests: none begins while the write buffer is full.
 
-A client that leaves is not waited for, but what it had sent completely takes effect all the same, in order and one at a
-time: a producer with acks=0 sends, closes, and relies on it. Nobody hears the answers, so a request that only reads is
-passed over, and one that waits for others to act (a rebalance) ends once it has begun. Until the last of its requests
-is done the connection counts as one.
+Nobody waits for a client that left, but what it sent completely still takes effect, in order and one request at a time:
+a producer with acks=0 sends, closes, and relies on that. Nobody hears the answers, so a request that only reads is
+skipped, and one that waits for others to act (a rebalance) ends as soon as it has begun. Until the last of these
+requests is done, the connection still counts as one.
 
-A connection is idle while no request of it completes and none is in progress. Bytes that complete none do not count: a
-client that sends its request a byte at a time is idle as well, and so is one that does not read its answers.
+A connection is idle while none of its requests completes and none is in progress. Bytes that do not complete a request
+do not count: a client that sends its request a byte at a time is idle too, and so is one that does not read its
+answers.
 
-Whoever sends what is not this protocol loses the connection and is counted, and leaves a line in the log at most, never
-a traceback.
+A peer that does not speak this protocol loses its connection and is counted. It leaves one line in the log at most, and
+never a traceback.
 """
 
 from __future__ import annotations
 
 import asyncio
-import enum
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from ottla.broker.network.connection_state import Arrival, ConnectionState, Ending, Flow, Life, Request
 from ottla.broker.request_context import CloseConnection
 from ottla.broker.unserved_apis import UnservedApi
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.frame import SHARED_FRAME_BYTES_MAX, FrameReader, OversizedFrame
-from ottla.protocol.response_frame import JOIN_BELOW_BYTES
+from ottla.protocol.response_frame import is_large
 
 if TYPE_CHECKING:
     from ottla.broker.dispatch import Answer, Dispatcher
@@ -42,10 +45,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("ottla.broker.network.connection")
 
 PENDING_BYTES_MAX = 1024 * 1024
-# A client that pipelines many requests waits for its turn after so many of them.
+# A client that pipelines more requests than this gives way to the others in between.
 REQUESTS_PER_TURN = 32
 ANONYMOUS = "User:ANONYMOUS"
-# All that comes of them is an answer.
+# Requests that have no effect but their answer.
 _READS = frozenset(
     {
         ApiKey.FETCH,
@@ -67,19 +70,8 @@ _READS = frozenset(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     }
 )
-# Nothing more comes of them either once they have begun and wait.
+# Once these have begun and wait, nothing but their answer is to come either.
 _WAITS_ALONE = _READS | {ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP}
-
-
-class _State(enum.Enum):
-    """Who still expects something of a connection."""
-
-    # The client: its requests are handled and answered.
-    OPEN = enum.auto()
-    # Nobody, but the client left requests behind: they are handled.
-    LEFT = enum.auto()
-    # Nobody: no further request is handled.
-    ENDED = enum.auto()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -99,25 +91,18 @@ class Connection(asyncio.BufferedProtocol):
         self.client_host = client_host
         # Who the client is; authentication will change it, and the frame limit with it.
         self.principal = ANONYMOUS
-        self._state = _State.ENDED
+        self._state = ConnectionState()
         self._dispatcher = dispatcher
         self._frames = FrameReader(request_bytes_max)
         self._on_open = on_open
         self._on_close = on_close
         self._transport: asyncio.Transport
         self._loop: asyncio.AbstractEventLoop
+        # The request in progress, and its size.
         self._pending: asyncio.Future[Answer] | None = None
-        # Whether the request in progress is of no use without its client.
-        self._is_in_vain_alone = False
-        self._is_read_paused = False
-        self._is_write_paused = False
-        self._muted_until = 0.0
-        self._is_closing = False
-        # Of large requests: those that are here, and whether the one that is arriving is among them.
-        self._reserved_bytes = 0
-        self._is_arriving_reserved = False
-        self._is_waiting_for_budget = False
         self._pending_bytes = 0
+        # Of the large requests that are here, waiting, in progress or arriving.
+        self._reserved_bytes = 0
         # On the loop's clock.
         self.last_active = 0.0
 
@@ -125,7 +110,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's has the methods but not the base class
-        self._state = _State.OPEN
         self._loop = asyncio.get_running_loop()
         self.last_active = self._loop.time()
         self._on_open(self)
@@ -133,13 +117,10 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         del error  # Whatever ended it, the client is gone.
         self._dispatcher.response_budget.give_back(self._give_up)
-        if self._state is _State.ENDED:
-            self._drop()
-            return
-        self._state = _State.LEFT
-        self._is_write_paused = False
-        self._forget_arriving()
-        if self._is_in_vain_alone:
+        if self._state.life is not Life.ENDED:
+            self._forget_arriving()
+        self._finish(self._state.lose_client())
+        if self._state.is_in_vain:
             self._cancel_pending()
         self._work()
 
@@ -148,15 +129,14 @@ class Connection(asyncio.BufferedProtocol):
         return self._frames.writable()
 
     def buffer_updated(self, nbytes: int) -> None:
+        frames = self._frames
         try:
-            self._frames.received(nbytes)
+            frames.received(nbytes)
         except OversizedFrame as error:
             self._refuse_rest(error)
             return
-        if self._frames.arriving_bytes:
-            self._reserve()
-        elif self._is_arriving_reserved:
-            self._is_arriving_reserved = False
+        if frames.arriving_bytes or self._state.arrival is not Arrival.SMALL:
+            self._note_arrival()
         self._work()
 
     def eof_received(self) -> bool:
@@ -165,49 +145,49 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def pause_writing(self) -> None:
-        self._is_write_paused = True
+        self._state.fill_write_buffer()
 
     def resume_writing(self) -> None:
-        self._is_write_paused = False
+        self._state.empty_write_buffer()
         self.last_active = self._loop.time()
         self._dispatcher.response_budget.give_back(self._give_up)
         self._work()
 
-    # -- the work -------------------------------------------------------------------------------------------------
+    # -- what others ask of it ------------------------------------------------------------------------------------
 
     def close_when_idle(self) -> None:
         """Ends the connection once the request in progress, if there is one, is answered."""
-        self._is_closing = True
-        if self._pending is None and self._state is _State.OPEN:
-            self._state = _State.ENDED
-            self._transport.close()
+        self._finish(self._state.stop())
 
     def abort(self) -> None:
         """Ends the connection now."""
-        if self._state is _State.LEFT:
-            self._drop()
-            return
-        self._state = _State.ENDED
-        self._transport.abort()
+        self._finish(self._state.abort())
 
     @property
     def is_open(self) -> bool:
         """Whether the client is there and may send requests."""
-        return self._state is _State.OPEN
+        return self._state.has_client
 
     @property
     def has_request(self) -> bool:
         """Whether a request is in progress."""
-        return self._pending is not None
+        return self._state.request is not Request.NONE
 
     def mute(self, seconds: float) -> None:
         """Takes no new request for that long: how a quota slows a client that does not slow itself (KIP-219)."""
-        self._muted_until = max(self._muted_until, self._loop.time() + seconds)
-        self._loop.call_at(self._muted_until, self._unmute)
+        has_timer = self._state.is_muted
+        self._state.mute(self._loop.time() + seconds)
+        if not has_timer:
+            self._loop.call_at(self._state.muted_until, self._unmute)
 
     def _unmute(self) -> None:
-        if self._state is not _State.ENDED:
+        if self._state.unmute(self._loop.time()):
             self._work()
+        else:
+            # It was muted anew, or the timer is less exact than the clock.
+            self._loop.call_at(self._state.muted_until, self._unmute)
+
+    # -- the work -------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
         """Handles waiting requests until one must wait, the client is too slow, or none is left.
@@ -215,212 +195,177 @@ class Connection(asyncio.BufferedProtocol):
         What is answered on the way leaves in one write: for a client that pipelines small requests the kernel's part
         of a write is the largest cost of a request.
         """
+        state, dispatcher, frames = self._state, self._dispatcher, self._frames
+        requests_max = 0 if dispatcher.response_budget.is_full else REQUESTS_PER_TURN
         answers: list[Records] = []
-        has_large_answer = False
+        has_large = False
         begun = 0
         try:
-            while self._pending is None and self._may_begin():
-                is_turn_over = begun == REQUESTS_PER_TURN or self._dispatcher.response_budget.is_full
-                if is_turn_over or has_large_answer:
+            while state.may_begin:
+                if begun == requests_max or has_large:
                     # Others want to be served as well, and large answers must leave before more are made.
                     self._loop.call_soon(self._work)
                     break
-                frame = self._next_frame()
+                frame = frames.next_frame()
                 if frame is None:
                     break
+                if state.life is Life.LEFT and _api_key(frame) in _READS:
+                    self._release(len(frame))
+                    continue
                 begun += 1
-                answer = self._dispatcher.dispatch(self, frame)
+                answer = dispatcher.dispatch(self, frame)
                 if isinstance(answer, asyncio.Future):
                     self._await(answer, frame)
                     continue
                 if answer is not None:
                     answers += answer
-                    has_large_answer = any(len(part) >= JOIN_BELOW_BYTES for part in answer)
-                if len(frame) > SHARED_FRAME_BYTES_MAX:
-                    self._release(len(frame))
-        except MalformedMessage as error:
-            self._write(answers)
-            self._reject("malformed_request", error)
-            return
-        except UnservedApi as error:
-            self._write(answers)
-            # Whoever runs the client can mend it, if the log says which one it is.
-            self._reject("unserved_api", error, by_address=True)
-            return
-        except CloseConnection as error:
-            self._write(answers)
-            self._reject("unanswerable_request", error)
-            return
-        except Exception:
-            # The dispatcher turns every failure of a handler into an answer; one that is left is ours. Nobody can tell
-            # which requests are still to be answered, so the client has to ask anew.
-            logger.exception("A request from %s failed outside its handler", self.client_host)
-            self._write(answers)
-            self._end()
+                    has_large = is_large(answer)
+                self._release(len(frame))
+        except Exception as error:  # noqa: BLE001 - each kind has its end
+            self._write(answers, has_large=has_large)
+            self._fail(error)
             return
         if begun:
             self.last_active = self._loop.time()
-        self._write(answers)
-        self._finish_turn()
-
-    def _next_frame(self) -> bytearray | None:
-        """The next request that has an effect, or somebody who hears its answer."""
-        frame = self._frames.next_frame()
-        while frame is not None and self._state is _State.LEFT and _api_key(frame) in _READS:
-            if len(frame) > SHARED_FRAME_BYTES_MAX:
-                self._release(len(frame))
-            frame = self._frames.next_frame()
-        return frame
+        self._write(answers, has_large=has_large)
+        self._finish(state.end_turn(has_backlog=frames.pending_bytes > 0))
+        self._limit_reading()
 
     def _await(self, answer: asyncio.Future[Answer], frame: bytearray) -> None:
         self._pending = answer
         self._pending_bytes = len(frame)
-        self._is_in_vain_alone = _api_key(frame) in _WAITS_ALONE
-        if self._is_in_vain_alone and self._state is _State.LEFT:
+        self._state.begin(is_for_client=_api_key(frame) in _WAITS_ALONE)
+        if self._state.is_in_vain:
             self._cancel_pending()
-        answer.add_done_callback(self._answered)
+        answer.add_done_callback(self._take_answer)
 
-    def _finish_turn(self) -> None:
-        """What follows when no further request can be begun for now."""
-        if self._state is _State.ENDED:
-            return
-        if self._state is _State.LEFT:
-            if self._is_idle():
-                self._drop()
-        elif self._is_closing and self._is_idle():
-            self._state = _State.ENDED
-            self._transport.close()
-        else:
-            self._limit_reading()
-
-    def _may_begin(self) -> bool:
-        if self._is_write_paused or self._state is _State.ENDED:
-            return False
-        return self._muted_until == 0.0 or self._loop.time() >= self._muted_until
-
-    def _is_idle(self) -> bool:
-        return self._pending is None and self._frames.pending_bytes == 0
-
-    def _answered(self, future: asyncio.Future[Answer]) -> None:
+    def _take_answer(self, future: asyncio.Future[Answer]) -> None:
+        """The request in progress is done: sends its answer and goes on to the next."""
         self._pending = None
-        self._is_in_vain_alone = False
+        self._state.complete()
         self.last_active = self._loop.time()
-        if self._pending_bytes > SHARED_FRAME_BYTES_MAX and self._reserved_bytes:
-            self._release(self._pending_bytes)
-        if self._state is _State.ENDED:
+        self._release(self._pending_bytes)
+        if self._state.life is Life.ENDED:
             return
         if future.cancelled():
-            if self._state is _State.LEFT:
+            if self._state.life is Life.LEFT:
                 self._work()
             return
         error = future.exception()
-        if isinstance(error, CloseConnection):
-            self._reject("unanswerable_request", error)
-            return
-        if isinstance(error, MalformedMessage):
-            self._reject("malformed_request", error)
-            return
         if error is not None:
-            # The dispatcher turns every failure of a handler into an answer; one that is left is ours.
-            logger.error("Request from %s failed outside its handler", self.client_host, exc_info=error)
-            self.abort()
+            self._fail(error)
             return
-        self._write(future.result() or [])
+        if answer := future.result():
+            self._write(answer, has_large=is_large(answer))
         self._work()
+
+    def _write(self, parts: list[Records], *, has_large: bool) -> None:
+        if not parts or self._state.life is Life.LEFT:
+            return
+        if len(parts) == 1:
+            self._transport.write(parts[0])
+        elif not has_large:
+            self._transport.write(b"".join(parts))
+        else:
+            self._transport.writelines(parts)
+            if self._state.is_write_buffer_full:
+                self._dispatcher.response_budget.take(self._give_up, sum(map(len, parts)))
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def _finish(self, ending: Ending | None) -> None:
+        if ending is None:
+            return
+        if ending is Ending.CLOSE:
+            self._transport.close()
+        elif ending is Ending.ABORT:
+            self._transport.abort()
+        else:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Forgets what is left of a connection whose client is gone."""
+        self._cancel_pending()
+        self._dispatcher.request_budget.release(self, self._reserved_bytes)
+        self._reserved_bytes = 0
+        self._on_close(self)
 
     def _cancel_pending(self) -> None:
         if self._pending is not None:
             # In the next turn: a request that has just begun must get to where it can clean up after itself.
             self._loop.call_soon(self._pending.cancel)
 
-    def _drop(self) -> None:
-        """Forgets what is left of a connection whose client is gone."""
-        self._state = _State.ENDED
-        self._cancel_pending()
-        self._dispatcher.request_budget.release(self, self._reserved_bytes)
-        self._reserved_bytes = 0
-        self._on_close(self)
-
-    def _write(self, parts: list[Records]) -> None:
-        if not parts or self._state is _State.LEFT:
-            return
-        if len(parts) == 1:
-            self._transport.write(parts[0])
-        elif all(len(part) < JOIN_BELOW_BYTES for part in parts):
-            self._transport.write(b"".join(parts))
-        else:
-            self._transport.writelines(parts)
-            if self._is_write_paused:
-                self._dispatcher.response_budget.take(self._give_up, sum(map(len, parts)))
-
     def _give_up(self) -> None:
         """The client has not read its answer for longer than all others."""
-        self._dispatcher.rejections.note("unread_answers", self.client_host, "it does not read its answers")
+        self._note_rejection("unread_answers", "it does not read its answers")
         self.abort()
 
-    def _reserve(self) -> None:
-        """Asks for the memory of the large request that is arriving; without it, reading stops."""
-        if self._is_arriving_reserved or self._is_waiting_for_budget:
-            return
-        size = self._frames.arriving_bytes
-        if self._dispatcher.request_budget.try_reserve(self, size, self._reserved):
-            self._is_arriving_reserved = True
-            self._reserved_bytes += size
-        else:
-            self._is_waiting_for_budget = True
+    def _refuse_rest(self, error: OversizedFrame) -> None:
+        """Nobody can tell where the next request begins: closes the connection, once what came before is answered."""
+        self._note_rejection("oversized_frame", error)
+        self._frames.forget_arriving()
+        self._state.lose_framing()
+        self._transport.pause_reading()
+        self._work()
 
-    def _reserved(self) -> None:
-        self._is_waiting_for_budget = False
-        self._is_arriving_reserved = True
+    def _fail(self, error: BaseException) -> None:
+        """Ends the connection, since a request cannot be answered; what was answered before still leaves."""
+        if isinstance(error, MalformedMessage):
+            self._note_rejection("malformed_request", error)
+        elif isinstance(error, UnservedApi):
+            # Whoever runs the client can mend it, if the log says which one it is.
+            self._note_rejection("unserved_api", error, by_address=True)
+        elif isinstance(error, CloseConnection):
+            self._note_rejection("unanswerable_request", error)
+        else:
+            # The dispatcher turns every failure of a handler into an answer; one that is left is ours. Nobody can tell
+            # which requests are still to be answered, so the client has to ask anew.
+            logger.error("A request from %s failed outside its handler", self.client_host, exc_info=error)
+        self._finish(self._state.fail())
+
+    def _note_rejection(self, kind: str, reason: object, *, by_address: bool = False) -> None:
+        self._dispatcher.rejections.note(kind, self.client_host, reason, by_address=by_address)
+
+    # -- memory and reading -----------------------------------------------------------------------------------------
+
+    def _note_arrival(self) -> None:
+        """Asks for the memory of a large request that begins to arrive; until it is there, reading stops."""
+        size = self._frames.arriving_bytes
+        state = self._state
+        if not size:
+            state.arrival = Arrival.SMALL
+        elif state.arrival is Arrival.SMALL:
+            if self._dispatcher.request_budget.try_reserve(self, size, self._take_reservation):
+                state.arrival = Arrival.RESERVED
+                self._reserved_bytes += size
+            else:
+                state.arrival = Arrival.WAITING
+
+    def _take_reservation(self) -> None:
+        """There is memory now for the request that waits for it."""
+        self._state.arrival = Arrival.RESERVED
         self._reserved_bytes += self._frames.arriving_bytes
         self._limit_reading()
 
     def _forget_arriving(self) -> None:
         """The rest of the request that was arriving will not come."""
-        size = self._frames.arriving_bytes if self._is_arriving_reserved else 0
-        self._is_arriving_reserved = self._is_waiting_for_budget = False
+        size = self._frames.arriving_bytes if self._state.arrival is Arrival.RESERVED else 0
         self._frames.forget_arriving()
         self._reserved_bytes -= size
         self._dispatcher.request_budget.release(self, size)
 
     def _release(self, size: int) -> None:
-        self._reserved_bytes -= size
-        self._dispatcher.request_budget.release(None, size)
+        """Gives the memory of a request back, if it was reserved and the connection has not been dropped meanwhile."""
+        if size > SHARED_FRAME_BYTES_MAX and self._reserved_bytes:
+            self._reserved_bytes -= size
+            self._dispatcher.request_budget.release(None, size)
 
     def _limit_reading(self) -> None:
-        is_full = self._frames.pending_bytes > PENDING_BYTES_MAX or self._is_waiting_for_budget
-        if is_full and not self._is_read_paused:
-            self._is_read_paused = True
+        flow = self._state.limit_reading(is_backlog_full=self._frames.pending_bytes > PENDING_BYTES_MAX)
+        if flow is Flow.PAUSE:
             self._transport.pause_reading()
-        elif self._is_read_paused and not is_full and self.is_open and not self._is_closing:
-            self._is_read_paused = False
+        elif flow is Flow.RESUME:
             self._transport.resume_reading()
-
-    def _refuse_rest(self, error: OversizedFrame) -> None:
-        """Nobody can tell where the next request begins: closes the connection, once what came before is answered."""
-        self._dispatcher.rejections.note("oversized_frame", self.client_host, error)
-        self._frames.forget_arriving()
-        self._is_closing = True
-        self._is_read_paused = True
-        self._transport.pause_reading()
-        self._work()
-
-    def _reject(self, kind: str, error: Exception, *, by_address: bool = False) -> None:
-        """Ends the connection of a peer that sent what cannot be answered; what was answered before still leaves."""
-        self._dispatcher.rejections.note(kind, self.client_host, error, by_address=by_address)
-        self._end()
-
-    def _end(self) -> None:
-        """Handles no further request; what was answered still leaves."""
-        if self._state is _State.LEFT:
-            self._drop()
-            return
-        self._state = _State.ENDED
-        if self._is_write_paused:
-            # It does not read either: nothing would ever leave.
-            self._transport.abort()
-        else:
-            self._transport.close()
 
 
 def _api_key(frame: bytearray) -> int:

@@ -7,8 +7,8 @@
     max.connection.creation.rate        accepting pauses until the rate over the quota windows is kept again
 
 With several listeners the one between brokers is protected: the limits of the whole node do not hold it up, so a flood
-of clients never cuts the cluster in two. What it takes beyond the node's limit, the others give back: their connection
-that was idle longest is closed. The same closing follows when a limit is lowered while the node runs.
+of clients never cuts the cluster in two. For each connection that it takes beyond the node's limit, the connection of
+another listener that was idle longest is closed. The same happens when a limit is lowered while the node runs.
 
 Nothing here survives a restart.
 """

@@ -1,7 +1,7 @@
 """Sockets that take connections, and the connections they took.
 
-Accepting stops while the quotas say so and while the process has no file descriptors left, and goes on when a
-connection ended or time has passed; until then whoever connects waits in the kernel's queue.
+A listener stops accepting while the quotas say so, and while the process has no file descriptors left. It goes on when
+a connection has ended or some time has passed; until then, whoever connects waits in the kernel's queue.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class Listener:
         try:
             self._sockets = await self._host.bind(self.config.host, self.config.port)
         except OSError as error:
-            raise ListenFailed(_explained(self.config, error)) from None
+            raise ListenFailed(_explain(self.config, error)) from None
         except UnicodeError:
             raise ListenFailed(f"{self.config.host!r} is no host name. Correct the listeners setting.") from None
         self.port = self._sockets[0].getsockname()[1]
@@ -88,7 +88,7 @@ class Listener:
             for bound in self._sockets:
                 listen(bound, self._settings)
         except OSError as error:
-            raise ListenFailed(_explained(self.config, error)) from None
+            raise ListenFailed(_explain(self.config, error)) from None
         self._is_serving = True
         self.resume()
         logger.info("Listening on %s", replace(self.config, port=self.port))
@@ -131,9 +131,9 @@ class Listener:
             self._retry.cancel()
             self._retry = None
         if seconds is not None:
-            self._retry = loop.call_later(seconds, self._retried)
+            self._retry = loop.call_later(seconds, self._retry_accepting)
 
-    def _retried(self) -> None:
+    def _retry_accepting(self) -> None:
         self._retry = None
         self.resume()
 
@@ -173,12 +173,12 @@ class Listener:
             self.config.name,
             address,
             self._request_bytes_max,
-            on_open=self._opened,
-            on_close=self._closed,
+            on_open=self._keep,
+            on_close=self._forget,
         )
         try:
             accepted.setblocking(False)
-            # A client whose machine went away must not keep its connection for ever.
+            # The connection of a client whose machine went away must not stay for ever.
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
         except OSError:  # It is gone already.
@@ -187,10 +187,10 @@ class Listener:
                 self._quotas.release(self.config.name, address)
                 self._on_change()
 
-    def _opened(self, connection: Connection) -> None:
+    def _keep(self, connection: Connection) -> None:
         self._connections[connection] = None
 
-    def _closed(self, connection: Connection) -> None:
+    def _forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
         self._quotas.release(self.config.name, connection.client_host)
         self._on_change()
@@ -198,7 +198,7 @@ class Listener:
             self._all_closed.set()
 
 
-def _explained(config: ListenerConfig, error: OSError) -> str:
+def _explain(config: ListenerConfig, error: OSError) -> str:
     address = f"{config.host or '*'}:{config.port}"
     if error.errno == errno.EADDRINUSE:
         return (

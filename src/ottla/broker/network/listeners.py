@@ -1,8 +1,8 @@
 """All listeners of a node, and what they decide together: who may stay.
 
-Connections end here for two reasons. One that was idle for `connections.max.idle.ms` goes. And when more are open than
-`max.connections` allows, because a limit was lowered or the brokers' own listener took its protected share, those that
-were idle longest go until the limit holds.
+Connections are closed here for two reasons: one that was idle for `connections.max.idle.ms`; and, when more are open
+than `max.connections` allows because a limit was lowered or the brokers' own listener took its protected share, those
+that were idle longest, until the limit holds.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from ottla.config.broker_config import BrokerConfig
 
 logger = logging.getLogger("ottla.broker.network.listeners")
 
-# A connection may stay this part of the idle time longer than it should: looking at all of them has its price.
+# A connection may stay longer than the idle time by this part of it, since looking at all of them has its price.
 _IDLE_TOLERANCE = 0.05
 _IDLE_LOOK_S_MIN = 0.01
 

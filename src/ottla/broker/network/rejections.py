@@ -1,8 +1,8 @@
-"""Connections that were closed because of what their peers did: counted all, told in the log without flooding it.
+"""Connections that were closed because of what their peers did: all are counted, and the log is not flooded.
 
-An attack is thousands of them in a second. Of each kind the first is told, with its reason; those that follow within
-INTERVAL_SECONDS are told as one number when that time is over, and so on until there is a time without any. What is
-rather a mistake than an attack is told so for each address, as long as these are few.
+An attack may cause thousands of them in a second. The first of each kind is logged with its reason; those that follow
+within INTERVAL_SECONDS are logged as one number when that time is over, and so on until an interval passes without any.
+What looks like a mistake rather than an attack is logged like this for each address, as long as there are few.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections import Counter
 logger = logging.getLogger("ottla.broker.network.rejections")
 
 INTERVAL_SECONDS = 60
-# Told one by one at a time; beyond it a kind is told as a whole.
+# So many addresses are logged one by one; beyond that, a kind is logged as a whole.
 ADDRESSES_MAX = 100
 
 
@@ -23,7 +23,7 @@ class Rejections:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        # Of what was told lately: how many came since the log last heard of it.
+        # For each subject that was logged lately, how many came since then.
         self._further: dict[str, int] = {}
 
     def note(self, kind: str, client_host: str, reason: object, *, by_address: bool = False) -> None:

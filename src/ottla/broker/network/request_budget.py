@@ -1,8 +1,8 @@
 """How much memory requests may take that are being read or handled, over all connections (`queued.max.request.bytes`).
 
-As in Kafka, a request reserves its whole size before its bytes are read, and is let in while anything is left at all:
-so one that was let in can always be completed, and the limit is passed by one request at most. A connection that gets
-nothing stops reading until others have been answered; those that wait are let in by the order of their asking.
+As in Kafka, a request reserves its whole size before its bytes are read, and is let in while anything is left at all.
+So a request that was let in can always be completed, and one request at most goes beyond the limit. A connection that
+gets nothing stops reading until others have been answered; those that wait are let in in the order in which they asked.
 
 A request that fits into the buffer that each connection has anyway needs no reservation: heartbeats, fetches and
 metadata get through while large requests queue.

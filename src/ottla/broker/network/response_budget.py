@@ -1,8 +1,8 @@
 """How much memory answers may take that clients have not read yet, over all connections.
 
-One Fetch may ask for 55 MB, and a client that asks and does not read keeps them in our memory. Above the budget,
-fetches get what they always get at least, one batch, until slower clients have taken theirs. Many clients with one
-large batch each would still be too much: at twice the budget the connections go whose answers have waited longest.
+One Fetch may ask for 55 MB, and a client that asks and does not read keeps them in our memory. Above the budget a fetch
+gets the least that it may get, one batch, until slower clients have taken their answers. Many clients with one large
+batch each would still be too much: at twice the budget, the connections whose answers have waited longest are closed.
 """
 
 from collections.abc import Callable
