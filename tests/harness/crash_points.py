@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from harness.simulated_disk import PowerCut, SimulatedDisk, Survival
+from ottla.testing.sim.disk import PowerCut, SimulatedDisk, Survival
 
 Promise = TypeVar("Promise")
 

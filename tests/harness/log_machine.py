@@ -5,9 +5,9 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from harness.simulated_disk import SimulatedDisk
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.testing.sim.disk import SimulatedDisk
 
 NOW_MS = 1_700_000_000_000
 # Even ones: generated floats are often 0, 1 or close to them.

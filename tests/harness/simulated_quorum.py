@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from harness.hosts import ClockedMachine
-from harness.simulated_disk import SimulatedDisk
 from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.metadata.decision import Decision
@@ -14,6 +13,7 @@ from ottla.metadata.image import ClusterImage
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
 from ottla.storage.checkpoints import write_atomically
+from ottla.testing.sim.disk import SimulatedDisk
 
 ROOT = Path("/disk")
 DIRECTORY = ROOT / METADATA_PARTITION_DIRECTORY

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.cleaners import due
-from harness.simulated_disk import SimulatedDisk
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch, parse_end_txn_marker
@@ -23,6 +22,7 @@ from ottla.storage.cleaning.job import CleaningLimits
 from ottla.storage.compaction import compact
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.testing.sim.disk import SimulatedDisk
 
 START_MS = 1_700_000_000_000
 RETENTION_MS = 100

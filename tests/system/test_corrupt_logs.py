@@ -21,7 +21,6 @@ from typing import NamedTuple
 import pytest
 
 from harness.damage import Damage, batch_damages, damages
-from harness.simulated_disk import SimulatedDisk, Survival
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -32,6 +31,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
+from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 NOW_MS = 1_700_000_000_000
 ROOT = Path("/disk")

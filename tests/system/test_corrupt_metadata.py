@@ -18,11 +18,11 @@ from typing import NamedTuple
 import pytest
 
 from harness.damage import Damage, batch_damages, damages
-from harness.simulated_disk import SimulatedDisk, Survival
 from harness.simulated_quorum import LOCAL, ROOT, format_disk, make_quorum, new_topic, topic_names
 from ottla.broker.node import START_FAILURES
 from ottla.storage.errors import DamagedFile
 from ottla.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
+from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 TOPICS = [f"topic-{number}" for number in range(6)]
 IDENTITY = MetaProperties("KJJipkx4QX6QANvVE5UjEQ", LOCAL.id, LOCAL.directory_id)

@@ -13,7 +13,6 @@ import pytest
 
 from harness.cleaners import clean_next
 from harness.crash_points import CrashState, Recorder, crash_states
-from harness.simulated_disk import SimulatedDisk
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
@@ -23,6 +22,7 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
 from ottla.storage.retention import deletable_segments
+from ottla.testing.sim.disk import SimulatedDisk
 
 NOW_MS = 1_700_000_000_000
 TOPIC_ID = uuid_from_text("KJJipkx4QX6QANvVE5UjEQ")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from harness.crash_points import CrashState, Recorder, crash_states
-from harness.simulated_disk import SimulatedDisk
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch, parse_end_txn_marker
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers, set_base_offset
@@ -24,6 +23,7 @@ from ottla.storage.log_cleaning import LeftOut, Outcome
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
+from ottla.testing.sim.disk import SimulatedDisk
 
 # Two thousand states are opened, and some compacted and opened again.
 pytestmark = pytest.mark.timeout(300)

@@ -6,8 +6,8 @@ Topics are created one after the other, while snapshots are taken and the log be
 import asyncio
 
 from harness.crash_points import Recorder, crash_states
-from harness.simulated_disk import PowerCut, SimulatedDisk
 from harness.simulated_quorum import ROOT, format_disk, make_quorum, new_topic, running_quorum, topic_names
+from ottla.testing.sim.disk import PowerCut, SimulatedDisk
 
 TOPICS = [f"topic-{number}" for number in range(14)]
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.simulated_disk import SimulatedDisk, Survival
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
@@ -23,6 +22,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
+from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 NOW_MS = 1_700_000_000_000
 ROOT = Path("/disk")

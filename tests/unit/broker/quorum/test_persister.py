@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.simulated_disk import SimulatedDisk
 from ottla.broker.quorum import persister as persister_module
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.persister import Persister
@@ -14,6 +13,7 @@ from ottla.protocol.record_batch import iterate_headers
 from ottla.raft import Batch, Ready, ValuesContent, VoterSet
 from ottla.raft.election_state import ElectionState
 from ottla.storage.errors import DiskFull
+from ottla.testing.sim.disk import SimulatedDisk
 
 ROOT = Path("/disk")
 DIRECTORY = ROOT / "__cluster_metadata-0"
