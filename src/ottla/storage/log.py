@@ -174,7 +174,7 @@ class Log:
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader takes office: its epoch begins at the end of the log."""
         with self.changing():
-            self.leader_epochs.assign(epoch, self.log_end_offset)
+            self.leader_epochs.begin(epoch, self.log_end_offset)
 
     def changing(self) -> AbstractContextManager[None]:
         """Hold the lock of a log that is still there; LogGone if it is not."""
