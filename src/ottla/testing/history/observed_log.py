@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
@@ -129,7 +130,10 @@ class ObservedLog:
         )
 
 
-def observe(history: History) -> dict[TopicPartition, ObservedLog]:
+Logs: TypeAlias = Mapping[TopicPartition, ObservedLog]
+
+
+def observe(history: History) -> Logs:
     """The logs of all partitions that anyone has to do with."""
     partitions = dict.fromkeys(history.final_logs)
     partitions.update(dict.fromkeys(send.partition for send in history.sends))

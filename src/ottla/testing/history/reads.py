@@ -4,16 +4,14 @@ A position lasts until the consumer seeks, or a partition is assigned to it that
 start of the final log is not judged: retention may have taken it from under the consumer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.history import ConsumerHistory, History
-from ottla.testing.history.observed_log import ObservedLog
+from ottla.testing.history.observed_log import Logs, ObservedLog
 from ottla.testing.history.operations import Poll, Seek
-
-Logs = Mapping[TopicPartition, ObservedLog]
 
 
 def find_poll_anomalies(history: History, logs: Logs) -> Iterator[Anomaly]:

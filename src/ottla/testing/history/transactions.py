@@ -9,11 +9,10 @@ A record shows if the final log has it as committed, or if a consumer with read_
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.history import History
-from ottla.testing.history.observed_log import ObservedLog, polls
+from ottla.testing.history.observed_log import Logs, polls
 from ottla.testing.history.operations import (
     Send,
     Transaction,
@@ -21,8 +20,6 @@ from ottla.testing.history.operations import (
     Value,
 )
 from ottla.testing.history.writes import lost_write
-
-Logs = Mapping[TopicPartition, ObservedLog]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping
 from ottla.client.metadata import TopicPartition
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.history import History
-from ottla.testing.history.observed_log import ObservedLog, polls
+from ottla.testing.history.observed_log import Logs, ObservedLog, polls
 from ottla.testing.history.operations import Outcome, Send, Value
-
-Logs = Mapping[TopicPartition, ObservedLog]
 
 
 def sends_by_value(history: History) -> dict[Value, Send]:
