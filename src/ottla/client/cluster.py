@@ -9,7 +9,6 @@ the bootstrap addresses are tried again (KIP-899), so a cluster may move entirel
 import asyncio
 import contextlib
 import itertools
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -27,6 +26,7 @@ from ottla.client.errors import (
     error_of,
     raise_for,
 )
+from ottla.client.machine import Machine
 from ottla.client.metadata import MetadataCache, Node, TopicInfo, TopicPartition
 from ottla.client.retries import Deadline, Retry, RetryPolicy, is_retriable, needs_coordinator, needs_metadata
 from ottla.protocol.errors import ErrorCode
@@ -64,6 +64,7 @@ class ClientSettings:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     # Called on the event loop for everything that is tried again, each time: a client is silent about it otherwise.
     on_retry: Callable[[Retry], None] | None = None
+    machine: Machine = field(default_factory=Machine)
 
 
 class Cluster:
@@ -72,6 +73,7 @@ class Cluster:
     def __init__(self, bootstrap: Iterable[Address], settings: ClientSettings | None = None) -> None:
         self.bootstrap = tuple(bootstrap)
         self.settings = settings or ClientSettings()
+        self.machine = self.settings.machine
         self.metadata = MetadataCache()
         self._connections: dict[tuple[int, str], Connection] = {}
         self._opening: dict[tuple[int, str], asyncio.Task[Connection]] = {}
@@ -79,7 +81,8 @@ class Cluster:
         self._coordinators: dict[tuple[CoordinatorKind, str], int] = {}
         self._topic_times_s: dict[str, float] = {}
         self._refreshing = asyncio.Lock()
-        self._background: set[asyncio.Task[Any]] = set()
+        # A dict, because tasks are ended in this order: a set would go by their addresses.
+        self._background: dict[asyncio.Task[Any], None] = {}
         self._is_closed = False
 
     async def start(self) -> None:
@@ -108,12 +111,12 @@ class Cluster:
         it, which asyncio reports as an error.
         """
         task = asyncio.create_task(work, name=name)
-        self._background.add(task)
+        self._background[task] = None
         task.add_done_callback(self._background_ended)
         return task
 
     def _background_ended(self, task: asyncio.Task[Any]) -> None:
-        self._background.discard(task)
+        self._background.pop(task, None)
         if not task.cancelled():
             # Whoever waits for the task gets its error; if nobody does any more, it is no news to report.
             task.exception()
@@ -149,9 +152,7 @@ class Cluster:
         for (_, channel), connection in self._connections.items():
             if connection.is_open and not channel:
                 return connection
-        nodes = list(self.metadata.nodes)
-        random.shuffle(nodes)
-        for node_id in nodes:
+        for node_id in self.machine.shuffled(self.metadata.nodes):
             with contextlib.suppress(ClientError):
                 return await self.connection(node_id)
         return await self._bootstrap_connection()
@@ -200,7 +201,7 @@ class Cluster:
 
     async def _bootstrap_connection(self) -> Connection:
         failures = []
-        for address in random.sample(self.bootstrap, len(self.bootstrap)):
+        for address in self.machine.shuffled(self.bootstrap):
             try:
                 return await self._connected((_BOOTSTRAP_NODE, ""), address)
             except ClientClosed:
@@ -216,7 +217,8 @@ class Cluster:
 
     async def refresh(self, topics: Iterable[str] | None, *, auto_create: bool = False) -> None:
         """Ask for the brokers and these topics; None is all topics."""
-        names = None if topics is None else tuple(topics)
+        # Sorted, because callers collect names in sets: a request must not depend on the hash of a text.
+        names = None if topics is None else sorted(set(topics))
         asked_at_s = self.now_s()
         async with self._refreshing:
             if names and all(self._topic_times_s.get(name, -1.0) > asked_at_s for name in names):
@@ -335,7 +337,7 @@ class Cluster:
                 last = error
             if coordinates is not None and needs_coordinator(last):
                 self.forget_coordinator(coordinates, kind)
-            delay_s = (policy or self.settings.retry).delay_ms(attempt, random.random()) / 1000
+            delay_s = (policy or self.settings.retry).delay_ms(attempt, self.machine.random()) / 1000
             if delay_s >= deadline.left_s(self.now_s()):
                 raise last
             self.tell_retry(what, last, since_s=since_s, until_s=deadline.at_s)

@@ -259,7 +259,7 @@ class Consumer:
         """What the group has committed, for the assignment or for other partitions."""
         if self.group is None:
             raise ValueError("without a group nothing is committed: make the consumer with GroupSettings")
-        wanted = self._assignment if partitions is None else partitions
+        wanted = sorted(self._assignment) if partitions is None else partitions
         return await fetch_group_offsets(
             self._cluster, self.group.group_id, wanted, require_stable=self._is_committed_only
         )
@@ -379,7 +379,7 @@ class Consumer:
         False if the committed ones are not to be had now: a transaction of the group is still being ended, or its
         coordinator does not answer. Kafka's consumers wait for both, for as long as they are polled.
         """
-        new = [partition for partition in self._assignment if partition not in self._fetcher.partitions]
+        new = [partition for partition in sorted(self._assignment) if partition not in self._fetcher.partitions]
         if not new:
             self._placing_since_s = self._cluster.now_s()
             return True

@@ -155,7 +155,8 @@ class GroupSession:
         await self._cluster.refresh(topics)
         self._checked_s = self._cluster.now_s()
         known = self._cluster.metadata.topics
-        return {topic: len(known[topic].partitions) for topic in topics if topic in known and known[topic].partitions}
+        found = ((topic, known[topic].partitions) for topic in sorted(topics) if topic in known)
+        return {topic: len(partitions) for topic, partitions in found if partitions}
 
     async def _notice_new_partitions(self) -> None:
         """The leader watches the topics of all members: they may have got more partitions, or come into being."""

@@ -14,8 +14,6 @@ A record that cannot be written fails its transaction. Closing aborts what is op
 
 import asyncio
 import contextlib
-import random
-import time
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -81,12 +79,15 @@ class Producer(ProducerTransactions):
 
     def __init__(self, cluster: Cluster, settings: ProducerSettings | None = None) -> None:
         self.settings = settings or ProducerSettings()
+        # The clock that stamps records which come without a time.
+        self.time_ms = cluster.machine.time_ms
         super().__init__(cluster, _owner(cluster, self.settings), self.settings.max_block_ms)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
-        self._sticky = StickyPartitioner(self.settings.batch_bytes, random.randrange)
+        self._sticky = StickyPartitioner(self.settings.batch_bytes, cluster.machine.number_below)
         self._identity: ProducerIdentity | None = None
         self._in_flight: dict[int, int] = {}
-        self._requests: set[asyncio.Task[None]] = set()
+        # A dict, because requests are ended in this order: a set would go by their addresses.
+        self._requests: dict[asyncio.Task[None], None] = {}
         self._buffered_bytes = 0
         self._refresh_at_s = cluster.now_s() + cluster.settings.metadata_max_age_ms / 1000
         self._has_space = asyncio.Event()
@@ -170,7 +171,7 @@ class Producer(ProducerTransactions):
             text = f"topic {topic!r} has no partition {partition}: it has {count}, from 0"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         if timestamp_ms is None:
-            timestamp_ms = time.time_ns() // 1_000_000
+            timestamp_ms = self.time_ms()
         if self._owner is not None:
             self._owner.state.check_open("send")
         return self._append(TopicPartition(topic, partition), timestamp_ms, key, value, headers, size)
@@ -371,7 +372,7 @@ class Producer(ProducerTransactions):
         batches: list[ProducerBatch] = []
         size = 0
         # Each request begins with another partition, so that none waits for ever behind the others.
-        random.shuffle(queues)
+        queues = self._cluster.machine.shuffled(queues)
         for queue in queues:
             if batches and size + queue.waiting[0].writer.size_bytes > self.settings.request_bytes_max:
                 self._start_request(node_id, batches)
@@ -387,8 +388,8 @@ class Producer(ProducerTransactions):
     def _start_request(self, node_id: int, batches: list[ProducerBatch]) -> None:
         self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
         task = asyncio.create_task(self._request(node_id, batches), name=f"produce to {node_id}")
-        self._requests.add(task)
-        task.add_done_callback(self._requests.discard)
+        self._requests[task] = None
+        task.add_done_callback(self._requests.pop)
 
     async def _request(self, node_id: int, batches: list[ProducerBatch]) -> None:
         try:
@@ -447,7 +448,7 @@ class Producer(ProducerTransactions):
             if self._owner is not None and self._owner.state.is_over:
                 queue.gave_up(batch, error)
                 continue
-            delay_ms = self._retry_policy(error).delay_ms(batch.attempts, random.random())
+            delay_ms = self._retry_policy(error).delay_ms(batch.attempts, self._cluster.machine.random())
             if queue.failed(batch, self._explained(error, batch), now_s, delay_ms / 1000):
                 self._tell_retry(batch, node_id)
             if not isinstance(error, KafkaError) or error.code.refreshes_metadata:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import functools
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import TracebackType
@@ -94,7 +93,7 @@ class Producer:
         self._core.check_sendable()
         delivery = Delivery(self)
         if timestamp_ms is None:
-            timestamp_ms = time.time_ns() // 1_000_000
+            timestamp_ms = self._core.time_ms()
         self._handed.append(_Handed(delivery, topic, value, key, partition, timestamp_ms, headers))
         # In this order: the loop clears the flag and then looks once more, so no record is left behind.
         if not self._is_scheduled:

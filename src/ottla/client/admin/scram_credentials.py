@@ -4,7 +4,6 @@ The messages are imported by the calls: most clients never make one of them.
 """
 
 import hashlib
-import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -98,7 +97,7 @@ class ScramCredentialCalls(AdminCalls):
 
         upsertions = []
         for new in upsert:
-            salt = secrets.token_bytes(_SALT_BYTES)
+            salt = self._cluster.machine.secret_bytes(_SALT_BYTES)
             salted = hashlib.pbkdf2_hmac(new.mechanism.hash_name, new.password.encode(), salt, new.iterations)
             upsertions.append(
                 ScramCredentialUpsertion(

@@ -168,7 +168,8 @@ class TransactionCalls(ProducerCalls):
             ]
         if not candidates:
             return ()
-        listed = await self.list_transactions(producer_ids={producer.producer_id for _, producer in candidates})
+        producer_ids = sorted({producer.producer_id for _, producer in candidates})
+        listed = await self.list_transactions(producer_ids=producer_ids)
         ids = {row.producer_id: row.transactional_id for row in listed}
         known = await self.describe_transactions(ids.values())
         return tuple(
