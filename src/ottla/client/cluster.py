@@ -190,12 +190,13 @@ class Cluster:
             if key[0] == _BOOTSTRAP_NODE:
                 raise
             hint = f"broker {key[0]} announces itself there (advertised.listeners)"
-            raise BrokerUnreachable(f"{error} ({hint})") from error
+            raise type(error)(f"{error} ({hint})") from error
         finally:
             self._opening.pop(key, None)
         replaced = self._connections.get(key)
         if replaced is not None:
-            replaced.abort(ClientClosed(f"broker {key[0]} is at {address} now"))
+            # Lost, not closed: what waits there for an answer is asked again at the new address.
+            replaced.abort(ConnectionLost(f"broker {key[0]} is at {address} now"))
         self._connections[key] = connection
         return connection
 

@@ -1,9 +1,17 @@
-"""One connection to one broker: requests go out without waiting for each other, answers come back in the same order.
+"""One connection to one broker or controller: requests go out without waiting for each other, answers return in order.
 
-Guarantees. Requests reach the broker in the order of the calls. A call ends with its answer, with `RequestTimedOut`, or
-with `ConnectionLost`; after a timeout the connection is closed, because the broker answers in order and what follows
-would wait for the same silence. A call that is cancelled leaves its answer to be dropped when it comes. At most
-`in_flight_max` requests wait for answers; further calls wait for their turn.
+It needs an address and nothing else: no bootstrap, no metadata. Clients keep theirs in `cluster.py`; nodes that talk to
+each other open one for each (node, purpose).
+
+Guarantees. Requests reach the peer in the order of the calls. A call ends with its answer, with `RequestTimedOut`, or
+with `ConnectionLost`. Its timeout counts from the call. When it runs out before the request was sent, only this call
+fails. When it runs out afterwards, the connection is closed too, because the peer answers in order and every later call
+would wait for the same silence. The answer to a cancelled call is dropped when it comes. At most `in_flight_max`
+requests wait for answers; further calls wait for their turn.
+
+A connection that breaks fails every call that waits, and calls `on_end`, in the same turn of the loop: who has nothing
+to ask hears of a dead peer as soon as who has. The kind of error is evidence: `ConnectionLost` and `ConnectionRefused`
+come from a process that has gone, `RequestTimedOut` only from silence.
 
 A connection is useful only after the handshake of `open_connection`: TLS if a context is given, ApiVersions, then the
 `authenticate` hook of its `Security`, which may send requests of its own.
@@ -28,6 +36,7 @@ from ottla.client.errors import (
     ClientClosed,
     ClientError,
     ConnectionLost,
+    ConnectionRefused,
     NotKafka,
     RequestTimedOut,
     raise_for,
@@ -49,6 +58,8 @@ RESPONSE_BYTES_MAX = 1 << 29
 # As much as a fetch asks for by default; an answer up to this size arrives in one buffer, without being copied.
 EXPECTED_RESPONSE_BYTES = 64 * 1024 * 1024
 IN_FLIGHT_MAX = 100
+# A peer that has stopped reading would keep a connection from closing for ever.
+CLOSE_TIMEOUT_S = 5.0
 _NO_BUFFER = memoryview(b"")
 
 _HEADER = struct.Struct(">hhih")
@@ -69,7 +80,6 @@ class _Pending:
     """A request without its answer."""
 
     correlation_id: int
-    name: str
     answer: asyncio.Future[bytearray]
     timeout: asyncio.TimerHandle
 
@@ -80,6 +90,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, address: Address, client_id: str, request_timeout_s: float, in_flight_max: int) -> None:
         self.address = address
         self.versions = BrokerVersions()
+        self.on_end: Callable[[ClientError], None] | None = None
         self._client_id = client_id.encode()
         self._request_timeout_s = request_timeout_s
         self._loop = asyncio.get_running_loop()
@@ -107,9 +118,14 @@ class Connection(asyncio.BufferedProtocol):
         """Send a request and wait for its answer; the version is the highest common one unless it is given."""
         if version is None:
             version = self.version_of(type(message))
-        await self._turns.acquire()
-        frame = await self._write(message, version, timeout_ms)
-        return self._decoded(frame, message, response, version)
+        timeout_s = self._request_timeout_s if timeout_ms is None else timeout_ms / 1000
+        deadline_s = self._loop.time() + timeout_s
+        if self._turns.locked():
+            await self._await_turn(message, deadline_s, timeout_s)
+        else:
+            await self._turns.acquire()
+        frame = await self._write(message, version, deadline_s, timeout_s)
+        return self._decode(frame, message, response, version)
 
     async def send(self, message: Message, *, version: int) -> None:
         """Send a request that has no answer (Produce with acks=0)."""
@@ -117,32 +133,45 @@ class Connection(asyncio.BufferedProtocol):
         self._write_frame(message, version)
         await asyncio.sleep(0)  # lets the loop write before the next one comes
 
-    async def close(self) -> None:
-        """End the connection; calls that wait fail with ConnectionLost."""
+    async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
+        """End the connection; calls that wait fail with ClientClosed, and what was written still goes out."""
         self._fail(ClientClosed(f"the connection to {self.address} was closed"))
-        await self._ended.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._ended.wait()
+        if not self._ended.is_set():
+            assert self._transport is not None
+            self._transport.abort()
+            await self._ended.wait()
 
     def abort(self, reason: ClientError) -> None:
-        """End the connection at once."""
+        """End the connection at once, whatever was not sent yet; calls that wait fail with this reason."""
         self._fail(reason)
 
     def _check_open(self) -> None:
         if self._end is not None:
             raise ConnectionLost(f"the connection to {self.address} has ended: {self._end}")
 
-    def _write(self, message: Message, version: int, timeout_ms: float | None) -> asyncio.Future[bytearray]:
-        """Write at once; the answer will hold a turn until it has come."""
+    async def _await_turn(self, message: Message, deadline_s: float, timeout_s: float) -> None:
+        try:
+            async with asyncio.timeout_at(deadline_s):
+                await self._turns.acquire()
+        except TimeoutError:
+            waiting = len(self._pending)
+            text = f"{self.address} answered none of {waiting} requests within {timeout_s:g} s"
+            raise RequestTimedOut(f"{text}, so {_name_of(message)} was not sent") from None
+
+    def _write(self, message: Message, version: int, deadline_s: float, timeout_s: float) -> asyncio.Future[bytearray]:
+        """Write at once; the request holds its turn until its answer has come."""
         try:
             self._check_open()
             correlation_id = self._write_frame(message, version)
         except BaseException:
             self._turns.release()
             raise
-        timeout_s = self._request_timeout_s if timeout_ms is None else timeout_ms / 1000
         answer: asyncio.Future[bytearray] = self._loop.create_future()
-        name = type(message).__name__.removesuffix("Request")
-        timeout = self._loop.call_later(timeout_s, self._time_out, name, timeout_s)
-        self._pending.append(_Pending(correlation_id, name, answer, timeout))
+        timeout = self._loop.call_at(deadline_s, self._time_out, answer, message, timeout_s)
+        self._pending.append(_Pending(correlation_id, answer, timeout))
         return answer
 
     def _write_frame(self, message: Message, version: int) -> int:
@@ -154,7 +183,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.writelines(framed([header, *encode_parts(message, version)]))
         return self._correlation_id
 
-    def _decoded(self, frame: bytearray, message: Message, response: type[R], version: int) -> R:
+    def _decode(self, frame: bytearray, message: Message, response: type[R], version: int) -> R:
         try:
             position = _CORRELATION_ID.size
             if message.API_KEY == ApiKey.API_VERSIONS:
@@ -175,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (asyncio's signature)
-        # The reader may want to enlarge what the last one is a view of.
+        # Let go of the last view first: the reader cannot enlarge a buffer that somebody looks at.
         self._buffer = _NO_BUFFER
         self._buffer = self._reader.writable()
         return self._buffer
@@ -214,23 +243,27 @@ class Connection(asyncio.BufferedProtocol):
             pending.answer.set_result(frame)
         return True
 
-    def _time_out(self, name: str, timeout_s: float) -> None:
-        self._fail(RequestTimedOut(f"{self.address} did not answer {name} within {timeout_s:g} s"))
+    def _time_out(self, answer: asyncio.Future[bytearray], message: Message, timeout_s: float) -> None:
+        silence = RequestTimedOut(f"{self.address} did not answer {_name_of(message)} within {timeout_s:g} s")
+        if not answer.done():
+            answer.set_exception(silence)
+        self._fail(silence)
 
     def _fail(self, reason: ClientError) -> None:
-        """End the connection: the oldest request gets a timeout's reason, all others learn that it is over."""
+        """End the connection, and every call that waits: a silence is the timeout of one call and a loss to others."""
         if self._end is not None:
             return
         self._end = reason
         kind = ConnectionLost if isinstance(reason, RequestTimedOut) else type(reason)
-        own: ClientError = reason
         while self._pending:
             pending = self._pending.popleft()
             pending.timeout.cancel()
             self._turns.release()
             if not pending.answer.done():
-                pending.answer.set_exception(own)
-            own = kind(str(reason))
+                # One for each: a traceback belongs to one caller.
+                pending.answer.set_exception(kind(str(reason)))
+        if self.on_end is not None:
+            self._loop.call_soon(self.on_end, reason)
         if self._transport is None:
             self._ended.set()
         elif isinstance(reason, ClientClosed):
@@ -247,8 +280,12 @@ async def open_connection(
     connect_timeout_s: float = 10.0,
     request_timeout_s: float = 30.0,
     in_flight_max: int = IN_FLIGHT_MAX,
+    on_end: Callable[[ClientError], None] | None = None,
 ) -> Connection:
-    """Connect, agree on versions, authenticate; BrokerUnreachable says why it did not work."""
+    """Connect, agree on versions, authenticate; BrokerUnreachable says why it did not work.
+
+    `on_end` is called once, on the loop, when the opened connection ends, with the reason; a `ClientClosed` is our own.
+    """
     security = security or Security()
     loop = asyncio.get_running_loop()
     connection = Connection(address, client_id, request_timeout_s, in_flight_max)
@@ -261,12 +298,13 @@ async def open_connection(
     except BaseException as error:
         connection.abort(BrokerUnreachable(f"{address} was given up"))
         if isinstance(error, TimeoutError | OSError) and not isinstance(error, ClientError):
-            reason = _explained(address, error, connect_timeout_s, is_tls=security.tls is not None)
-            raise BrokerUnreachable(reason) from error
+            kind = ConnectionRefused if _is_refusal(error) else BrokerUnreachable
+            raise kind(_explain(address, error, connect_timeout_s, is_tls=security.tls is not None)) from error
         if isinstance(error, ConnectionLost) and security.tls is None:
             hint = "does the listener expect TLS or another protocol?"
             raise BrokerUnreachable(f"{address} ended the connection before it could be used: {hint}") from error
         raise
+    connection.on_end = on_end
     return connection
 
 
@@ -302,11 +340,20 @@ def _foreign_protocol(beginning: bytes) -> str | None:
     return None
 
 
-def _explained(address: Address, error: BaseException, timeout_s: float, *, is_tls: bool) -> str:
+def _name_of(message: Message) -> str:
+    return type(message).__name__.removesuffix("Request")
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Whether every address of the host has refused: localhost has two, and fails with one error about both."""
+    refusals = str(error).count(f"[Errno {errno.ECONNREFUSED}]")
+    return isinstance(error, ConnectionRefusedError) or 0 < refusals == str(error).count("[Errno ")
+
+
+def _explain(address: Address, error: BaseException, timeout_s: float, *, is_tls: bool) -> str:
     if isinstance(error, socket.gaierror):
         return f"the host of {address} cannot be resolved: check its name, and whether DNS knows it from here"
-    # A host with several addresses, as localhost is, fails with one error about all of them.
-    if isinstance(error, ConnectionRefusedError) or f"[Errno {errno.ECONNREFUSED}]" in str(error):
+    if _is_refusal(error):
         return f"{address} refuses connections: is a broker running there?"
     if isinstance(error, TimeoutError):
         return f"{address} did not answer within {timeout_s:g} s: check the address, the network and firewalls"

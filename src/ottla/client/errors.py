@@ -67,6 +67,10 @@ class BrokerUnreachable(ConnectionFailure):
     """A connection could not be made."""
 
 
+class ConnectionRefused(BrokerUnreachable):
+    """Nobody listens at the address: the host answers, and the process is not there."""
+
+
 class ConnectionLost(ConnectionFailure):
     """A connection ended while requests were waiting for their answers: whether they took effect is unknown."""
 

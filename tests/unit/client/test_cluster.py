@@ -1,4 +1,4 @@
-"""What runs in the background of a client makes no noise, whatever becomes of it."""
+"""The connections of a client, and what runs in its background."""
 
 import asyncio
 import gc
@@ -9,9 +9,12 @@ import pytest
 from harness.ports import free_port
 from ottla.client.addresses import Address
 from ottla.client.cluster import ClientSettings, Cluster
-from ottla.client.errors import BrokerUnreachable, KafkaError, RequestTimedOut
+from ottla.client.errors import BrokerUnreachable, ConnectionLost, ConnectionRefused, KafkaError, RequestTimedOut
+from ottla.client.metadata import Node
 from ottla.client.retries import Retry, RetryPolicy
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.metadata_request import MetadataRequest
+from ottla.protocol.messages.metadata_response import MetadataResponse
 from unit.client.scripted_broker import Peer, with_broker
 
 
@@ -80,3 +83,38 @@ def test_who_asked_for_it_hears_what_is_tried_again_and_why() -> None:
     asyncio.run(main())
     assert [(retry.what, retry.error) for retry in heard] == [("asking", failure) for failure in failures]
     assert all(retry.left_s is not None and retry.failing_s + retry.left_s <= 60.1 for retry in heard)
+
+
+def test_what_waits_at_the_old_address_of_a_broker_that_has_moved_may_be_asked_again() -> None:
+    async def keep_silent(peer: Peer) -> None:
+        await peer.greet()
+        await peer.reader.read()
+
+    async def move(old: Address, new: Address) -> None:
+        cluster = Cluster([old])
+        cluster.metadata.nodes = {1: Node(1, old)}
+        connection = await cluster.connection(1)
+        waiting = asyncio.create_task(connection.request(MetadataRequest(), MetadataResponse))
+        await asyncio.sleep(0)
+        cluster.metadata.nodes = {1: Node(1, new)}
+        assert (await cluster.connection(1)).address == new
+        with pytest.raises(ConnectionLost, match="broker 1 is at") as lost:
+            await waiting
+        assert lost.value.is_retriable
+        await cluster.close()
+
+    async def with_two_brokers(old: Address) -> None:
+        await with_broker(keep_silent, lambda new: move(old, new))
+
+    asyncio.run(with_broker(keep_silent, with_two_brokers))
+
+
+def test_a_broker_that_refuses_is_told_with_its_announced_address() -> None:
+    async def main() -> None:
+        cluster = Cluster([Address("127.0.0.1", free_port())])
+        cluster.metadata.nodes = {1: Node(1, cluster.bootstrap[0])}
+        with pytest.raises(ConnectionRefused, match=r"broker 1 announces itself there \(advertised.listeners\)"):
+            await cluster.connection(1)
+        await cluster.close()
+
+    asyncio.run(main())

@@ -12,8 +12,10 @@ from ottla.client.addresses import Address
 from ottla.client.connection import Connection, Security, open_connection
 from ottla.client.errors import (
     BrokerUnreachable,
+    ClientClosed,
     ClientError,
     ConnectionLost,
+    ConnectionRefused,
     KafkaError,
     NotKafka,
     RequestTimedOut,
@@ -23,7 +25,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from ottla.protocol.messages.list_groups_request import ListGroupsRequest
 from ottla.protocol.messages.list_groups_response import ListGroupsResponse
-from ottla.protocol.messages.metadata_request import MetadataRequest
+from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from unit.client.scripted_broker import SERVED, Peer, with_broker
 
@@ -303,5 +305,116 @@ def test_an_api_that_the_broker_does_not_serve_is_not_sent() -> None:
             await connection.request(ListGroupsRequest(), ListGroupsResponse)
         assert await ask(connection) == "still there"
         await connection.close()
+
+    run(broker, test)
+
+
+def test_of_several_calls_the_one_whose_time_is_over_hears_so_and_the_others_hear_of_a_lost_connection() -> None:
+    async def broker(peer: Peer) -> None:
+        await peer.greet()
+        await peer.reader.read()
+
+    async def test(address: Address) -> None:
+        connection = await open_to(address)
+        patient, hasty = asyncio.create_task(ask(connection)), asyncio.create_task(ask(connection, timeout_ms=50))
+        with pytest.raises(RequestTimedOut):
+            await hasty
+        with pytest.raises(ConnectionLost):
+            await patient
+
+    run(broker, test)
+
+
+def test_a_call_whose_time_is_over_before_its_turn_comes_leaves_the_connection_alone() -> None:
+    may_answer = asyncio.Event()
+
+    async def broker(peer: Peer) -> None:
+        await peer.greet()
+        request = await peer.receive()
+        await may_answer.wait()
+        peer.answer(*request, MetadataResponse(cluster_id="late, but not too late"))
+        await peer.reader.read()
+
+    async def test(address: Address) -> None:
+        connection = await open_to(address, in_flight_max=1)
+        first = asyncio.create_task(ask(connection))
+        await asyncio.sleep(0)
+        with pytest.raises(RequestTimedOut, match=r"within 0.02 s, so Metadata was not sent"):
+            await ask(connection, timeout_ms=20)
+        may_answer.set()
+        assert await first == "late, but not too late"
+        await connection.close()
+
+    run(broker, test)
+
+
+def test_who_has_nothing_to_ask_is_told_when_the_peer_goes_away() -> None:
+    async def broker(peer: Peer) -> None:
+        await peer.greet()
+
+    async def test(address: Address) -> None:
+        told: asyncio.Future[ClientError] = asyncio.get_running_loop().create_future()
+        connection = await open_to(address, on_end=told.set_result)
+        assert isinstance(await told, ConnectionLost)
+        assert not connection.is_open
+
+    run(broker, test)
+
+
+def test_who_closes_a_connection_is_told_once_that_it_was_closed() -> None:
+    async def broker(peer: Peer) -> None:
+        await peer.greet()
+        await peer.reader.read()
+
+    async def test(address: Address) -> None:
+        told: list[ClientError] = []
+        connection = await open_to(address, on_end=told.append)
+        await connection.close()
+        await connection.close()
+        assert [type(reason) for reason in told] == [ClientClosed]
+
+    run(broker, test)
+
+
+def test_a_connection_that_was_never_opened_tells_nobody_of_its_end() -> None:
+    async def broker(peer: Peer) -> None:
+        await peer.receive()
+
+    async def test(address: Address) -> None:
+        told: list[ClientError] = []
+        with pytest.raises(BrokerUnreachable):
+            await open_to(address, on_end=told.append)
+        await asyncio.sleep(0)
+        assert told == []
+
+    run(broker, test)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_where_nobody_listens_is_another_error_than_a_host_that_cannot_be_found(host: str) -> None:
+    with pytest.raises(ConnectionRefused):
+        asyncio.run(open_to(Address(host, free_port())))
+    with pytest.raises(BrokerUnreachable) as unknown:
+        asyncio.run(open_to(Address("no-such-host.invalid", 9092)))
+    assert not isinstance(unknown.value, ConnectionRefused)
+
+
+def test_a_peer_that_does_not_read_cannot_keep_a_connection_from_closing() -> None:
+    may_end = asyncio.Event()
+
+    async def broker(peer: Peer) -> None:
+        await peer.greet()
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await may_end.wait()
+
+    async def test(address: Address) -> None:
+        connection = await open_to(address)
+        topics = [MetadataRequestTopic(name="x" * 32_000) for _ in range(2_000)]
+        stuck = asyncio.create_task(connection.request(MetadataRequest(topics=topics), MetadataResponse))
+        await asyncio.sleep(0)
+        await connection.close(timeout_s=0.05)
+        with pytest.raises(ClientClosed):
+            await stuck
+        may_end.set()
 
     run(broker, test)
