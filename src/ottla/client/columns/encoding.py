@@ -1,11 +1,11 @@
 """Arrow columns into record batches, without a Python object for any record.
 
+That is why this is not `BatchBuilder`, which works on one record at a time; a property test keeps their bytes equal.
 Lengths and deltas become bytes as columns of numbers, and one function of Arrow joins them with keys and values, row by
 row: the buffer behind its result is the payload of all batches, one behind the other. (To lay the parts into one array
 and take them in turns is a little faster for small records and slower for large ones, because it copies them twice.)
 """
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from crc32c import crc32c
 
 from ottla.client.columns.binary_columns import binary_values, varint_column
 from ottla.client.columns.header_encoding import encoded_headers
@@ -21,21 +20,20 @@ from ottla.protocol.columnar.varints import Int64s, Varints, as_varints
 from ottla.protocol.compression import Codec, compress
 from ottla.protocol.record_batch import (
     HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
     MAGIC,
     MAX_SEQUENCE,
     NO_LEADER_EPOCH,
     NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
+    BatchHeader,
+    encode_header,
 )
 
 # So many bytes of records are made at a time: what is between the columns and the batches stays small.
 _GROUP_BYTES = 16 * 1024 * 1024
 _NO_HEADERS = b"\0"
-# The header, before and behind where its checksum begins.
-_UNCOVERED, _COVERED = struct.Struct(">qiibI"), struct.Struct(">hiqqqhii")
 _ATTRIBUTES = 0
-_BATCH_BYTES_MAX = 2**31 - 1
+_PAYLOAD_BYTES_MAX = 2**31 - 1 - HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +196,21 @@ def _payload(rows: _Rows, bounds: Int64s) -> tuple[memoryview, Int64s]:
 def _header(
     records: bytes | memoryview, count: int, base_timestamp: int, max_timestamp: int, sequence: int, form: BatchForm
 ) -> bytes:
-    length = HEADER_BYTES - LOG_OVERHEAD_BYTES + len(records)
-    if length > _BATCH_BYTES_MAX:
-        raise ValueError(f"a record of {len(records)} bytes is more than a batch can hold, {_BATCH_BYTES_MAX} bytes")
-    attributes = form.codec | (TRANSACTIONAL_FLAG if form.is_transactional else 0)
-    times = (base_timestamp, max_timestamp)
-    covered = _COVERED.pack(attributes, count - 1, *times, form.producer_id, form.producer_epoch, sequence, count)
-    return _UNCOVERED.pack(0, length, NO_LEADER_EPOCH, MAGIC, crc32c(records, crc32c(covered))) + covered
+    if len(records) > _PAYLOAD_BYTES_MAX:
+        raise ValueError(f"a record of {len(records)} bytes is more than a batch can hold, {_PAYLOAD_BYTES_MAX} bytes")
+    header = BatchHeader(
+        0,
+        0,
+        NO_LEADER_EPOCH,
+        MAGIC,
+        0,
+        form.codec | (TRANSACTIONAL_FLAG if form.is_transactional else 0),
+        count - 1,
+        base_timestamp,
+        max_timestamp,
+        form.producer_id,
+        form.producer_epoch,
+        sequence,
+        count,
+    )
+    return encode_header(header, records)
