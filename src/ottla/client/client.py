@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from ottla.client.group_member import GroupSettings
     from ottla.client.metadata import TopicPartition
     from ottla.client.produce_request import Produced
-    from ottla.client.producer import Producer, ProducerSettings
+    from ottla.client.producer import Producer
     from ottla.client.producer_ids import ProducerIdentity
+    from ottla.client.producer_settings import ProducerSettings
     from ottla.client.transaction_owner import TransactionOwner
     from ottla.protocol.schema import Records
 

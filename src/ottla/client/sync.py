@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ottla.client.consumer import ConsumerSettings
     from ottla.client.group_member import GroupSettings
-    from ottla.client.producer import ProducerSettings
+    from ottla.client.producer_settings import ProducerSettings
     from ottla.client.sync_consumer import Consumer
     from ottla.client.sync_producer import Producer
     from ottla.client.sync_transaction_owner import TransactionOwner
