@@ -2,19 +2,19 @@
 
 Pure: time comes as an argument, and `sender.py` does what this decides.
 
-Batches are appended to, then sealed (full, or waited long enough), sent, and settled. With idempotence each gets a
-sequence when it is first sent; the broker takes a producer's batches only in sequence and recognises the last five, so
+A batch is filled, sealed (when it is full, or has waited long enough), sent, and settled. With idempotence it gets a
+sequence when it is first sent. The broker takes a producer's batches only in sequence and recognises the last five, so
 a batch whose answer was lost may simply be sent again. Invariants:
 
-- Batches leave in order. Up to five may be under way at a time, but while one is tried again it is alone, so nothing
-  overtakes it. So is the first of each epoch: a broker that knows nothing of a producer takes any sequence for its
-  first, and a batch could overtake one that it refused.
-- Whatever fails for good leaves a gap in the sequence. The queue then continues in the next producer epoch from
-  sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches that followed one which the broker refused
-  cannot have been written, and go on in the new epoch; batches that followed one of unknown fate have an unknown fate
-  as well, and fail with it: sent again, they could be written twice.
-- In a transaction whatever fails for good fails the transaction, and nothing more is sent of it; the epochs are the
-  transaction's, and each begins at `restart`.
+- Batches leave in order. Up to five may be under way at a time, but a batch that is tried again travels alone, so that
+  nothing overtakes it. So does the first of each epoch: a broker that knows nothing of a producer takes any sequence
+  for its first, and a batch could overtake one that was refused.
+- A batch that fails for good leaves a gap in the sequence. The queue then continues in the next producer epoch from
+  sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches behind one that the broker refused cannot
+  have been written, and go on in the new epoch. Batches behind one of unknown fate have an unknown fate as well, and
+  fail with it: sent again, they could be written twice.
+- In a transaction, a batch that fails for good fails the transaction, and nothing more of it is sent. The epochs are
+  the transaction's, and each begins with `restart`.
 """
 
 from collections import deque
@@ -137,11 +137,11 @@ class PartitionQueue(Generic[B]):
         batch = self.waiting.popleft()
         batch.is_sealed = True
         if batch.error is None:
-            # If this attempt fails, it has since now: a broker may keep silent for long.
+            # If this attempt fails, the failure dates from now: a broker may keep silent for long.
             batch.failing_since_s = now_s
         if batch.sequence < 0 and self._is_idempotent:
             batch.sequence = self._next_sequence
-            self._next_sequence = _advanced(self._next_sequence, batch.builder.count)
+            self._next_sequence = _advance(self._next_sequence, batch.builder.count)
         self.in_flight.append(batch)
         return batch
 
@@ -149,12 +149,12 @@ class PartitionQueue(Generic[B]):
         """The broker has it."""
         self.in_flight.remove(batch)
         if batch.sequence >= 0 and not batch.follows_gap:
-            self._next_acknowledged = _advanced(batch.sequence, batch.builder.count)
+            self._next_acknowledged = _advance(batch.sequence, batch.builder.count)
             self._is_known_to_broker = True
         batch.settle(outcome)
 
     def failed(self, batch: B, error: ClientError, now_s: float, retry_delay_s: float) -> bool:
-        """The broker refused it, or nobody knows: it is tried again, or fails for good; whether it is tried again."""
+        """The broker refused it, or its fate is unknown: try it again or give it up; whether it is tried again."""
         self.in_flight.remove(batch)
         if error.is_retriable or self._follows_a_failure(batch, error):
             if batch.follows_gap:
@@ -170,7 +170,7 @@ class PartitionQueue(Generic[B]):
         return False
 
     def expire(self, now_s: float, delivery_timeout_s: float, explain: Callable[[B], ClientError]) -> None:
-        """Give up batches that are too old; one that was sent before waits for those that were sent after it."""
+        """Give up batches that are too old; one that was sent already first waits for those sent after it."""
         has_unknown = False
         while self.waiting and now_s >= self.waiting[0].created_s + delivery_timeout_s:
             if self.waiting[0].sequence >= 0 and self.in_flight:
@@ -240,5 +240,5 @@ class PartitionQueue(Generic[B]):
             batch.sequence = -1
 
 
-def _advanced(sequence: int, count: int) -> int:
+def _advance(sequence: int, count: int) -> int:
     return (sequence + count) & MAX_SEQUENCE

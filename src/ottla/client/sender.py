@@ -67,7 +67,7 @@ class Sender:
         return tasks
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
-        """Whoever waits for a record learns it, whatever it was."""
+        """Fail what is not settled, so that whoever waits for a record learns why."""
         self._task = None
         if task.cancelled():
             self._accumulator.fail_all(ClientClosed("the client was closed before the record was delivered"))
@@ -141,7 +141,7 @@ class Sender:
         """Send one request; whether something was left for another one."""
         batches: list[OpenBatch] = []
         size = 0
-        # Each request begins with another partition, so that none waits for ever behind the others.
+        # Each request begins with another partition, so that none waits behind the others for ever.
         queues = self._cluster.machine.shuffled(queues)
         for queue in queues:
             if batches and size + queue.waiting[0].builder.size_bytes > self._settings.request_bytes_max:

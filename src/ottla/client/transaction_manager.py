@@ -95,7 +95,7 @@ class TransactionManager:
         self.owner.begin()
 
     async def abort_block(self, error: BaseException) -> None:
-        """Abort a block that an error has left; if the producer turns out to be of no use, that is raised instead."""
+        """Abort a block that an error has left; if the producer turns out to be dead, that is raised instead."""
         try:
             await self.abort_if_open()
         except ClientError as failed:

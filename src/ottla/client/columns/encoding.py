@@ -2,8 +2,8 @@
 
 That is why this is not `BatchBuilder`, which works on one record at a time; a property test keeps their bytes equal.
 Lengths and deltas become bytes as columns of numbers, and one function of Arrow joins them with keys and values, row by
-row: the buffer behind its result is the payload of all batches, one behind the other. (To lay the parts into one array
-and take them in turns is a little faster for small records and slower for large ones, because it copies them twice.)
+row: the buffer behind its result is the payload of all batches, one after the other. (Laying all parts into one array
+and taking them in turns is a little faster for small records, and slower for large ones, because it copies them twice.)
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ottla.client.columns.binary_columns import binary_values, varint_column
-from ottla.client.columns.header_encoding import encoded_headers
+from ottla.client.columns.header_encoding import encode_headers
 from ottla.protocol.columnar.varints import Int64s, Varints, as_varints
 from ottla.protocol.compression import Codec, compress
 from ottla.protocol.record_batch import (
@@ -29,7 +29,7 @@ from ottla.protocol.record_batch import (
     encode_header,
 )
 
-# So many bytes of records are made at a time: what is between the columns and the batches stays small.
+# Records are encoded in groups of this size, so that what lies between columns and batches stays small.
 _GROUP_BYTES = 16 * 1024 * 1024
 _NO_HEADERS = b"\0"
 _ATTRIBUTES = 0
@@ -73,7 +73,7 @@ class _Rows(NamedTuple):
         )
 
 
-def encoded(columns: Any, timestamp_ms: int, base_sequence: int, form: BatchForm) -> Iterator[bytes | memoryview]:
+def encode(columns: Any, timestamp_ms: int, base_sequence: int, form: BatchForm) -> Iterator[bytes | memoryview]:
     """The batches in order, each in one piece or several."""
     rows = _rows(columns, timestamp_ms)
     if not len(rows.timestamps):
@@ -102,7 +102,7 @@ def _rows(columns: Any, timestamp_ms: int) -> _Rows:
     keys = columns.column("key") if "key" in names else pa.nulls(count, pa.binary())
     keys, key_lengths = binary_values(keys, "key")
     headers, header_lengths = None, np.ones(count, np.int64)
-    if "headers" in names and (found := encoded_headers(columns.column("headers"))) is not None:
+    if "headers" in names and (found := encode_headers(columns.column("headers"))) is not None:
         headers, header_lengths = binary_values(found, "headers")
     times = (
         _times(columns.column("timestamp"), timestamp_ms)
@@ -124,10 +124,10 @@ def _times(column: Any, default_ms: int) -> Int64s:
 
 
 def _size_bounds(rows: _Rows) -> Int64s:
-    """At most so many bytes does each record take, whatever batch it comes into.
+    """The most bytes that each record can take, whichever batch it lands in.
 
-    Where batches begin depends on how long the records are, and the deltas in a record on where its batch begins. Their
-    lengths are taken at the longest, which is a few bytes too many.
+    Where batches begin depends on how long the records are, and the deltas in a record on where its batch begins. So
+    deltas are counted at their longest, which is a few bytes too many.
     """
     spread = int(rows.timestamps.max()) - int(rows.timestamps.min())
     deltas = as_varints(np.array([min(spread, 2**62), len(rows.timestamps)])).sizes.sum()
@@ -171,7 +171,7 @@ def _batches(rows: _Rows, bounds: Int64s, sequence: int, form: BatchForm) -> Ite
 
 
 def _payload(rows: _Rows, bounds: Int64s) -> tuple[memoryview, Int64s]:
-    """The records of all batches, one behind the other, and where each of them ends."""
+    """The records of all batches, one after the other, and where each of them ends."""
     counts = np.diff(bounds)
     firsts = np.repeat(bounds[:-1], counts)
     timestamp_deltas = as_varints(rows.timestamps - rows.timestamps[firsts])
