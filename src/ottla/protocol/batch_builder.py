@@ -106,6 +106,8 @@ class BatchBuilder:
         if self._payload is None:
             self._payload = compress(self._codec, b"".join(self._records), self._compression_level)
             self._records.clear()
+        elif self._records:
+            raise ValueError("records were added to a batch that was built already")
         header = BatchHeader(
             self._base_offset,
             0,

@@ -59,6 +59,14 @@ def test_a_batch_can_be_built_again_under_another_epoch() -> None:
     assert crc_is_valid(second, parse_header(second))
 
 
+def test_a_batch_that_was_built_takes_no_more_records() -> None:
+    builder = builder_of_rows()
+    builder.build()
+    builder.append(None, b"late", timestamp_ms=0)
+    with pytest.raises(ValueError, match="built already"):
+        builder.build()
+
+
 def test_the_size_is_known_before_the_batch_is_built() -> None:
     builder = builder_of_rows()
     assert builder.size_bytes == len(builder.build())
