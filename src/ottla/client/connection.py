@@ -145,7 +145,7 @@ class Connection(asyncio.BufferedProtocol):
             await self._ended.wait()
 
     def abort(self, reason: ClientError) -> None:
-        """End the connection at once, whatever was not sent yet; calls that wait fail with this reason."""
+        """End the connection at once, and drop what was not sent yet; calls that wait fail with this reason."""
         self._fail(reason)
 
     def _check_open(self) -> None:
