@@ -14,6 +14,7 @@ from ottla.protocol.codec import UNKNOWN_TAGS_MAX, MalformedMessage
 from ottla.protocol.primitives import read_uvarint
 
 _REQUEST_PREFIX = struct.Struct(">hhih")
+_PREFIX_BYTES: Final = _REQUEST_PREFIX.size
 _RESPONSE_V0 = struct.Struct(">i")
 _RESPONSE_V1 = struct.Struct(">ix")
 
@@ -42,14 +43,14 @@ def read_request_header(frame: bytes | bytearray, flexible_from: dict[int, int])
         api_key, api_version, correlation_id, client_id_size = _REQUEST_PREFIX.unpack_from(frame, 0)
     except struct.error:
         raise MalformedMessage(f"a request of {len(frame)} bytes is too short for its header") from None
-    position = _REQUEST_PREFIX.size
+    position = _PREFIX_BYTES
     client_id = None
     if client_id_size >= 0:
         end = position + client_id_size
         if end > len(frame):
             raise MalformedMessage(f"client id of {client_id_size} bytes ends behind the request")
         try:
-            client_id = str(frame[position:end], "utf-8")
+            client_id = frame[position:end].decode()
         except UnicodeDecodeError:
             raise MalformedMessage("client id is not UTF-8") from None
         position = end
