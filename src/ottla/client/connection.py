@@ -180,7 +180,7 @@ class Connection(asyncio.BufferedProtocol):
         header = _HEADER.pack(message.API_KEY, version, self._correlation_id, len(self._client_id)) + self._client_id
         if version >= message.FLEXIBLE_FROM:
             header += b"\0"
-        self._transport.writelines(framed([header, *encode_parts(message, version)]))
+        self._transport.writelines(framed(encode_parts(message, version, header)))
         return self._correlation_id
 
     def _decode(self, frame: bytearray, message: Message, response: type[R], version: int) -> R:

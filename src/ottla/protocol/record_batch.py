@@ -10,6 +10,7 @@ Everything here works on the header alone, or on the payload as one piece; `ottl
 import struct
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -127,10 +128,14 @@ class BatchHeader(NamedTuple):
         return self.producer_id >= 0
 
 
+# As BatchHeader._make, which is Python code and counts the fields once more.
+_make_header = partial(tuple.__new__, BatchHeader)
+
+
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header at a position; CorruptRecords if there is not room for one, or it is none of version 2."""
     try:
-        header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+        header = _make_header(HEADER.unpack_from(buffer, position))
     except struct.error:
         raise CorruptRecords(f"a batch header takes {HEADER_BYTES} bytes, {len(buffer) - position} are left") from None
     if header.magic != MAGIC:
