@@ -290,7 +290,7 @@ class ReplicaManager:
 
     async def apply_all(self, image: ClusterImage) -> None:
         """Brings every partition of the image up, at start. Logs that the metadata does not know are put aside."""
-        for topic in image.topics:
+        for topic in sorted(image.topics, key=lambda topic: topic.name):
             await self._apply_topic(topic, image, may_be_new=False)
         strays = [(name, index) for (name, index), _ in self.logs.all() if index not in self._topics.get(name, {})]
         for name, index in strays:

@@ -21,9 +21,9 @@ class ImageDelta:
     is_full: bool = False
 
     @property
-    def changed_topics(self) -> set[bytes]:
-        """Topics that exist and were created or had a partition changed."""
-        return self.created_topics | {topic_id for topic_id, _ in self.changed_partitions}
+    def changed_topics(self) -> list[bytes]:
+        """Topics that exist and were created or had a partition changed; in an order that every run has."""
+        return sorted(self.created_topics | {topic_id for topic_id, _ in self.changed_partitions})
 
     @property
     def is_empty(self) -> bool:

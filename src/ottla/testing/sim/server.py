@@ -86,6 +86,7 @@ class SimulatedServer:
         assert self.life is Life.DOWN, f"{self.name} is {self.life.name}"
         self.life = Life.STARTING
         self.start_count += 1
+        self.failure = None
         self.host = SimulatedHost(self._loop, self._network, self.name, self._chance, self.disks)
         self.host.clock_error_ms = self._clock_error_ms
         self._loop.start_on(self.host, self._live(self.host))
@@ -102,6 +103,7 @@ class SimulatedServer:
         except StartupError as error:
             self.failure = error
         except Exception as error:  # noqa: BLE001 - whoever runs the simulation is to hear of it
+            self.failure = error
             self.bugs.append(error)
         self._end(host)
 

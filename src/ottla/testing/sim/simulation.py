@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from ottla.client.machine import Machine
 from ottla.config.broker_config import single_node_defaults
 from ottla.testing.history import FinalLog, Recorder, check
 from ottla.testing.sim.end_state import read_log, read_table
-from ottla.testing.sim.faults import FaultPlan, Faults
+from ottla.testing.sim.faults import FaultPlan, Faults, ServerStaysDown
 from ottla.testing.sim.host import SimulatedHost
 from ottla.testing.sim.load import (
     REQUEST_TIMEOUT_MS,
@@ -108,6 +109,9 @@ class Simulation:
     def run(self) -> Report:
         try:
             self.loop.run_until_complete(self._run())
+        except ServerStaysDown as error:
+            self.report.anomalies.append(str(error))
+            self._tell_bugs()
         finally:
             self.report.simulated_s = self.loop.time()
             self.report.callback_count = self.loop.callback_count
@@ -239,7 +243,10 @@ class Simulation:
                 )
 
     def _tell_bugs(self) -> None:
-        self.report.anomalies += [f"the node ended with {error!r}" for error in self.server.bugs]
+        self.report.anomalies += [
+            "the node ended with an error that is ours: " + "".join(traceback.format_exception(error))
+            for error in self.server.bugs
+        ]
         self.report.anomalies += [
             f"an error that nobody took: {failure.get('message')}: {failure.get('exception')!r}"
             for failure in self.loop.failures
