@@ -164,7 +164,9 @@ class Faults:
 
     async def fail_disk(self) -> None:
         disk = self._chance.choice(list(self._server.disks.values()))
-        possible = [one for one in DiskOperation if one is not DiskOperation.SYNC or "power cut" not in self._plan.kinds]
+        possible = [
+            one for one in DiskOperation if one is not DiskOperation.SYNC or "power cut" not in self._plan.kinds
+        ]
         disk.faults.fail(self._chance.choice(possible), times=self._chance.choice([1, 3]))
         await asyncio.sleep(self._chance.random() * 10)
         disk.faults.heal()

@@ -220,19 +220,21 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
         self._is_closed = True
         self._ready.clear()
         self._timers.clear()
-        left = [task for task in {*self._dead, *asyncio.all_tasks(self)} if not task.done()]
-        for task in left:
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-            _let_go(task.get_coro())
-        self._dead.clear()
-        del left
         hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
         try:
+            self._let_all_go()
             gc.collect()
         finally:
             sys.unraisablehook = hook
         self._ready.clear()
         self._timers.clear()
+
+    def _let_all_go(self) -> None:
+        for task in {*self._dead, *asyncio.all_tasks(self)}:
+            if not task.done():
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                _let_go(task.get_coro())
+        self._dead.clear()
 
     # -- tasks and futures ------------------------------------------------------------------------------------------
 
