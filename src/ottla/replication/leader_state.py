@@ -155,13 +155,14 @@ class LeaderState:
         self._count_in_sync()
         self._advance(now_ms)
 
-    def appended(self, log_end_offset: int, now_ms: int) -> None:
-        """The log ends here now."""
+    def appended(self, log_end_offset: int, now_ms: int) -> int:
+        """The log ends here now; how far it is committed."""
         self.log_end_offset = log_end_offset
         if self.followers:
             self._advance(now_ms)
         elif log_end_offset > self.high_watermark:
             self.high_watermark = log_end_offset
+        return self.high_watermark
 
     def fetched(
         self,
