@@ -43,6 +43,7 @@ T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
 SPACE_RETRY_S = 1.0
+# Kafka's default; no setting acts on it as long as there are no followers.
 REPLICA_LAG_TIME_MAX_MS = 30_000
 # So long the swap at the end of a move waits for appends that are under way.
 _SWAP_PATIENCE_S = 3.0
@@ -56,18 +57,10 @@ OnLost = Callable[[list[TopicPartition]], None]
 class ReplicaManager:
     """All partitions of this broker."""
 
-    def __init__(
-        self,
-        broker_id: int,
-        logs: LogManager,
-        log_config_of: LogConfigOf,
-        host: Host,
-        *,
-        replica_lag_time_max_ms: int = REPLICA_LAG_TIME_MAX_MS,
-    ) -> None:
+    def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf, host: Host) -> None:
         self.host = host
         self.broker_id = broker_id
-        self.replica_lag_time_max_ms = replica_lag_time_max_ms
+        self.replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
         # Those neither fenced nor shutting down, with their epochs. Partitions hold on to it: it changes in place.
         self.live_brokers: dict[int, int] = {}
         self.logs = logs
