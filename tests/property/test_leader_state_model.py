@@ -90,7 +90,7 @@ class LeaderModel(RuleBasedStateMachine):
 
     @rule()
     def tick(self) -> None:
-        self.keep(self.state.tick(self.now_ms))
+        self.keep(self.state.tick(self.now_ms, lambda _replica: None))
 
     @rule(kind=st.sampled_from(("min isr", "restart", "reassignment")), replica=FOLLOWERS)
     def something_else_changes(self, kind: str, replica: int) -> None:

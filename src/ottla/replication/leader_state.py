@@ -22,7 +22,7 @@ Invariants: the leader is in the in-sync set; partition epochs only grow; a pend
 set. Nothing here survives the epoch: the next leader begins with what the metadata log says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -191,22 +191,19 @@ class LeaderState:
         self._advance(now_ms)
         return proposal
 
-    def still_caught_up(self, replica_id: int, as_of_ms: int) -> None:
-        """A fetch session asked for everything, and there was nothing new for this partition (KIP-227)."""
-        follower = self.followers.get(replica_id)
-        if follower is not None and follower.log_end_offset == self.log_end_offset:
-            follower.still_caught_up(as_of_ms)
-
-    def tick(self, now_ms: int) -> InSyncProposal | None:
+    def tick(self, now_ms: int, caught_up_as_of: Callable[[int], int | None]) -> InSyncProposal | None:
         """Every half of replica.lag.time.max.ms: who has fallen behind is to leave the in-sync set.
 
-        After a pause of this process nobody is blamed: the fetches that came meanwhile are served first.
+        `caught_up_as_of` knows the fetches of a follower that left this partition out because there was nothing new in
+        it (KIP-227): when the last of them was, None if the partition is not settled. It is asked only about those that
+        seem to be behind. After a pause of this process nobody is blamed: the fetches that came meanwhile are served
+        first.
         """
         was_paused = now_ms - self._last_tick_ms > self._lag_time_max_ms
         self._last_tick_ms = now_ms
         if was_paused or self._pending is not None:
             return None
-        kept = tuple(replica for replica in self.in_sync if not self._is_behind(replica, now_ms))
+        kept = tuple(replica for replica in self.in_sync if not self._is_behind(replica, now_ms, caught_up_as_of))
         if len(kept) == len(self.in_sync):
             return None
         return self._propose(kept, maximal=self.in_sync)
@@ -282,9 +279,14 @@ class LeaderState:
     def _is_eligible(self, replica_id: int, follower: FollowerProgress) -> bool:
         return replica_id in self._live_brokers and self._live_brokers[replica_id] == follower.broker_epoch
 
-    def _is_behind(self, replica_id: int, now_ms: int) -> bool:
+    def _is_behind(self, replica_id: int, now_ms: int, caught_up_as_of: Callable[[int], int | None]) -> bool:
         follower = self.followers.get(replica_id)
-        return follower is not None and not follower.is_caught_up(self.log_end_offset, now_ms, self._lag_time_max_ms)
+        if follower is None or follower.is_caught_up(self.log_end_offset, now_ms, self._lag_time_max_ms):
+            return False
+        as_of_ms = caught_up_as_of(replica_id)
+        if as_of_ms is not None:
+            follower.still_caught_up(as_of_ms)
+        return not follower.is_caught_up(self.log_end_offset, now_ms, self._lag_time_max_ms)
 
     def _advance(self, now_ms: int) -> None:
         if self.is_under_min_isr:
