@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.change_journal import ChangeJournal
 from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.leadership import ShardLeadership
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.cordoning import Cordoning
 from ottla.broker.directory_closing import close_directories, settled
 from ottla.broker.dispatch import Dispatcher
@@ -225,12 +225,7 @@ class Node:
     def _assemble(self, dispatcher: Dispatcher) -> Services:
         topic_creation = TopicCreation(self._quorum, self._configs, self._host)
         group_config = _group_config(self.config)
-        log = PartitionCoordinatorLog(
-            self.replicas,
-            OFFSETS_TOPIC,
-            group_config.offsets_commit_timeout_ms,
-            self.config.get_int("offsets.load.buffer.size"),
-        )
+        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, self.config.get_int("offsets.load.buffer.size"))
         offsets_topic = InternalTopic(
             offsets_topic_spec(group_config), lambda: self._quorum.image, topic_creation.create_internal
         )
@@ -246,7 +241,6 @@ class Node:
             PartitionCoordinatorLog(
                 self.replicas,
                 TRANSACTION_TOPIC,
-                self.config.get_int("request.timeout.ms"),
                 self.config.get_int("transaction.state.log.load.buffer.size"),
             ),
             transaction_topic,
@@ -254,6 +248,7 @@ class Node:
             producer_ids,
             self._tasks,
             self._host,
+            commit_timeout_ms=self.config.get_int("request.timeout.ms"),
             transaction_version=lambda: self._quorum.image.features.get(TRANSACTION_VERSION, 0),
         )
         self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
@@ -346,7 +341,7 @@ class Node:
         self._cordoning.apply(self._configs.current(image))
         self._cordoning.tell(image, self.config.node_id)
 
-    def _coordinators(self) -> tuple[tuple[str, ShardLeadership[Any, Any]], ...]:
+    def _coordinators(self) -> tuple[tuple[str, CoordinatorRuntime[Any, Any]], ...]:
         return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)
 
     def _lead_coordinators(self, image: ClusterImage) -> None:
