@@ -1,4 +1,8 @@
-"""What goes wrong in a simulation, one thing after the other, as the seed has it.
+"""What goes wrong in a simulation, as the seed has it.
+
+Two stories run side by side: conditions, which last for a while (a slow disk, a clogged link), and blows, after which
+the server is brought back (a kill, a power cut). The worst comes of both together: a process that dies while its disk
+is slow dies with much that was not synced.
 
 A run chooses some kinds of faults and leaves others out (swarm testing: a run in which everything happens has few runs
 of anything). Faults that last are healed after a while, and all of them at the end. Power cuts are for runs in which
@@ -10,18 +14,21 @@ after a power cut.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ottla.testing.sim.disk import DiskOperation, Survival
+from ottla.testing.sim.host import THREAD_S
 from ottla.testing.sim.network import SimulatedNetwork
 from ottla.testing.sim.server import Life, SimulatedServer
 
-NORMAL_THREAD_S = 0.000_5
 # With every fault healed before it, a start that fails so often will always fail.
 _STARTS_MAX = 5
+_AT_ANY_TIME_SHARE = 0.3
+_MOMENT_WAIT_S = 10.0
 
 
 class ServerStaysDown(Exception):
@@ -68,14 +75,28 @@ class Faults:
         self._chance = chance
 
     async def run(self) -> None:
-        """One fault after the other, with pauses, until it is over; then everything is healed."""
-        while not self.is_over:
-            await asyncio.sleep(self._chance.expovariate(1 / self._plan.pause_s))
-            kind = self._chance.choice(self._plan.kinds)
-            if self._server.life is Life.UP:
-                self.counts[kind] += 1
-                await _DO[kind](self)
+        """Faults with pauses between them, until it is over; then everything is healed."""
+        blows = [kind for kind in self._plan.kinds if kind in _BLOWS]
+        conditions = [kind for kind in self._plan.kinds if kind in _CONDITIONS]
+        await asyncio.gather(self._tell_story(blows, _BLOWS), self._tell_story(conditions, _CONDITIONS))
         await self.heal()
+
+    async def _tell_story(self, kinds: Sequence[str], do: Mapping[str, Callable[[Faults], Awaitable[None]]]) -> None:
+        while kinds and not self.is_over:
+            await asyncio.sleep(self._chance.expovariate(1 / self._plan.pause_s))
+            await self._wait_for_a_bad_moment()
+            kind = self._chance.choice(kinds)
+            if self._server.life is Life.UP and not self.is_over:
+                self.counts[kind] += 1
+                await do[kind](self)
+
+    async def _wait_for_a_bad_moment(self) -> None:
+        """Mostly until something is under way on the server: a fault while it is idle harms nobody."""
+        if self._chance.random() < _AT_ANY_TIME_SHARE:
+            return
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._network.next_arrival(self._server.name), _MOMENT_WAIT_S)
+            await asyncio.sleep(self._chance.choice([0.000_3, 0.003, 0.1]) * self._chance.random())
 
     async def heal(self) -> None:
         """Nothing is wrong any more, and the server is up."""
@@ -83,7 +104,7 @@ class Faults:
             disk.faults.heal()
             disk.capacity_bytes = None
         self._server.resume()
-        self._server.slow_down(NORMAL_THREAD_S)
+        self._server.slow_down(THREAD_S)
         for name in self._client_names:
             self._network.clear(self._server.name, name)
         await self.bring_up()
@@ -128,6 +149,7 @@ class Faults:
 
     async def restart(self) -> None:
         await self._server.shut_down()
+        await self._server.settled()
         await self._down_time()
 
     async def pause(self) -> None:
@@ -139,9 +161,9 @@ class Faults:
         self._server.set_clock(int(self._chance.choice([1e2, 1e4, 3.6e6]) * (self._chance.random() * 2 - 1)))
 
     async def slow_down(self) -> None:
-        self._server.slow_down(NORMAL_THREAD_S * self._chance.choice([10, 100, 1_000]))
+        self._server.slow_down(THREAD_S * self._chance.choice([10, 100, 1_000]))
         await asyncio.sleep(self._chance.random() * 20)
-        self._server.slow_down(NORMAL_THREAD_S)
+        self._server.slow_down(THREAD_S)
 
     async def clog(self) -> None:
         name = self._chance.choice(self._client_names)
@@ -160,7 +182,6 @@ class Faults:
         await asyncio.sleep(self._chance.random() * 20)
         for one in self._server.disks.values():
             one.capacity_bytes = None
-        await self.bring_up()
 
     async def fail_disk(self) -> None:
         disk = self._chance.choice(list(self._server.disks.values()))
@@ -179,18 +200,20 @@ class Faults:
         self._kill_client(self._chance.choice(self._client_names))
 
 
-_DO: dict[str, Callable[[Faults], Awaitable[None]]] = {
+_BLOWS: dict[str, Callable[[Faults], Awaitable[None]]] = {
     "kill": Faults.kill,
     "power cut": Faults.cut_power,
     "kill while starting": Faults.kill_while_starting,
     "restart": Faults.restart,
+    "failing disk": Faults.fail_disk,
+    "client killed": Faults.kill_client,
+    "reset": Faults.reset,
+}
+_CONDITIONS: dict[str, Callable[[Faults], Awaitable[None]]] = {
     "pause": Faults.pause,
     "clock": Faults.set_clock,
     "slow disk": Faults.slow_down,
     "clogged link": Faults.clog,
-    "reset": Faults.reset,
     "full disk": Faults.fill_disk,
-    "failing disk": Faults.fail_disk,
-    "client killed": Faults.kill_client,
 }
-KINDS = tuple(_DO)
+KINDS = (*_BLOWS, *_CONDITIONS)

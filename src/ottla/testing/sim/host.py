@@ -28,6 +28,8 @@ from ottla.testing.sim.network import SimulatedNetwork
 T = TypeVar("T")
 
 EPOCH_MS: Final = 1_700_000_000_000
+# How long a thread takes for a piece of work, on average.
+THREAD_S: Final = 0.000_5
 _VOLUME_BYTES: Final = 1 << 40
 _DEFAULT_POOL_SIZE: Final = 8
 
@@ -51,7 +53,7 @@ class SimulatedHost(SimulatedMachine):
         # Added to the wall clock.
         self.clock_error_ms = 0
         # How long threads take on average, for each piece of work: a disk that is slow.
-        self.thread_s = 0.000_5
+        self.thread_s = THREAD_S
         self._default_pool = SimulatedPool(self, _DEFAULT_POOL_SIZE)
         network.join(self)
 

@@ -130,6 +130,7 @@ class End(asyncio.Transport):
 
     def arrive(self, item: _Item) -> None:
         """Something from the other end is here."""
+        self._network.note_arrival(self.machine)
         self._arrived.append(item)
         self._deliver()
 
@@ -253,6 +254,7 @@ class SimulatedNetwork:
         self._links: dict[tuple[str, str], Link] = {}
         self._ends: dict[End, None] = {}
         self._next_port = _FIRST_EPHEMERAL_PORT
+        self._awaited: dict[str, list[asyncio.Future[None]]] = {}
 
     # -- what a simulation does with it -------------------------------------------------------------------------------
 
@@ -288,6 +290,19 @@ class SimulatedNetwork:
         """Breaks a connection; both sides hear of it."""
         for one in (end, end.peer):
             self.loop.call_soon(one.reset, context=machine_context(one.machine))
+
+    def next_arrival(self, name: str) -> asyncio.Future[None]:
+        """Done when the next bytes reach a machine: something is about to happen there."""
+        arrival = self.loop.create_future()
+        self._awaited.setdefault(name, []).append(arrival)
+        return arrival
+
+    def note_arrival(self, machine: SimulatedMachine) -> None:
+        """Bytes have reached a machine."""
+        if self._awaited:
+            for arrival in self._awaited.pop(machine.name, ()):
+                if not arrival.done():
+                    arrival.set_result(None)
 
     def process_died(self, machine: SimulatedMachine) -> None:
         """The kernel closes what a dead process had open."""

@@ -19,7 +19,7 @@ from enum import Enum, auto
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig
 from ottla.testing.sim.disk import SimulatedDisk, Survival
-from ottla.testing.sim.host import EPOCH_MS, SimulatedHost
+from ottla.testing.sim.host import EPOCH_MS, THREAD_S, SimulatedHost
 from ottla.testing.sim.loop import Power, SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
 
@@ -60,6 +60,7 @@ class SimulatedServer:
         self._chance = chance
         self.host: SimulatedHost | None = None
         self._clock_error_ms = 0
+        self._thread_s = THREAD_S
         roots = dict.fromkeys((self.config.metadata_log_dir, *self.config.log_dirs))
         self.disks = {root: SimulatedDisk(root, clock_ms=self._now_ms) for root in roots}
 
@@ -89,6 +90,7 @@ class SimulatedServer:
         self.failure = None
         self.host = SimulatedHost(self._loop, self._network, self.name, self._chance, self.disks)
         self.host.clock_error_ms = self._clock_error_ms
+        self.host.thread_s = self._thread_s
         self._loop.start_on(self.host, self._live(self.host))
 
     async def _live(self, host: SimulatedHost) -> None:
@@ -170,5 +172,6 @@ class SimulatedServer:
 
     def slow_down(self, thread_s: float) -> None:
         """Lets everything that waits for a disk take so long on average."""
+        self._thread_s = thread_s
         if self.host is not None:
             self.host.thread_s = thread_s

@@ -1,0 +1,173 @@
+"""Bugs to plant into a node, each of a kind that somebody has shipped: the simulator must find every one of them.
+
+A bug is a change of one function, for as long as its context lasts. None is subtle in what it does, but each is of the
+kind that unit tests pass by: it needs a crash, a full disk or an unlucky moment to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.shard_writes import ShardWrites, Write
+from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.transactions.shard_driver import TransactionShardDriver
+from ottla.storage.cleaning.offset_map import OffsetMap
+from ottla.storage.log import Log
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.offset_index import OffsetIndex
+from ottla.storage.producer_state import ProducerStates
+
+
+@contextmanager
+def _change(owner: type, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
+    with patch.object(owner, name, change(getattr(owner, name))):
+        yield
+
+
+def acknowledge_before_the_write() -> Any:
+    """A flush that somebody waits for returns at once."""
+
+    async def flush(self: ReplicaManager, partition: Any, deadline: float) -> None:
+        del self, partition, deadline
+
+    return _change(ReplicaManager, "flush", lambda _: flush)
+
+
+def recovery_point_too_far() -> Any:
+    """The checkpoint says that everything appended is on the disk."""
+
+    def change(original: Any) -> Any:
+        def write(self: LogDirectory, *arguments: Any, **options: Any) -> Any:
+            for log in self.logs.values():
+                log._flush.recovery_point = log.log_end_offset
+            return original(self, *arguments, **options)
+
+        return write
+
+    return _change(LogDirectory, "write_recovery_points", change)
+
+
+def producer_snapshot_stale() -> Any:
+    """What is known of producers after a start lacks the last batch of each."""
+
+    def change(original: Any) -> Any:
+        def open_log(self: Log, *arguments: Any, **options: Any) -> None:
+            original(self, *arguments, **options)
+            for state in self.producers.all():
+                if state.batches:
+                    state.batches.pop()
+
+        return open_log
+
+    return _change(Log, "__init__", change)
+
+
+def marker_before_records() -> Any:
+    """The markers of a transaction are written before its end is logged."""
+
+    def change(original: Any) -> Any:
+        async def write(self: TransactionShardDriver, states: Any) -> None:
+            for state in states:
+                if state.state.is_prepared:
+                    await self._markers.write(state, self._writes.leader_epoch)
+            await original(self, states)
+
+        return write
+
+    return _change(TransactionShardDriver, "write", change)
+
+
+def offset_answered_before_committed() -> Any:
+    """A coordinator answers when its log has taken the write, not when it is committed."""
+
+    async def wait(self: ShardWrites, write: Write) -> None:
+        del self, write
+
+    return _change(ShardWrites, "wait", lambda _: wait)
+
+
+def truncated_index_trusted() -> Any:
+    """An index that lost its last entries points behind the offset that is looked for."""
+
+    def change(original: Any) -> Any:
+        def entry_before(self: OffsetIndex, offset: int) -> Any:
+            return original(self, offset + 1)
+
+        return entry_before
+
+    return _change(OffsetIndex, "entry_before", change)
+
+
+def compaction_drops_a_live_key() -> Any:
+    """The newest record of a key counts as replaced."""
+
+    def change(original: Any) -> Any:
+        def latest_of(self: OffsetMap, hashes: Any) -> Any:
+            found = original(self, hashes)
+            return np.where(found >= 0, found + 1, found)
+
+        return latest_of
+
+    return _change(OffsetMap, "latest_of", change)
+
+
+def watermark_ahead_after_a_torn_tail() -> Any:
+    """A log that was scanned at start counts as committed beyond its end."""
+
+    def change(original: Any) -> Any:
+        def update(self: Log, high_watermark: int) -> bool:
+            original(self, high_watermark)
+            if getattr(self, "recovery_point", 0) < self.log_end_offset:
+                self.high_watermark = self.log_end_offset + 5
+            return True
+
+        return update
+
+    return _change(Log, "update_high_watermark", change)
+
+
+def sequence_window_forgotten() -> Any:
+    """A batch that is repeated is taken for a new one."""
+
+    def change(original: Any) -> Any:
+        def check(self: ProducerStates, header: Any, *rest: Any, **options: Any) -> Any:
+            state = self._producers.get(header.producer_id)
+            found = original(self, header, *rest, **options)
+            return None if state is not None else found
+
+        return check
+
+    return _change(ProducerStates, "check", change)
+
+
+def group_state_above_the_watermark() -> Any:
+    """What a coordinator has written counts as committed at once."""
+
+    def is_committed(self: PartitionCoordinatorLog, *_: Any) -> bool:
+        del self
+        return True
+
+    return _change(PartitionCoordinatorLog, "is_committed", lambda _: is_committed)
+
+
+PLANTED = {
+    bug.__name__: bug
+    for bug in (
+        acknowledge_before_the_write,
+        recovery_point_too_far,
+        producer_snapshot_stale,
+        marker_before_records,
+        offset_answered_before_committed,
+        truncated_index_trusted,
+        compaction_drops_a_live_key,
+        watermark_ahead_after_a_torn_tail,
+        sequence_window_forgotten,
+        group_state_above_the_watermark,
+    )
+}
