@@ -313,7 +313,8 @@ class ReplicaManager:
             self._note_live_brokers(image)
         for topic_id, name in delta.deleted_topics.items():
             await self._remove_topic(topic_id, name)
-        changed = (image.topics.by_id(topic_id) for topic_id in delta.changed_topics)
+        # In an order that can be repeated: it decides in which directories new logs are made.
+        changed = (image.topics.by_id(topic_id) for topic_id in sorted(delta.changed_topics))
         for topic in changed:
             if topic is not None:
                 if topic.id in delta.created_topics:
@@ -448,9 +449,8 @@ class ReplicaManager:
         if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
             names = list(self._topics)
         else:
-            names = [
-                name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC and name in self._topics
-            ]
+            changed = sorted(name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC)
+            names = [name for name in changed if name in self._topics]
         for name in names:
             config = self._log_config_of(image, name)
             for partition in self._topics[name].values():

@@ -35,10 +35,12 @@ class TwoDisks:
         self.disk, self.other = (StubbornFileSystem(home / name) for name in ("a", "b"))
         self.logs = LogManager([LogDirectory(self.disk), LogDirectory(self.other)])
         self.topics_without_config: set[str] = set()
+        self.made_topics: list[str] = []
         ids = {self.disk.root: ID_OF_FIRST, self.other.root: ID_OF_SECOND}
         self.replicas = ReplicaManager(NODE_ID, self.logs, self._config_of, Machine(), directory_ids=ids)
 
     def _config_of(self, _image: ClusterImage, topic: str) -> LogConfig:
+        self.made_topics.append(topic)
         if topic in self.topics_without_config:
             raise RuntimeError(f"{topic} has no config")
         return LogConfig()
@@ -247,5 +249,20 @@ def test_a_replica_whose_record_names_a_disk_that_is_away_waits_for_it(tmp_path:
         await apply_third(disks, replace(partition_state(), directories=(ID_OF_SECOND,)))
         assert code_of_third(disks) is ErrorCode.KAFKA_STORAGE_ERROR
         assert not (disks.disk.root / "t-2").exists()
+
+    run(tmp_path, scenario)
+
+
+def test_new_topics_are_made_in_an_order_that_can_be_repeated(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        names = [f"topic-{number}" for number in range(8)]
+        image = image_with(offsets_partitions=0)
+        topics = image.topics
+        for name in names:
+            topics = topics.with_topic(TopicImage(name, name.encode().ljust(16), Map({0: partition_state()})))
+        disks.made_topics.clear()
+        created = {name.encode().ljust(16) for name in names}
+        await disks.replicas.apply(ImageDelta(created_topics=created), replace(image, topics=topics))
+        assert disks.made_topics == names
 
     run(tmp_path, scenario)
