@@ -4,12 +4,14 @@ The image decides, this module follows: for each partition whose replicas name t
 `Partition` around it. A change is applied in two steps: files are made or renamed in a thread, because the event loop
 never waits for a disk; then the partitions change on the loop, all at once.
 
-A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on. Who keeps state of such a partition is told (`subscribe`). A new
-partition for which there is no space, or whose disk does not answer, is made later.
+A directory whose disk fails takes its partitions with it. They stay known, so that clients get KAFKA_STORAGE_ERROR and
+not "unknown topic", and the other directories go on. Subscribers, which keep state of such partitions, are told. A new
+partition for which there is no space, or whose disk does not answer, is made later. The directory ids in the records
+say whether a replica without a log is new (`replica_whereabouts`); a replica that was assigned to other brokers goes
+with its log.
 
-A disk that hangs holds up nobody but those who want something of it: all that may wait for it is done in its own
-threads (see `directory_threads`), and with several directories appends are too.
+A disk that hangs holds up only those who need it: whatever may wait for it runs in its own threads (see
+`directory_threads`), and so do appends if there are several directories.
 """
 
 import asyncio
@@ -47,9 +49,9 @@ _SWAP_LAG_BYTES_MAX = 1024 * 1024
 SPACE_RETRY_S = 1.0
 # Kafka's default; no setting acts on it as long as there are no followers.
 REPLICA_LAG_TIME_MAX_MS = 30_000
-# So long the swap at the end of a move waits for appends that are under way.
+# How long the swap at the end of a move waits for appends that are under way.
 _SWAP_PATIENCE_S = 3.0
-# So long a client waits at most for a search that has no timeout of its own.
+# How long a client waits at most for a search that has no timeout of its own.
 _SEARCH_PATIENCE_S = 10.0
 _SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
@@ -101,7 +103,7 @@ class ReplicaManager:
         self.damage = DamageReports()
 
     def subscribe(self, on_lost: OnLost) -> None:
-        """Has it called with the partitions that a failed disk took, in the turn after: somebody may be using them."""
+        """Calls it with the partitions that a failed disk took, one turn later: somebody may be using them now."""
         self._on_lost.append(on_lost)
 
     # -- what handlers use ------------------------------------------------------------------------------------------

@@ -181,3 +181,22 @@ def test_what_the_next_leader_cut_off_neither_takes_effect_nor_has_the_shard_loa
         await node.stop()
 
     asyncio.run(scenario())
+
+
+def test_a_write_that_fails_when_it_takes_effect_does_not_hold_up_the_next(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+
+        def fail(_number: int) -> None:
+            raise KeyError("a bug")
+
+        bad = shard.writes.append(batch_of_one(), fail)
+        shard.writes.commit_ready()
+        good = shard.write()
+        assert await error_of(shard, bad) is ErrorCode.UNKNOWN_SERVER_ERROR
+        await shard.writes.wait(good)
+
+    run(tmp_path, scenario)
+    assert "KeyError: 'a bug'" in caplog.text
