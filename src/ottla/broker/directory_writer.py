@@ -1,23 +1,22 @@
 """A thread that appends to the logs of one directory, on a node that has several.
 
-A buffered write can hang: on a network or user-space file system, on a disk whose cache is full. On the event loop it
-would hold up everybody. A node with one directory has nothing to serve then, and appends on the loop, which is
-quickest. With several, each directory has such a writer: the thread does the append, `settle` and the answer are done
-on the loop.
+A buffered write can hang: on a network or user-space file system, or on a disk whose cache is full. On the event loop
+it would hold up everybody. A node with one directory has nothing else to serve then, and appends on the loop, which is
+quickest. With several directories, each has a writer: its thread appends; `settle` and the answer run on the loop.
 
 Guarantees
 - Order: what was put first is appended first. `settle` runs on the loop in the same order, whether anybody still waits
   or not, and before whoever waits hears of it.
-- Nobody waits longer than he wants to: REQUEST_TIMED_OUT. The append stays in the queue all the same and happens when
-  the disk wakes up, so that what follows it in the queue still follows it in the log. As after any timeout, a client
-  does not know; an idempotent producer repeats the batch and gets it once.
-- Memory: QUEUED_BYTES_MAX are in the queue at most, and the one append that passes the limit, however long the disk
-  hangs and however often clients try again. More than that is held back for those who wait for it, one request for
-  each connection; what a request brought that gives up is gone at once.
+- Every wait has a deadline, then REQUEST_TIMED_OUT. The append stays in the queue all the same and happens when the
+  disk wakes up, so that what follows it in the queue still follows it in the log. As after any timeout, the client
+  cannot know; an idempotent producer repeats the batch and gets it once.
+- Memory: the queue holds QUEUED_BYTES_MAX at most, plus the one append that passes the limit, however long the disk
+  hangs and however often clients try again. Anything beyond is held back while somebody waits for it, one request for
+  each connection, and dropped as soon as that request gives up.
 - What the broker itself writes (coordinators, markers) goes ahead of what is held back: producers that keep a disk busy
-  must not stop groups and transactions. It cannot be held back, because who decides things goes on meanwhile; beyond
+  must not stop groups and transactions. It cannot be held back, because coordinators go on deciding meanwhile; beyond
   OWN_QUEUED_BYTES_MAX it is refused.
-- A disk that fails is reported, and then all that wait get KAFKA_STORAGE_ERROR. So do those that come later.
+- A disk that fails is reported. Then all who wait get KAFKA_STORAGE_ERROR, and so does everything that comes later.
 
 Nothing here survives a crash: what is in the queue was not acknowledged.
 """

@@ -1,9 +1,9 @@
 """One Fetch request on its way from the partitions it names to its answer.
 
-In a session only those partitions are looked at that moved or that the client named (see `fetch_session`); outside of
-one, every partition is. If that is not enough, the request waits, and then looks only at the partitions that moved. The
-watch that tells of them belongs to the session and stays when the request is answered: a thousand partitions that do
-nothing cost nothing. In a session, a partition about which there is nothing new to say gets no row at all.
+A request in a session looks only at partitions that moved or that the client named (see `fetch_session`); without a
+session it looks at all of them. If it finds too little it waits, and then looks only at the partitions that moved. The
+watch that tells of them belongs to the session and outlives the request, so a thousand idle partitions cost nothing. In
+a session, a partition about which there is nothing new to say gets no row.
 
 A partition whose pages are not in memory is read in a thread of its disk. If that disk hangs, the answer goes out
 without its records, as if there were none yet: the client's other partitions are on other disks.
@@ -43,7 +43,7 @@ READ_COMMITTED = 1
 # More than this many partitions are looked at in several turns of the loop.
 PARTITIONS_AT_ONCE = 500
 _PARTITIONS_BETWEEN_PAUSES = 50
-# So long a disk may take to answer, if there are others, even where the client would wait for less.
+# How long a disk may take to answer if there are others, even if the client would wait for less.
 COLD_PATIENCE_S = 3.0
 
 

@@ -43,12 +43,15 @@ class LogChanges:
         new: Collection[int],
         config: LogConfig,
         *,
+        placed: Mapping[int, LogDirectory] | None = None,
         waits_for_all: bool,
     ) -> dict[int, Log]:
         """The logs of some partitions, opened or made; without those that are offline or not made in time.
 
-        There is time enough if it `waits_for_all`, as a start does.
+        Those `new` are made where there is room, those `placed` in their directory, others only if no directory is away
+        in which they may be. There is time enough if it `waits_for_all`, as a start does.
         """
+        placed = placed or {}
         free = [index for index in indexes if (topic, index) not in self._busy]
         # A crash came between the deletion of a topic and that of its files, and this is another of that name; or
         # partition.metadata is damaged. Nobody can tell, so nothing is thrown away.
@@ -57,22 +60,31 @@ class LogChanges:
         found = {index: log for index in free if (log := self._logs.get(topic, index)) is not None}
         missing = [index for index in free if index not in found]
         slow = [directory for directory, threads in self._threads.items() if threads.is_slow]
-        jobs: list[asyncio.Future[dict[int, Log]]] = []
+        places: dict[LogDirectory, list[int]] = {}
         for is_new in (True, False):
-            wanted = [index for index in missing if (index in new) is is_new]
+            wanted = [index for index in missing if index not in placed and (index in new) is is_new]
             for directory, chosen in self._logs.place(topic, wanted, is_new=is_new, avoided=slow).items():
-                keys = [(topic, index) for index in chosen]
-                create = self._logs.create_all
-                jobs.append(
-                    self._begin(directory, keys, create, directory, topic, chosen, topic_id, config, self._now_ms())
-                )
+                places.setdefault(directory, []).extend(chosen)
+        for index in missing:
+            if index in placed:
+                places.setdefault(placed[index], []).append(index)
+        jobs: list[asyncio.Future[dict[int, Log]]] = []
+        for directory, chosen in places.items():
+            keys = [(topic, index) for index in chosen]
+            create = self._logs.create_all
+            jobs.append(
+                self._begin(directory, keys, create, directory, topic, chosen, topic_id, config, self._now_ms())
+            )
         for job in await self._wait(jobs, None if waits_for_all else self._patience_s):
             found |= job.result()
         return found
 
-    async def remove(self, topic: str, indexes: Collection[int]) -> None:
+    async def remove_topic(self, topic: str, indexes: Collection[int]) -> None:
         """Takes the logs of a topic away, those that are still being made among them."""
-        keys = {(topic, index) for index in indexes} | {key for key in self._busy if key[0] == topic}
+        await self.remove({(topic, index) for index in indexes} | {key for key in self._busy if key[0] == topic})
+
+    async def remove(self, keys: Collection[TopicPartition]) -> None:
+        """Takes logs away for good, if they are there or still being made."""
         await self._take(keys, lambda key: self._logs.delete(*key, self._now_ms()))
 
     async def set_stray(self, keys: Collection[TopicPartition]) -> None:

@@ -209,7 +209,9 @@ class Node:
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
         self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)
         self._cordoning.apply(self._configs.current(image))
-        self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._host)
+        self.replicas = ReplicaManager(
+            self.config.node_id, self._logs, self._configs.log_config, self._host, directory_ids=ids
+        )
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
         def load() -> None:

@@ -1,4 +1,4 @@
-"""Where requests wait: produce for replicas, fetch for data.
+"""Where requests wait: Produce for replicas, Fetch for data.
 
 A waiting request watches the partitions it is about and is looked at again when one of them moves, or when its time is
 up. Data wakes it, never a poll: the latency of a long poll is that of the append. Waiting ends in the next turn of the
@@ -21,13 +21,13 @@ class Watch(Generic[Place]):
 
     Noting begins with `add`, not with the await: whoever adds a partition and looks at it in the same turn of the loop
     misses nothing. While nobody waits, a partition that moved is noted once and then rests, until it is added again or
-    somebody waits: sessions whose clients went away cost an append nothing.
+    somebody waits. So a session whose client went away costs an append nothing.
     """
 
     __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers", "is_committed_only")
 
     def __init__(self, *, is_committed_only: bool = False) -> None:
-        """Who reads committed transactions only is not woken by records that it may not read yet."""
+        """A reader of committed transactions is not woken by records that it may not read yet."""
         self.is_committed_only = is_committed_only
         self._moved: dict[Place, None] = {}
         self._bytes = 0

@@ -4,18 +4,21 @@ The image decides, this module follows: for each partition whose replicas name t
 `Partition` around it. A change is applied in two steps: files are made or renamed in a thread, because the event loop
 never waits for a disk; then the partitions change on the loop, all at once.
 
-A directory whose disk fails takes its partitions with it: they stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on. Who keeps state of such a partition is told (`subscribe`). A new
-partition for which there is no space, or whose disk does not answer, is made later.
+A directory whose disk fails takes its partitions with it. They stay known, so that clients get KAFKA_STORAGE_ERROR and
+not "unknown topic", and the other directories go on. Subscribers, which keep state of such partitions, are told. A new
+partition for which there is no space, or whose disk does not answer, is made later. The directory ids in the records
+say whether a replica without a log is new (`replica_whereabouts`); a replica that was assigned to other brokers goes
+with its log.
 
-A disk that hangs holds up nobody but those who want something of it: all that may wait for it is done in its own
-threads (see `directory_threads`), and with several directories appends are too.
+A disk that hangs holds up only those who need it: whatever may wait for it runs in its own threads (see
+`directory_threads`), and so do appends if there are several directories.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ottla.broker.damage_reports import DamageReports
@@ -29,6 +32,7 @@ from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords
 from ottla.replication.leader_state import Leadership
 from ottla.replication.partition import Partition
+from ottla.replication.replica_whereabouts import Whereabouts, whereabouts
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import Log
@@ -45,9 +49,9 @@ _SWAP_LAG_BYTES_MAX = 1024 * 1024
 SPACE_RETRY_S = 1.0
 # Kafka's default; no setting acts on it as long as there are no followers.
 REPLICA_LAG_TIME_MAX_MS = 30_000
-# So long the swap at the end of a move waits for appends that are under way.
+# How long the swap at the end of a move waits for appends that are under way.
 _SWAP_PATIENCE_S = 3.0
-# So long a client waits at most for a search that has no timeout of its own.
+# How long a client waits at most for a search that has no timeout of its own.
 _SEARCH_PATIENCE_S = 10.0
 _SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
@@ -57,8 +61,18 @@ OnLost = Callable[[list[TopicPartition]], None]
 class ReplicaManager:
     """All partitions of this broker."""
 
-    def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf, host: Host) -> None:
+    def __init__(
+        self,
+        broker_id: int,
+        logs: LogManager,
+        log_config_of: LogConfigOf,
+        host: Host,
+        *,
+        directory_ids: Mapping[Path, bytes] | None = None,
+    ) -> None:
+        """`directory_ids` are those by which the metadata log names the directories."""
         self.host = host
+        self._directory_ids = directory_ids or {}
         self.broker_id = broker_id
         self.replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
         # Those neither fenced nor shutting down, with their epochs. Partitions hold on to it: it changes in place.
@@ -89,7 +103,7 @@ class ReplicaManager:
         self.damage = DamageReports()
 
     def subscribe(self, on_lost: OnLost) -> None:
-        """Has it called with the partitions that a failed disk took, in the turn after: somebody may be using them."""
+        """Calls it with the partitions that a failed disk took, one turn later: somebody may be using them now."""
         self._on_lost.append(on_lost)
 
     # -- what handlers use ------------------------------------------------------------------------------------------
@@ -301,7 +315,8 @@ class ReplicaManager:
             self._note_live_brokers(image)
         for topic_id, name in delta.deleted_topics.items():
             await self._remove_topic(topic_id, name)
-        changed = (image.topics.by_id(topic_id) for topic_id in delta.changed_topics)
+        # In an order that can be repeated: it decides in which directories new logs are made.
+        changed = (image.topics.by_id(topic_id) for topic_id in sorted(delta.changed_topics))
         for topic in changed:
             if topic is not None:
                 if topic.id in delta.created_topics:
@@ -334,23 +349,36 @@ class ReplicaManager:
                 missing[index] = state
             elif state.partition_epoch > known.leadership.partition_epoch:
                 known.apply(_leadership(state))
+        await self._remove_taken_away(topic)
         if not missing:
             return
-        # A partition that the controller has never touched since its creation is new, unless this node has lost it.
-        lost = {index for index in missing if (topic.name, index) in self._offline}.difference(unmade)
-        new = {
-            index for index, state in missing.items() if may_be_new and state.partition_epoch == 0 and index not in lost
-        }
+        new: set[int] = set()
+        placed: dict[int, LogDirectory] = {}
+        online = {one: directory for directory in self.logs.online_directories if (one := self._id_of(directory))}
+        for index, state in missing.items():
+            directory_id = state.directories[state.replicas.index(self.broker_id)]
+            # What was assigned before is either in service, or known to be offline.
+            is_known = (topic.name, index) in self._offline and index not in unmade
+            where = whereabouts(
+                directory_id,
+                online,
+                has_offline=self.logs.has_missing_directories,
+                is_just_assigned=may_be_new and not is_known,
+            )
+            if where is Whereabouts.IN_ITS_DIRECTORY:
+                placed[index] = online[directory_id]
+            elif where is Whereabouts.ANYWHERE:
+                new.add(index)
         config = self._log_config_of(image, topic.name)
         made = await self._changes.make(
-            topic.name, topic.id, sorted(missing), new, config, waits_for_all=not may_be_new
+            topic.name, topic.id, sorted(missing), new, config, placed=placed, waits_for_all=not may_be_new
         )
         for index, log in made.items():
             partitions[index] = self._partition(topic.name, index, topic.id, log, _leadership(missing[index]))
         self._offline -= {(topic.name, index) for index in made}
         self._offline |= {(topic.name, index) for index in missing if index not in partitions}
-        still_unmade = {index for index in new if index not in partitions}
-        if still_unmade and self.logs.online_directories:
+        still_unmade = {index for index in (*new, *placed) if index not in partitions}
+        if still_unmade and may_be_new and self.logs.online_directories:
             self._unmade[topic.id] = still_unmade
 
     async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
@@ -377,6 +405,9 @@ class ReplicaManager:
         if failures:
             raise ExceptionGroup("new partitions cannot be made", failures)
 
+    def _id_of(self, directory: LogDirectory) -> bytes | None:
+        return self._directory_ids.get(directory.path)
+
     def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
         directory = self.logs.directory_of(topic, index)
         queue = None if directory is None else self.threads[directory].writer
@@ -389,7 +420,26 @@ class ReplicaManager:
         self._offline = {key for key in self._offline if key[0] != name}
         for partition in partitions.values():
             partition.close()
-        await self._changes.remove(name, partitions)
+        await self._changes.remove_topic(name, partitions)
+
+    async def _remove_taken_away(self, topic: TopicImage) -> None:
+        """Removes the replicas that were assigned to other brokers, with their logs."""
+        partitions = self._topics.get(topic.name, {})
+        gone = [
+            index
+            for index, state in topic.partitions.items()
+            if self.broker_id not in state.replicas and (index in partitions or (topic.name, index) in self._offline)
+        ]
+        if not gone:
+            return
+        for index in gone:
+            logger.info("%s-%d has no replica here any more; its log is deleted", topic.name, index)
+            self._offline.discard((topic.name, index))
+            self._unmade.get(topic.id, set()).discard(index)
+            partition = partitions.pop(index, None)
+            if partition is not None:
+                partition.close()
+        await self._changes.remove([(topic.name, index) for index in gone])
 
     def _note_live_brokers(self, image: ClusterImage) -> None:
         self.live_brokers.clear()
@@ -401,9 +451,8 @@ class ReplicaManager:
         if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
             names = list(self._topics)
         else:
-            names = [
-                name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC and name in self._topics
-            ]
+            changed = sorted(name for kind, name in delta.changed_configs if kind == ResourceType.TOPIC)
+            names = [name for name in changed if name in self._topics]
         for name in names:
             config = self._log_config_of(image, name)
             for partition in self._topics[name].values():

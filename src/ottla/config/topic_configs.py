@@ -152,7 +152,7 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         ConfigType.INT,
         1,
         Importance.MEDIUM,
-        "Replicas that must be in sync for a write with acks=all to be accepted.",
+        "Replicas that must be in sync for a write with acks=all to be accepted; all of them if there are fewer.",
         validator=Range(1),
     ),
     ConfigKey(

@@ -37,8 +37,8 @@ T_co = TypeVar("T_co", covariant=True)
 NO_EPOCH = -1
 ACKS_ALL = -1
 
-# Called with the number of bytes that became readable, when the high watermark moves, or the last stable offset for who
-# reads committed records only; with 0 when something else did: the leader, its epoch, the first offset.
+# Called with the number of bytes that became readable when the high watermark moves (for readers of committed records:
+# the last stable offset), and with 0 when something else changes: the leader, its epoch, the first offset.
 Watcher: TypeAlias = "Callable[[int], None]"
 
 
@@ -49,7 +49,7 @@ class Appending(Protocol[T_co]):
         """The outcome; ApiError if it failed, or is not known at the deadline."""
 
     def let_go(self) -> None:
-        """Who put it there will not wait for it."""
+        """The caller that put it there will not wait for it."""
 
 
 # What an append comes to: where the batch went, or, if its disk has a queue, what will tell.
@@ -57,7 +57,7 @@ AppendOutcome: TypeAlias = AppendInfo | Appending[AppendInfo]
 
 
 class AppendQueue(Protocol):
-    """What appends to the logs of a directory whose disk must not hold up the others."""
+    """Appends to the logs of a directory whose disk must not hold up the others."""
 
     def put(
         self,
@@ -67,9 +67,9 @@ class AppendQueue(Protocol):
         *,
         is_own: bool = False,
     ) -> Appending[T]:
-        """Has `work` called with the records, in turn, where it may wait; then `settle` gets the outcome.
+        """Calls `work` with the records, in turn, where it may wait; then gives the outcome to `settle`.
 
-        What is the broker's own does not wait until there is room: REQUEST_TIMED_OUT if too much of it is there.
+        The broker's own batches do not wait for room: REQUEST_TIMED_OUT if too many of them are in the queue.
         """
 
 
@@ -125,14 +125,14 @@ class Partition:
         leadership: Leadership,
         queue: AppendQueue | None = None,
     ) -> None:
-        """With a queue everything that changes the log goes through it; without one it is done by the caller."""
+        """With a queue, everything that changes the log goes through it; without one, the caller does it at once."""
         self.topic = topic
         self.index = index
         self.topic_id = topic_id
         self.log = log
         self._broker = broker
         self._queue = queue
-        # In the order of their coming: who waits longest is told first.
+        # In the order in which they came: whoever has waited longest is told first.
         self._watchers: dict[Watcher, None] = {}
         self._committed_watchers: dict[Watcher, None] = {}
         self._uncommitted_bytes = 0
@@ -174,7 +174,7 @@ class Partition:
             self._publish_high_watermark()
 
     def close(self) -> None:
-        """Puts the partition out of service here: it was deleted, moved, or its disk failed.
+        """Takes the partition out of service here: it was deleted or moved, or its disk failed.
 
         Whoever still holds it hears that it is not led here, and looks again.
         """
@@ -223,8 +223,8 @@ class Partition:
         itself. A marker of a transaction is judged by the rules of the transaction version; a repeated one is a
         duplicate. Under acks=all the caller waits until the outcome `is_committed`.
 
-        What waits for its turn may still be refused. If too much waits for the disk, the broker's own gets
-        REQUEST_TIMED_OUT.
+        A batch that waits for its turn may still be refused. If too much waits for the disk, a batch of the broker's
+        own is refused with REQUEST_TIMED_OUT.
         """
         leader = self._leader
         if leader is None or not self.is_leader:
@@ -242,7 +242,13 @@ class Partition:
                     records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header, verification=verification
                 )
             else:
-                info = self._append_work(now_ms, None, verification, transaction_version)(records)
+                info = self.log.append_own_as_leader(
+                    records,
+                    leader_epoch=self.leader_epoch,
+                    now_ms=now_ms,
+                    verification=verification,
+                    transaction_version=transaction_version,
+                )
         except StorageError as error:
             raise self._broker.disk_failed(error) from error
         self._appended(len(records), info)
@@ -347,7 +353,7 @@ class Partition:
     def watch(self, watcher: Watcher, *, is_committed_only: bool = False) -> None:
         """Calls `watcher` whenever a reader could be told something new, until `unwatch`.
 
-        Who reads committed transactions only is not told of records before their transaction has ended.
+        A reader of committed transactions is not told of records before their transaction has ended.
         """
         (self._committed_watchers if is_committed_only else self._watchers)[watcher] = None
 
@@ -465,8 +471,8 @@ class Partition:
     def _commit_around_transactions(self, high_watermark: int) -> None:
         """The same while transactions are open: committed readers are told when the last stable offset moves.
 
-        They are told of all that follows it, which may be more than they may read: who finds too little waits again,
-        until another transaction has ended.
+        They are told of all that follows it, which may be more than they may read. A reader that finds too little waits
+        again, until another transaction has ended.
         """
         log = self.log
         stable_before = log.last_stable_offset

@@ -86,6 +86,11 @@ class LogManager:
         """The configured directories that failed, at the start or later."""
         return [*self._never_opened, *(one.path for one in self.directories if not one.is_online)]
 
+    @property
+    def has_missing_directories(self) -> bool:
+        """Whether a directory is away that this broker has, or had: logs that were not found may lie there."""
+        return bool(self.offline_paths or self._absent)
+
     def load(self, config_for: Callable[[str], LogConfig], *, recovery_threads: int, now_ms: int) -> None:
         """Open the logs of every directory; `config_for` gives a topic's settings."""
 
@@ -211,7 +216,7 @@ class LogManager:
         taken: Mapping[LogDirectory, Sized] | None = None,
     ) -> LogDirectory:
         """Where a log that was not found is to be made: where the fewest are, those `taken` for others among them."""
-        if not is_new and (self.offline_paths or self._absent):
+        if not is_new and self.has_missing_directories:
             offline = [f"{path}, which is offline" for path in self.offline_paths]
             raise LogOffline(*key, [*offline, *self._absent])
         online = self.online_directories

@@ -105,7 +105,7 @@ def test_a_deleted_log_does_not_hold_up_others_and_its_name_waits_for_it(
         old = await disks.make(range(2))
         await disks.wake_up()
         disks.first.takes_names.clear()
-        await disks.changes.remove("t", range(2))
+        await disks.changes.remove_topic("t", range(2))
         # The one on the sound disk is gone, and another topic may have its name there.
         assert set(await disks.make(range(2), OTHER_ID)) == {1}
         await disks.wake_up()
@@ -122,7 +122,7 @@ def test_a_topic_that_is_deleted_while_its_logs_are_made_leaves_none_behind(run:
     async def scenario(disks: Disks) -> None:
         disks.first.takes_names.clear()
         await disks.make(range(2))
-        await disks.changes.remove("t", [1])
+        await disks.changes.remove_topic("t", [1])
         await disks.wake_up()
         assert disks.logs.all() == []
 

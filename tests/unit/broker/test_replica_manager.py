@@ -12,7 +12,7 @@ from immutables import Map
 from harness.stubborn_file_system import StubbornFileSystem
 from ottla.broker.host import Machine
 from ottla.broker.replica_manager import ReplicaManager
-from ottla.metadata.image import ClusterImage, ImageDelta, TopicImage
+from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, TopicImage
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import Appending, Partition
@@ -22,9 +22,10 @@ from ottla.storage.log import AppendInfo
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from unit.broker.groups.fakes import NODE_ID, image_with, partition_state
+from unit.broker.groups.fakes import NODE_ID, TOPIC_ID, image_with, partition_state
 
 PATIENCE_S = 30.0
+ID_OF_FIRST, ID_OF_SECOND = b"first directory ", b"second directory"
 
 
 class TwoDisks:
@@ -34,9 +35,12 @@ class TwoDisks:
         self.disk, self.other = (StubbornFileSystem(home / name) for name in ("a", "b"))
         self.logs = LogManager([LogDirectory(self.disk), LogDirectory(self.other)])
         self.topics_without_config: set[str] = set()
-        self.replicas = ReplicaManager(NODE_ID, self.logs, self._config_of, Machine())
+        self.made_topics: list[str] = []
+        ids = {self.disk.root: ID_OF_FIRST, self.other.root: ID_OF_SECOND}
+        self.replicas = ReplicaManager(NODE_ID, self.logs, self._config_of, Machine(), directory_ids=ids)
 
     def _config_of(self, _image: ClusterImage, topic: str) -> LogConfig:
+        self.made_topics.append(topic)
         if topic in self.topics_without_config:
             raise RuntimeError(f"{topic} has no config")
         return LogConfig()
@@ -182,5 +186,83 @@ def test_a_new_partition_that_cannot_be_made_keeps_no_other_one_from_its_service
         await make_unmade()
         assert [error_of(name) for name in names] == [None] * 3
         assert made == [3, 1, 0]
+
+    run(tmp_path, scenario)
+
+
+async def apply_third(disks: TwoDisks, state: PartitionState) -> None:
+    """Topic `t` has, or gets, a third partition."""
+    image = image_with(offsets_partitions=0)
+    topic = image.topics.by_name("t")
+    assert topic is not None
+    topic = replace(topic, partitions=topic.partitions.set(2, state))
+    image = replace(image, topics=image.topics.with_topic(topic))
+    await disks.replicas.apply(ImageDelta(changed_partitions={(TOPIC_ID, 2)}), image)
+
+
+def code_of_third(disks: TwoDisks) -> ErrorCode | None:
+    try:
+        disks.replicas.partition("t", 2)
+    except ApiError as error:
+        return error.code
+    return None
+
+
+def test_a_replica_that_was_taken_away_goes_with_its_log_and_comes_back_empty(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        here = replace(partition_state(), directories=(ID_OF_SECOND,))
+        await apply_third(disks, here)
+        partition = disks.replicas.partition("t", 2)
+        assert partition.log.directory.parent == disks.other.root
+        await outcome(disks.append(partition))
+        woken: list[int] = []
+        partition.watch(woken.append)
+        await apply_third(disks, replace(here, replicas=(9,), isr=(9,), leader=9, leader_epoch=1, partition_epoch=1))
+        assert code_of_third(disks) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert woken == [0]
+        assert disks.logs.get("t", 2) is None
+        assert not (disks.other.root / "t-2").exists()
+        assert disks.replicas.find("t", 0) is not None
+        again = replace(here, replicas=(9, NODE_ID), directories=(bytes(16), ID_OF_FIRST), leader_epoch=2)
+        await apply_third(disks, replace(again, partition_epoch=7))
+        back = disks.replicas.partition("t", 2)
+        assert back.log.log_end_offset == 0
+        assert back.log.directory.parent == disks.disk.root, "its record says so now"
+
+    run(tmp_path, scenario)
+
+
+def test_a_replica_that_is_given_while_a_disk_is_away_is_made_on_another(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        disks.logs.fail_directory(StorageError(disks.other.root, "sync", disks.other.root, "broken"))
+        # Its epoch shows that it has lived on other brokers before.
+        given = replace(partition_state(), replicas=(9, NODE_ID), directories=(bytes(16), bytes(16)), partition_epoch=5)
+        await apply_third(disks, given)
+        assert disks.replicas.partition("t", 2).log.directory.parent == disks.disk.root
+
+    run(tmp_path, scenario)
+
+
+def test_a_replica_whose_record_names_a_disk_that_is_away_waits_for_it(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        disks.logs.fail_directory(StorageError(disks.other.root, "sync", disks.other.root, "broken"))
+        await apply_third(disks, replace(partition_state(), directories=(ID_OF_SECOND,)))
+        assert code_of_third(disks) is ErrorCode.KAFKA_STORAGE_ERROR
+        assert not (disks.disk.root / "t-2").exists()
+
+    run(tmp_path, scenario)
+
+
+def test_new_topics_are_made_in_an_order_that_can_be_repeated(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        names = [f"topic-{number}" for number in range(8)]
+        image = image_with(offsets_partitions=0)
+        topics = image.topics
+        for name in names:
+            topics = topics.with_topic(TopicImage(name, name.encode().ljust(16), Map({0: partition_state()})))
+        disks.made_topics.clear()
+        created = {name.encode().ljust(16) for name in names}
+        await disks.replicas.apply(ImageDelta(created_topics=created), replace(image, topics=topics))
+        assert disks.made_topics == names
 
     run(tmp_path, scenario)

@@ -6,7 +6,6 @@ stays the same partition, in the same epoch: whoever waits for it waits for the 
 """
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -18,7 +17,7 @@ from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
 from ottla.storage.transaction_verification import VerificationGuard
 
-# So long is waited before it is looked again whether there is still something to wait for.
+# How long a wait lasts before it checks again whether there is still something to wait for.
 _PATIENCE_S = 60.0
 
 
@@ -97,10 +96,13 @@ class PartitionCoordinatorLog:
     def is_committed(self, partition: int, appended: AppendInfo) -> bool:
         """Whether every in-sync replica has the records, and the disk if flush.messages asks for it."""
         led = self._replicas.find(self._topic, partition)
-        if led is not None and not led.log.must_flush_now:
-            with contextlib.suppress(ApiError):
-                return led.is_committed(appended.leader_epoch, appended.last_offset)
-        return False
+        if led is None or led.log.must_flush_now:
+            return False
+        try:
+            return led.is_committed(appended.leader_epoch, appended.last_offset)
+        except ApiError:
+            # Whoever waits for it hears that.
+            return False
 
     async def wait_committed(self, partition: int, appended: AppendInfo) -> None:
         """Returns once every in-sync replica has the records."""

@@ -11,8 +11,8 @@ Guarantees
 - A write that waited for its disk may fail after all. If the log refused it because of its producer, who is fenced or
   whose transaction is over, it fails alone, and the shard is told before anything later takes effect. Otherwise the
   shard has counted on what is not there: all that is not committed fails, and the shard is loaded again.
-- Whoever waits hears within the commit timeout: COORDINATOR_NOT_AVAILABLE. The write goes on without him, as it does if
-  he goes away.
+- Whoever waits longer than the commit timeout hears COORDINATOR_NOT_AVAILABLE. The write goes on without them, as it
+  does when a client goes away.
 
 Nothing here survives a crash: the next shard reads the log.
 """
@@ -32,7 +32,7 @@ from ottla.storage.transaction_verification import VerificationGuard
 
 logger = logging.getLogger(__name__)
 
-# So long one look at a queued append lasts. It has no end of its own: while we lead, its turn will come.
+# How long one wait for a queued append lasts; then the next begins. While we lead, its turn will come.
 _APPEND_PATIENCE_S = 60.0
 # What the log thinks of a producer; a disk never says so.
 _REFUSALS = frozenset(
@@ -190,6 +190,14 @@ class ShardWrites:
         write.on_committed(write.number)
         write.succeed()
 
+    def _take_effect_in_background(self, write: Write) -> None:
+        try:
+            self._take_effect(write)
+        except Exception:
+            # Whatever it is, the writes after it must not wait for ever.
+            logger.exception("%s-%d: a write that was committed has failed", self._topic, self.partition)
+            write.fail(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The log of the node has the reason"))
+
     async def _follow(self) -> None:
         try:
             while self._in_flight and not self.is_closed:
@@ -202,7 +210,7 @@ class ShardWrites:
                     continue
                 # Unless somebody who wrote meanwhile has seen it first.
                 if self._in_flight and self._in_flight[0] is write:
-                    self._take_effect(write)
+                    self._take_effect_in_background(write)
         finally:
             self._following = None
 

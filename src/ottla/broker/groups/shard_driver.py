@@ -202,7 +202,8 @@ class GroupShardDriver:
 
     def _committed(self, number: int) -> None:
         self.shard.committed(number, self._clock())
-        self.settle()
+        if self.shard.effects:
+            self.settle()
 
     def _tick(self, now_ms: int) -> None:
         self.shard.tick(now_ms)

@@ -2,7 +2,7 @@
 
 Versions: 0-1 differ in nothing, 2 is flexible. Offset -1 means the high watermark. Files go later, with retention.
 
-Where appends wait in a queue for their disk, so does this: at most `timeout_ms`, then REQUEST_TIMED_OUT.
+Where appends wait in a queue for their disk, deletions do too, for at most `timeout_ms`; then REQUEST_TIMED_OUT.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where an epoch ended, so that a client or follower can find out what it holds in vain.
+"""OffsetForLeaderEpoch: where an epoch ended, so that a client or follower can find out which records were cut off.
 
 Versions: 2 is the oldest; 3 names a replica; 4 is flexible. The answer is the largest epoch not above the one asked for
 and its end offset; (-1, -1) if there is none (KIP-279, KIP-320).

@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 API_KEY = ApiKey.WRITE_TXN_MARKERS
 REQUEST = WriteTxnMarkersRequest
 
-# So many markers of one request are told one by one: nobody fills the log with a single request.
+# How many markers of one request are logged one by one, so that a single request cannot fill the log.
 _TOLD_MAX = 20
 
 

@@ -1,9 +1,9 @@
 """The transaction coordinator of a node: finds the shard of a transactional id and lets it decide.
 
 It owns the shards of the `__transaction_state` partitions that this node leads; their leader epoch is the coordinator
-epoch that markers carry. An answer is given when what it promises is logged. EndTxn could be answered as soon as the
-intent is; it waits a little for the markers as well, which are mostly written within the same millisecond: a producer
-that begins its next transaction at once is then not told to come again.
+epoch that markers carry. An answer goes out once what it promises is committed. EndTxn could be answered as soon as the
+intent is; it waits a little longer for the markers, which are mostly written within the same millisecond, so that a
+producer that begins its next transaction at once is not told to come again.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
+from unit.broker.coordinators.one_of_two import OneOfTwo
 from unit.broker.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
 from unit.replication.partitions import batch_of_one
 
@@ -161,3 +162,41 @@ def test_a_client_that_goes_away_takes_nothing_with_it(tmp_path: Path) -> None:
         assert shard.committed == [0]
 
     run(tmp_path, scenario)
+
+
+def test_what_the_next_leader_cut_off_neither_takes_effect_nor_has_the_shard_loaded_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        node = OneOfTwo(tmp_path)
+        await node.replicas.apply_all(node.image)
+        node.lead(0)
+        shard = Shard(node)
+        write = shard.write()
+        assert not write.is_committed
+        node.follow(1)
+        node.lead(2, in_sync=(7,))
+        node.append(2)
+        assert node.partition.log.high_watermark == 1, "another record stands there, and is committed"
+        assert await error_of(shard, write) is ErrorCode.NOT_COORDINATOR
+        assert (shard.committed, shard.lost) == ([], 0)
+        await node.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_write_that_fails_when_it_takes_effect_does_not_hold_up_the_next(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+
+        def fail(_number: int) -> None:
+            raise KeyError("a bug")
+
+        bad = shard.writes.append(batch_of_one(), fail)
+        shard.writes.commit_ready()
+        good = shard.write()
+        assert await error_of(shard, bad) is ErrorCode.UNKNOWN_SERVER_ERROR
+        await shard.writes.wait(good)
+
+    run(tmp_path, scenario)
+    assert "KeyError: 'a bug'" in caplog.text

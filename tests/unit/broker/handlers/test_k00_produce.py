@@ -57,6 +57,32 @@ def test_a_request_has_one_deadline_for_all_its_partitions_and_pieces(
     run_node(tmp_path / "data", scenario)
 
 
+def test_a_record_that_was_cut_off_while_its_producer_waited_is_not_acknowledged(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        requests, other = Requests(await running.connect()), Requests(await running.connect())
+        await requests.create("orders", 2)
+        other.topic_ids = requests.topic_ids
+        partitions = [running.node.replicas.partition("orders", index) for index in range(2)]
+        for partition in partitions:
+            partition.apply(replace(partition.leadership, replicas=(1, 2), in_sync=(1, 2), partition_epoch=7))
+        # The request waits for the first partition; what happens to the second one meanwhile is seen afterwards.
+        batches = {("orders", index): batch_of(b"lost") for index in range(2)}
+        sent = requests.client.send(requests.produce_request(None, batches), 13)
+        while partitions[1].log.log_end_offset == 0:
+            await other.client.call(ProduceRequest(acks=-1, timeout_ms=50, topic_data=[]))
+        led = partitions[1].leadership
+        partitions[1].apply(replace(led, leader_id=2, leader_epoch=led.leader_epoch + 1, partition_epoch=8))
+        partitions[1].log.truncate_to(0, 1)
+        partitions[1].apply(replace(led, in_sync=(1,), leader_epoch=led.leader_epoch + 2, partition_epoch=9))
+        assert await other.produce(None, {("orders", 1): batch_of(b"other")}) == [(ErrorCode.NONE, 0)]
+        partitions[0].follower_fetched(2, 1, 0, leader_end_offset=1, broker_epoch=1)
+        (answered,) = (await requests.client.receive(ProduceRequest, 13, sent)).responses
+        codes = [ErrorCode(row.error_code) for row in answered.partition_responses]
+        assert codes == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+    run_node(tmp_path / "data", scenario)
+
+
 def test_a_request_that_waited_for_its_disk_leaves_nothing_behind_it(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()
