@@ -49,6 +49,7 @@ from ottla.raft import (
     ReplicaKey,
     Start,
     Tick,
+    VoterHistory,
     VoterSet,
 )
 from ottla.raft.roles import Leader
@@ -211,12 +212,11 @@ class MetadataQuorum:
         self._committed_offset = opened.image.end_offset
         self._node = RaftNode(
             local=self._local,
-            voters=opened.voters,
+            history=VoterHistory(opened.voters, opened.kraft_version),
             log=opened.log_view,
             election=opened.election,
             jitter=self._jitter,
             settings=self._settings.raft,
-            kraft_version=opened.kraft_version,
         )
         self._persister = Persister(
             log=opened.log,
