@@ -46,7 +46,7 @@ MODULES = {
     "coordinator.group.member": "coordinator.group.test_shard",
     "coordinator.result": "coordinator.group.test_shard",
     "coordinator.unknown_record": "coordinator.group.test_records",
-    "metadata.control_records": "broker.quorum.test_metadata_quorum",
+    "metadata.control_records": "broker.quorum.test_raft_shell",
     "metadata.controller.replica_assignment": "metadata.controller.test_topics",
     "metadata.controller.topic_names": "metadata.controller.test_topics",
     "protocol.decoder_source": "protocol.test_codec",

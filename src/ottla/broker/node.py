@@ -24,6 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.change_journal import ChangeJournal
+from ottla.broker.controller.controller import OwnRequest
+from ottla.broker.controller.deciders import Surroundings
+from ottla.broker.controller.following import FollowingController
+from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.leadership import ShardLeadership
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
@@ -41,9 +45,9 @@ from ottla.broker.network.listener import Listener, ListenFailed
 from ottla.broker.network.listeners import Listeners
 from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.producer_ids import ProducerIds
-from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
+from ottla.broker.quorum import ImageReader, MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
-from ottla.broker.quorum.opening import UnusableQuorum
+from ottla.broker.quorum.transport import NoPeers, UnusableQuorum
 from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
 from ottla.broker.services import Services
 from ottla.broker.storage_format import lone_voter
@@ -60,13 +64,17 @@ from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.transaction.config import TransactionConfig
-from ottla.metadata.controller.brokers import BrokerRegistration, heartbeat, register_broker
 from ottla.metadata.controller.features import SUPPORTED, TRANSACTION_VERSION
-from ottla.metadata.controller.producer_ids import allocate_producer_ids
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
 from ottla.metadata.image import ClusterImage, ImageDelta
-from ottla.metadata.image import Listener as RegisteredListener
 from ottla.protocol.errors import ApiError
+from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from ottla.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature
+from ottla.protocol.messages.broker_registration_request import Listener as RegisteredListener
+from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from ottla.raft import ReplicaKey
 from ottla.replication.fetch_session import FetchSessionCache
 from ottla.storage.errors import DamagedFile, DifferentLogs, StorageError, UnsupportedSegment
@@ -123,7 +131,10 @@ class Node:
         self._listeners = Listeners(config, self._dispatcher, self._tasks, host)
         self._broker_epoch = -1
         self._storage: NodeStorage | None = None
-        self._quorum: MetadataQuorum
+        self._metadata_log: MetadataLog
+        self._controller_role: ControllerRole
+        self._metadata: ImageReader
+        self._controller: FollowingController
         self._logs: LogManager
         self.replicas: ReplicaManager
         self._groups: GroupCoordinator
@@ -151,7 +162,7 @@ class Node:
             self.cluster_id = storage.cluster_id
             if storage.was_formatted_now:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
-            await self._start_quorum(storage)
+            await self._start_metadata(storage)
             await self._open_logs(storage)
         except Exception as error:
             await self._abandon()
@@ -162,11 +173,11 @@ class Node:
         await self._register(storage)
         await self._groups.shards.loaded()
         await self._transactions.shards.loaded()
-        self._maintenance.apply(self._configs.current(self._quorum.image))
+        self._maintenance.apply(self._configs.current(self._metadata.image))
         self._maintenance.start()
         self._tasks.start_periodic("unmade partitions", self._make_unmade, SPACE_RETRY_S)
         try:
-            self._listeners.serve(self._configs.current(self._quorum.image))
+            self._listeners.serve(self._configs.current(self._metadata.image))
         except ListenFailed as error:
             # Somebody else began to listen meanwhile.
             await self.stop()
@@ -174,10 +185,10 @@ class Node:
         if self.metrics is not None:
             await self.metrics.serve(self.listeners, self._maintenance)
 
-    async def _start_quorum(self, storage: NodeStorage) -> None:
+    async def _start_metadata(self, storage: NodeStorage) -> None:
         config = self.config
         directory = storage.metadata_directory.path / METADATA_PARTITION_DIRECTORY
-        self._quorum = MetadataQuorum(
+        self._metadata_log = log = MetadataLog(
             local=ReplicaKey(config.node_id, storage.metadata_directory_id),
             static_voters=lone_voter(config, storage.metadata_directory_id) if config.quorum_voters else None,
             directory=directory,
@@ -191,13 +202,32 @@ class Node:
                 wall_clock_ms=self._host.now_ms,
             ),
             host=self._host,
-            settings=_quorum_settings(config),
+            transport=NoPeers(),
+            settings=MetadataQuorumSettings.of(config),
         )
-        await self._quorum.start()
-        self._quorum.failed.add_done_callback(self._quorum_failed)
+        await log.open()
+        self._controller_role = ControllerRole(
+            log,
+            Surroundings(
+                cluster_id=self.cluster_id,
+                config=config,
+                configs=DynamicConfigs(config),
+                host=self._host,
+                kraft_version=lambda: log.kraft_version,
+            ),
+        )
+        log.start()
+        try:
+            await self._controller_role.start()
+        except Exception:
+            await log.stop()
+            raise
+        log.failed.add_done_callback(self._metadata_failed)
+        self._metadata = log.reader()
+        self._controller = FollowingController(self._controller_role, log, self._metadata)
 
     async def _open_logs(self, storage: NodeStorage) -> None:
-        image = self._quorum.image
+        image = self._metadata.image
         self._absent_directory_ids = _absent_directory_ids(image, self.config.node_id, storage)
         self._logs = LogManager(
             storage.directories,
@@ -207,7 +237,7 @@ class Node:
             host=storage_host(self._host),
         )
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
-        self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)
+        self._cordoning = Cordoning(self._logs, self._controller, ids, self._tasks)
         self._cordoning.apply(self._configs.current(image))
         self.replicas = ReplicaManager(self.config.node_id, self._logs, self._configs.log_config, self._host)
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
@@ -223,7 +253,7 @@ class Node:
         await self.replicas.apply_all(image)
 
     def _assemble(self, dispatcher: Dispatcher) -> Services:
-        topic_creation = TopicCreation(self._quorum, self._configs, self._host)
+        topic_creation = TopicCreation(self._controller)
         group_config = _group_config(self.config)
         log = PartitionCoordinatorLog(
             self.replicas,
@@ -232,14 +262,14 @@ class Node:
             self.config.get_int("offsets.load.buffer.size"),
         )
         offsets_topic = InternalTopic(
-            offsets_topic_spec(group_config), lambda: self._quorum.image, topic_creation.create_internal
+            offsets_topic_spec(group_config), lambda: self._metadata.image, topic_creation.create_internal
         )
         self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks, self._host)
         producer_ids = ProducerIds(self._allocate_producer_ids)
         transaction_config = _transaction_config(self.config)
         channel = TransactionChannel(self.config.node_id, self.config.inter_broker_listener_name, dispatcher)
         transaction_topic = InternalTopic(
-            transaction_topic_spec(transaction_config), lambda: self._quorum.image, topic_creation.create_internal
+            transaction_topic_spec(transaction_config), lambda: self._metadata.image, topic_creation.create_internal
         )
         self._transactions = TransactionCoordinator(
             transaction_config,
@@ -250,11 +280,11 @@ class Node:
                 self.config.get_int("transaction.state.log.load.buffer.size"),
             ),
             transaction_topic,
-            MarkerWriter(channel, lambda: self._quorum.image),
+            MarkerWriter(channel, lambda: self._metadata.image),
             producer_ids,
             self._tasks,
             self._host,
-            transaction_version=lambda: self._quorum.image.features.get(TRANSACTION_VERSION, 0),
+            transaction_version=lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
         )
         self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
         return Services(
@@ -262,18 +292,17 @@ class Node:
             config=self.config,
             host=self._host,
             dynamic_configs=self._configs,
-            quorum=self._quorum,
+            metadata_log=self._metadata_log,
+            metadata=self._metadata,
+            controller=self._controller,
+            controller_role=self._controller_role,
             replicas=self.replicas,
             groups=self._groups,
             transactions=self._transactions,
             topic_creation=topic_creation,
             partition_adding=PartitionAdding(transaction_config, transaction_topic, channel),
             producer_ids=producer_ids,
-            fetch_sessions=FetchSessionCache(
-                self.config.get_int("max.incremental.fetch.session.cache.slots"),
-                FETCH_SESSION_EVICTION_MS,
-                lambda: self._host.random_below(_INT32_MAX),
-            ),
+            fetch_sessions=self._fetch_sessions(),
             response_budget=dispatcher.response_budget,
             tasks=self._tasks,
             volumes=Volumes(self._host),
@@ -281,42 +310,64 @@ class Node:
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
         )
 
+    def _fetch_sessions(self) -> FetchSessionCache:
+        return FetchSessionCache(
+            self.config.get_int("max.incremental.fetch.session.cache.slots"),
+            FETCH_SESSION_EVICTION_MS,
+            lambda: self._host.random_below(_INT32_MAX),
+        )
+
     async def _register(self, storage: NodeStorage) -> None:
         """Tells the controller that this broker is there, then that it has caught up."""
         config = self.config
-        self._journal = ChangeJournal(self._configs, self._quorum.image)
-        self._quorum.subscribe(self._image_changed)
-        registration = BrokerRegistration(
+        self._journal = ChangeJournal(self._configs, self._metadata.image)
+        self._metadata.start(self._image_changed, "broker")
+        registration = BrokerRegistrationRequest(
             broker_id=config.node_id,
+            cluster_id=self.cluster_id,
             incarnation_id=self._host.random_uuid(),
-            listeners=tuple(self._advertised()),
-            features=SUPPORTED,
+            listeners=self._advertised(),
+            features=[
+                Feature(name=name, min_supported_version=levels.minimum, max_supported_version=levels.maximum)
+                for name, levels in sorted(SUPPORTED.items())
+            ],
             # Those that are away stay known, or the next start would take what lies there for never written.
-            log_dirs=tuple(sorted((*storage.directory_ids, *self._absent_directory_ids))),
+            log_dirs=sorted((*storage.directory_ids, *self._absent_directory_ids)),
             rack=config.rack,
         )
         try:
-            self._broker_epoch = await self._quorum.submit(lambda image, _: register_broker(image, registration))
-            await self._quorum.submit(
-                lambda image, _: heartbeat(
-                    image,
-                    broker_id=config.node_id,
-                    broker_epoch=self._broker_epoch,
-                    metadata_offset=image.end_offset,
-                )
-            )
+            registered = await self._controller.handle(OwnRequest.of(registration), registration)
+            assert isinstance(registered, BrokerRegistrationResponse)
+            self._broker_epoch = registered.broker_epoch
+            await self._heartbeat()
         except ApiError as error:
             raise StartupError(f"The controller refused this broker: {error.message}") from error
-        self._cordoning.tell(self._quorum.image, config.node_id)
+        self._cordoning.tell(self._metadata.image, config.node_id)
         self.replicas.subscribe(self._partitions_lost)
-        self._lead_coordinators(self._quorum.image)
+        self._lead_coordinators(self._metadata.image)
         self._groups.start()
         self._transactions.start()
+
+    async def _heartbeat(self, *, wants_shutdown: bool = False) -> BrokerHeartbeatResponse:
+        request = BrokerHeartbeatRequest(
+            broker_id=self.config.node_id,
+            broker_epoch=self._broker_epoch,
+            current_metadata_offset=self._metadata.image.end_offset - 1,
+            want_shut_down=wants_shutdown,
+        )
+        response = await self._controller.handle(OwnRequest.of(request), request)
+        assert isinstance(response, BrokerHeartbeatResponse)
+        return response
 
     def _advertised(self) -> list[RegisteredListener]:
         ports = {listener.config.name: listener.port for listener in self._listeners}
         return [
-            RegisteredListener(x.name, x.host, x.port or ports[x.name], _SECURITY_PROTOCOL_IDS[x.security_protocol])
+            RegisteredListener(
+                name=x.name,
+                host=x.host,
+                port=x.port or ports[x.name],
+                security_protocol=_SECURITY_PROTOCOL_IDS[x.security_protocol],
+            )
             for x in self.config.advertised_listeners
         ]
 
@@ -367,13 +418,15 @@ class Node:
                     shards.resign(index)
 
     async def _make_unmade(self) -> None:
-        await self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_coordinators(self._quorum.image))
+        await self.replicas.make_unmade(
+            lambda: self._metadata.image, lambda: self._lead_coordinators(self._metadata.image)
+        )
 
     async def _allocate_producer_ids(self) -> range:
-        block = await self._quorum.submit(
-            lambda image, _: allocate_producer_ids(image, self.config.node_id, self._broker_epoch)
-        )
-        return range(block.first, block.first + block.count)
+        request = AllocateProducerIdsRequest(broker_id=self.config.node_id, broker_epoch=self._broker_epoch)
+        block = await self._controller.handle(OwnRequest.of(request), request)
+        assert isinstance(block, AllocateProducerIdsResponse)
+        return range(block.producer_id_start, block.producer_id_start + block.producer_id_len)
 
     def _directory_failed(self, directory: LogDirectory, lost: list[TopicPartition]) -> None:
         """May be called in any thread."""
@@ -383,7 +436,7 @@ class Node:
             error = StartupError(f"Every log directory has failed, {directory.path} last")
             loop.call_soon_threadsafe(self._fail, error)
 
-    def _quorum_failed(self, failed: asyncio.Future[Exception]) -> None:
+    def _metadata_failed(self, failed: asyncio.Future[Exception]) -> None:
         if not failed.cancelled():
             self._fail(failed.result())
 
@@ -404,9 +457,10 @@ class Node:
         all_threads = self.replicas.threads.values()
         # A move of a log ends with what its disks have to do.
         await settled(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
-        if not self._quorum.failed.done():
+        if not self._metadata_log.failed.done():
             await self._leave()
-        await self._quorum.stop()
+        await self._controller_role.stop()
+        await self._metadata_log.stop()
         # Nobody waits any more for batches that were still to be opened.
         self._openers.shutdown(cancel_futures=True)
         self._dispatcher.close()
@@ -436,15 +490,7 @@ class Node:
     async def _leave(self) -> None:
         """Tells the controller that this broker goes; a full disk must not keep it from going."""
         with contextlib.suppress(ApiError):
-            await self._quorum.submit(
-                lambda image, _: heartbeat(
-                    image,
-                    broker_id=self.config.node_id,
-                    broker_epoch=self._broker_epoch,
-                    metadata_offset=image.end_offset,
-                    wants_shutdown=True,
-                )
-            )
+            await self._heartbeat(wants_shutdown=True)
 
 
 def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorage) -> tuple[bytes, ...]:
@@ -461,16 +507,6 @@ def _metrics(address: tuple[str, int], host: Host) -> NodeMetrics:
 
 
 _SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
-
-
-def _quorum_settings(config: BrokerConfig) -> MetadataQuorumSettings:
-    return MetadataQuorumSettings(
-        max_bytes_between_snapshots=config.get_int("metadata.log.max.record.bytes.between.snapshots"),
-        max_snapshot_interval_ms=config.get_int("metadata.log.max.snapshot.interval.ms"),
-        max_retention_bytes=config.get_int("metadata.max.retention.bytes"),
-        max_retention_ms=config.get_int("metadata.max.retention.ms"),
-        max_idle_interval_ms=config.get_int("metadata.max.idle.interval.ms"),
-    )
 
 
 def _group_config(config: BrokerConfig) -> GroupConfig:

@@ -161,8 +161,7 @@ class RaftNode:
             if isinstance(role, Leader) and role.epoch == event.epoch and role.persisted(event.end_offset):
                 quorum.advance_high_watermark(role.high_watermark)
         elif isinstance(event, SnapshotCreated):
-            quorum.log.snapshot = event.snapshot
-            quorum.history.drop_before(event.snapshot.offset)
+            quorum.snapshot_created(event.snapshot)
         elif isinstance(event, SnapshotInstalled):
             quorum.installed(event.snapshot, event.membership, now_ms)
         elif isinstance(event, LogStartMoved):

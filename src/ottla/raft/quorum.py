@@ -197,6 +197,12 @@ class Quorum:
         self.history.truncate_to(offset)
         self.ready.truncate_to = offset
 
+    def snapshot_created(self, snapshot: OffsetAndEpoch) -> None:
+        # A newer one of the leader may have been installed while this one was written.
+        if self.log.snapshot is None or snapshot.offset > self.log.snapshot.offset:
+            self.log.snapshot = snapshot
+            self.history.drop_before(snapshot.offset)
+
     def install(self, snapshot: OffsetAndEpoch) -> None:
         """Replace the log by a snapshot that was fetched whole."""
         self.log.reset_to(snapshot)
