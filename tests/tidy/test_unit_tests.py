@@ -37,7 +37,6 @@ MODULES = {
     "broker.leader_hints": "broker.test_node",
     "broker.network.descriptor_limit": "broker.test_node",
     "broker.network.listening_socket": "broker.test_node",
-    "broker.partition_view": "broker.test_node",
     "broker.topic_creation": "broker.test_node",
     "broker.transactions.active_shard": "broker.transactions.test_coordinator",
     "broker.transactions.loading": "broker.transactions.test_coordinator",
