@@ -98,6 +98,7 @@ class MetadataLog:
         self._host = host
         self._transport = transport
         self._watchers: list[LogWatcher] = []
+        self._is_open = False
 
     # --- life -----------------------------------------------------------------------------------------------------
 
@@ -120,6 +121,7 @@ class MetadataLog:
         self.bootstrap = opened.bootstrap
         self.committed_offset = opened.image.end_offset
         self._assemble(opened)
+        self._is_open = True
         warning = unsupported_level(opened.image)
         if warning:
             logger.warning("%s; what depends on it is not served", warning)
@@ -168,7 +170,9 @@ class MetadataLog:
         self._shell.start()
 
     async def stop(self) -> None:
-        """Releases the log; what was appended and is not committed yet may or may not survive."""
+        """Releases the log, if it is open; what was appended and is not committed yet may or may not survive."""
+        if not self._is_open:
+            return
         await self._shell.stop()
         await self._publisher.stop()
         await self.snapshotter.finish()
