@@ -13,6 +13,7 @@ SOURCES = ROOT / "src" / "ottla"
 
 # Packages, and what tests all that is in them.
 PACKAGES = {
+    "broker.controller.handlers": "tests/unit/broker/controller/handlers/test_controller_listener.py",
     "broker.handlers": "over the wire: tests/unit/broker/test_node.py, tests/interop, tests/fuzz",
     "broker.metrics": "tests/unit/broker/metrics/test_node_metrics.py: every metric of a running node",
     "broker.quorum": "tests/unit/broker/quorum, tests/system/test_crash_points_metadata.py",
