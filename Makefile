@@ -12,6 +12,8 @@ DATA    ?= data/ottla
 KILLS   ?= 50
 # Of all fuzz targets together.
 FUZZ_SECONDS ?= 20
+# Simulated hours of nodes under faults; a minute of two processors is about seven.
+HOURS ?= 20
 SERVERS ?= kafka,ottla
 WORKERS ?= 2
 ROUNDS  ?= 5
@@ -37,7 +39,7 @@ FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACT
 PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
 PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_*.py))
 
-SLICES  := lint unit property fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults abuse package
+SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults abuse package
 
 .PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
@@ -56,6 +58,7 @@ help:
 	@echo "make bench-pipeline      Spark's Kafka connector and Ottla's side by side, on both servers, into docs/benchmarks-pipeline.md"
 	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
+	@echo "make sim HOURS=n         whole nodes under simulated time, disks and networks, for n simulated hours"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
 	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
@@ -79,6 +82,7 @@ run: $(READY)
 check: lint unit
 	@echo "== check: one client, one kill -9 =="
 	@OTTLA_KILLS=1 $(PYTEST) tests/interop/test_records.py tests/interop/test_groups.py tests/system/test_kill.py -k "confluent or survive"
+	@$(MAKE) --no-print-directory sim HOURS=1
 	@echo "== checked; make test runs the rest =="
 
 test: $(READY)
@@ -106,6 +110,10 @@ unit: $(READY)
 property: $(READY)
 	@echo "== property: generated cases, and clusters under a simulator =="
 	@$(PYTEST) tests/property tests/sim
+
+sim: $(READY)
+	@echo "== sim: nodes and clients under simulated time, with faults =="
+	@$(BIN)/python -m ottla.testing.sim --hours $(HOURS)
 
 fuzz: $(READY)
 	@echo "== fuzz: everything that reads bytes which others wrote =="

@@ -14,10 +14,10 @@ import pyarrow as pa
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
-from ottla.client.batch_writer import BatchWriter
 from ottla.client.columns import batches_to_columns, columns_to_batches, iterate_columns, partitions_of_keys
 from ottla.client.records import decode_records
 from ottla.pipeline.source.reading import SPLIT_PIECE_BYTES
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec
 from ottla.protocol.record_batch import set_base_offset
 
@@ -49,10 +49,10 @@ def rows_of(value_bytes: int) -> list[Row]:
 def batches_of(rows: list[Row], per_batch: int, codec: Codec) -> bytes:
     made = bytearray()
     for first in range(0, len(rows), per_batch):
-        writer = BatchWriter(codec)
+        builder = BatchBuilder(codec=codec)
         for timestamp_ms, key, value in rows[first : first + per_batch]:
-            writer.append(timestamp_ms, key, value)
-        batch = writer.build()
+            builder.append(key, value, timestamp_ms=timestamp_ms)
+        batch = builder.build()
         set_base_offset(batch, first)
         made += batch
     return bytes(made)

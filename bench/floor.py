@@ -106,7 +106,7 @@ class Floor:
         request, _ = decode_at(request_class, frame, version, header.body_position)
         is_flexible = version >= request_class.FLEXIBLE_FROM
         start = response_header(api_key, correlation_id, is_flexible=is_flexible)
-        return b"".join(framed([start, *encode_parts(serve(request), version)]))
+        return b"".join(framed(encode_parts(serve(request), version, start)))
 
     def _produce(self, frame: bytearray, correlation_id: int, position: int) -> bytes:
         # The tags of the header, of which nobody sends any, and the length of a transactional id.

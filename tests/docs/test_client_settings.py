@@ -12,7 +12,7 @@ from ottla.client.connection import Security
 from ottla.client.consumer import ConsumerSettings
 from ottla.client.fetch_request import FetchLimits
 from ottla.client.group_member import GroupSettings
-from ottla.client.producer import ProducerSettings
+from ottla.client.producer_settings import ProducerSettings
 from ottla.client.retries import RetryPolicy
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "client-settings.md"

@@ -65,8 +65,8 @@ async def transactional(
     )
     async with client.producer(settings) as producer:
         await producer.init_transactions()
-        assert producer._owner is not None
-        producer._owner.is_v2 &= is_v2
+        assert producer._transactions is not None
+        producer._transactions.owner.is_v2 &= is_v2
         yield producer
 
 

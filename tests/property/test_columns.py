@@ -1,4 +1,4 @@
-"""Columns are the records that the reader of single records finds, and become the batches that BatchWriter writes."""
+"""Columns are the records that the reader of single records finds, and become the batches that BatchBuilder builds."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ottla.client.batch_writer import BatchWriter
 from ottla.client.columns import batches_to_columns, columns_to_batches, iterate_columns, partitions_of_keys
 from ottla.client.fetch_request import AbortedTransaction
 from ottla.client.partitioner import partition_for_key
 from ottla.client.records import NewRecord, decode_records
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Codec, compress
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.record_batch import (
@@ -174,7 +174,7 @@ def as_columns(written: list[NewRecord]) -> pa.RecordBatch:
 
 @UNTIMED
 @given(new_records, st.sampled_from(Codec), st.integers(1, 30_000), st.integers(0, 2**31 - 1))
-def test_batches_are_those_of_the_writer_byte_for_byte(
+def test_batches_are_those_of_the_builder_byte_for_byte(
     written: list[NewRecord], codec: Codec, batch_bytes: int, sequence: int
 ) -> None:
     producer = {"producer_id": 7, "producer_epoch": 3, "is_transactional": True}
@@ -183,12 +183,11 @@ def test_batches_are_those_of_the_writer_byte_for_byte(
     )
     left = list(written)
     for position, header in iterate_headers(made):
-        writer = BatchWriter(codec)
+        builder = BatchBuilder(codec=codec, base_sequence=sequence, **producer)
         for one in left[: header.record_count]:
-            writer.append(one.timestamp_ms, one.key, one.value, one.headers)
-        assert writer.size_bytes <= batch_bytes or header.record_count == 1
-        built = writer.build(7, 3, sequence, is_transactional=True)
-        assert made[position : position + header.size_bytes] == built
+            builder.append(one.key, one.value, timestamp_ms=one.timestamp_ms, headers=one.headers)
+        assert builder.size_bytes <= batch_bytes or header.record_count == 1
+        assert made[position : position + header.size_bytes] == builder.build()
         left = left[header.record_count :]
         sequence = (sequence + header.record_count) % 2**31
     assert left == []

@@ -60,30 +60,35 @@ def open_manager(disk: SimulatedDisk) -> LogManager:
     return manager
 
 
-def insist(attempt: Callable[[], object]) -> None:
+def wait_for_space() -> None:
+    """Somebody else makes room."""
+
+
+def insist(attempt: Callable[[], object], make_room: Callable[[], None] = wait_for_space) -> None:
     """Tries until there is space, as a client does."""
     for _ in range(50):
         try:
             attempt()
         except DiskFull:
+            make_room()
             continue
         return
     raise AssertionError("still refused")
 
 
-def grow(manager: LogManager) -> None:
-    insist(lambda: manager.get_or_create("t", 0, TOPIC_ID, CONFIG, NOW_MS, is_new=True))
+def grow(manager: LogManager, make_room: Callable[[], None] = wait_for_space) -> None:
+    insist(lambda: manager.get_or_create("t", 0, TOPIC_ID, CONFIG, NOW_MS, is_new=True), make_room)
     for number in range(BATCHES):
         builder = BatchBuilder(producer_id=7, producer_epoch=0, base_sequence=number)
         builder.append(b"k", b"value %d" % number, timestamp_ms=NOW_MS + number)
         batch = bytes(builder.build())
         log = manager.get("t", 0)
         assert log is not None
-        insist(partial(log.append_as_leader, batch, leader_epoch=number // 5, now_ms=NOW_MS))
+        insist(partial(log.append_as_leader, batch, leader_epoch=number // 5, now_ms=NOW_MS), make_room)
         log.update_high_watermark(log.log_end_offset)
         assert values(log) == expected(number + 1)
         if number % 4 == 3:
-            insist(partial(log.flush, NOW_MS))
+            insist(partial(log.flush, NOW_MS), make_room)
             manager.checkpoint_pass()
             manager.high_watermark_pass()
             manager.retention_pass(NOW_MS)
@@ -143,6 +148,22 @@ def points(operations: tuple[str, ...], story: Callable[[LogManager], None] = gr
     story(manager)
     manager.close(broker_epoch=1, now_ms=NOW_MS, threads_per_directory=1)
     return counting.seen
+
+
+def test_a_disk_that_takes_only_a_part_of_what_is_written_costs_nothing() -> None:
+    whole = SimulatedDisk(ROOT)
+    grow(open_manager(whole))
+    for capacity_bytes in range(0, whole.used_bytes, 13):
+        disk = SimulatedDisk(ROOT, capacity_bytes=capacity_bytes)
+
+        def make_room(disk: SimulatedDisk = disk) -> None:
+            disk.capacity_bytes = None
+
+        grow(open_manager(disk), make_room)
+        disk.power_off()
+        log = open_manager(disk.clone()).get("t", 0)
+        assert log is not None
+        assert values(log) == expected(BATCHES), f"{capacity_bytes} bytes"
 
 
 @pytest.mark.parametrize("length", [1, 3, 12])

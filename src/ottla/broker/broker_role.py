@@ -21,8 +21,8 @@ from ottla.broker.change_journal import ChangeJournal
 from ottla.broker.controller.following import FollowingController
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.leadership import ShardLeadership
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.cordoning import Cordoning
 from ottla.broker.directory_closing import close_directories, settled
 from ottla.broker.dispatch import Dispatcher
@@ -168,12 +168,7 @@ class BrokerRole:
     def _assemble(self, dispatcher: Dispatcher, cluster_id: str) -> Services:
         topic_creation = TopicCreation(self._controller)
         group_config = _group_config(self.config)
-        log = PartitionCoordinatorLog(
-            self.replicas,
-            OFFSETS_TOPIC,
-            group_config.offsets_commit_timeout_ms,
-            self.config.get_int("offsets.load.buffer.size"),
-        )
+        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, self.config.get_int("offsets.load.buffer.size"))
         offsets_topic = InternalTopic(
             offsets_topic_spec(group_config), lambda: self._metadata.image, topic_creation.create_internal
         )
@@ -189,7 +184,6 @@ class BrokerRole:
             PartitionCoordinatorLog(
                 self.replicas,
                 TRANSACTION_TOPIC,
-                self.config.get_int("request.timeout.ms"),
                 self.config.get_int("transaction.state.log.load.buffer.size"),
             ),
             transaction_topic,
@@ -197,6 +191,7 @@ class BrokerRole:
             producer_ids,
             self._tasks,
             self._host,
+            commit_timeout_ms=self.config.get_int("request.timeout.ms"),
             transaction_version=lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
         )
         self.maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
@@ -258,7 +253,7 @@ class BrokerRole:
         self._cordoning.apply(self._configs.current(image))
         self._cordoning.tell(image, self.config.node_id)
 
-    def _coordinators(self) -> tuple[tuple[str, ShardLeadership[Any, Any]], ...]:
+    def _coordinators(self) -> tuple[tuple[str, CoordinatorRuntime[Any, Any]], ...]:
         return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)
 
     def _lead_coordinators(self, image: ClusterImage) -> None:

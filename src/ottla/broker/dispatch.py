@@ -228,16 +228,14 @@ class Dispatcher:
             )
         error = ApiError(ErrorCode.UNSUPPORTED_VERSION)
         response = api.error_response(context, api.request(), error)
-        return framed(
-            [response_header(context.api_key, context.correlation_id, is_flexible=False), *encode_parts(response, 0)]
-        )
+        header = response_header(context.api_key, context.correlation_id, is_flexible=False)
+        return framed(encode_parts(response, 0, header))
 
     def _encode(self, api: Api, context: RequestContext, response: Message) -> Answer:
         version = context.api_version
         is_flexible = version >= api.request.FLEXIBLE_FROM
-        parts: list[Records] = [response_header(context.api_key, context.correlation_id, is_flexible=is_flexible)]
-        parts += encode_parts(response, version)
-        return framed(parts)
+        header = response_header(context.api_key, context.correlation_id, is_flexible=is_flexible)
+        return framed(encode_parts(response, version, header))
 
 
 def _describe_api(module: HandlerModule, permission: Permission) -> Api:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from ottla.replication.partition import Partition, Watcher
+from ottla.storage.log import AppendInfo
 
 Place = TypeVar("Place", bound=Hashable)
 
@@ -114,16 +115,16 @@ def _wake(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def wait_until_committed(partition: Partition, last_offset: int, deadline: float) -> bool:
-    """Whether the record at this offset was committed before the loop's time reached `deadline`."""
+async def wait_until_committed(partition: Partition, leader_epoch: int, last_offset: int, deadline: float) -> bool:
+    """Whether what was appended in a leader epoch was committed before the loop's time reached `deadline`.
+
+    NOT_LEADER_OR_FOLLOWER if that epoch is over: another record may stand at the offset by now.
+    """
     loop = asyncio.get_running_loop()
-    epoch = partition.leader_epoch
     watch: Watch[int] = Watch()
     try:
         watch.add(0, partition)
-        while not partition.is_committed(last_offset):
-            if not partition.is_leader or partition.leader_epoch != epoch:
-                raise partition.not_leader()
+        while not partition.is_committed(leader_epoch, last_offset):
             left_ms = (deadline - loop.time()) * 1000
             if left_ms <= 0:
                 return False
@@ -132,3 +133,14 @@ async def wait_until_committed(partition: Partition, last_offset: int, deadline:
     finally:
         watch.close()
     return True
+
+
+async def wait_until_acknowledged(partition: Partition, appended: AppendInfo, deadline: float) -> bool:
+    """As `wait_until_committed`, for a producer that asked for acks=all.
+
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND if the in-sync set shrank below its minimum meanwhile.
+    """
+    is_committed = await wait_until_committed(partition, appended.leader_epoch, appended.last_offset, deadline)
+    if is_committed:
+        partition.check_in_sync_after_append()
+    return is_committed

@@ -27,7 +27,8 @@ from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords
-from ottla.replication.partition import Leadership, Partition
+from ottla.replication.leader_state import Leadership
+from ottla.replication.partition import Partition
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import Log
@@ -42,6 +43,8 @@ T = TypeVar("T")
 # A copy that is this close to the end of its log is finished under exclusion.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
 SPACE_RETRY_S = 1.0
+# Kafka's default; no setting acts on it as long as there are no followers.
+REPLICA_LAG_TIME_MAX_MS = 30_000
 # So long the swap at the end of a move waits for appends that are under way.
 _SWAP_PATIENCE_S = 3.0
 # So long a client waits at most for a search that has no timeout of its own.
@@ -57,6 +60,9 @@ class ReplicaManager:
     def __init__(self, broker_id: int, logs: LogManager, log_config_of: LogConfigOf, host: Host) -> None:
         self.host = host
         self.broker_id = broker_id
+        self.replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
+        # Those neither fenced nor shutting down, with their epochs. Partitions hold on to it: it changes in place.
+        self.live_brokers: dict[int, int] = {}
         self.logs = logs
         self._log_config_of = log_config_of
         has_several = len(logs.directories) > 1
@@ -87,6 +93,10 @@ class ReplicaManager:
         self._on_lost.append(on_lost)
 
     # -- what handlers use ------------------------------------------------------------------------------------------
+
+    def monotonic_ms(self) -> int:
+        """A clock that never jumps, for who lags behind."""
+        return int(self.host.monotonic_s() * 1000)
 
     def topic_name(self, topic_id: bytes) -> str:
         """The name behind an id."""
@@ -119,6 +129,15 @@ class ReplicaManager:
     def is_online(self, topic: str, index: int) -> bool:
         """Whether the partition is in service here."""
         return index in self._topics.get(topic, {})
+
+    def is_swapping(self, topic: str, index: int) -> bool:
+        """Whether the partition is out of service for the moment at the end of a move between directories."""
+        return (topic, index) in self.moves and self.find(topic, index) is None
+
+    async def wait_for_changes(self) -> None:
+        """Returns when the change of partitions has ended that is under way, if there is one."""
+        async with self._changing:
+            pass
 
     @property
     def offline_count(self) -> int:
@@ -249,17 +268,17 @@ class ReplicaManager:
             return False
         del partitions[partition.index]
         partition.close()
-        log = partition.log
+        successor = partition
         try:
             writer = self.threads[move.source].writer
             assert writer is not None, "only who has several directories moves"
             await writer.drain(asyncio.get_running_loop().time() + _SWAP_PATIENCE_S)
             log = await self._copying(self.logs.finish_move, move, partition.topic_id, self.host.now_ms())
+            successor = self._partition(partition.topic, partition.index, partition.topic_id, log, partition.leadership)
         finally:
-            if not log.is_gone:
-                partitions[partition.index] = self._partition(
-                    partition.topic, partition.index, partition.topic_id, log, partition.leadership
-                )
+            if not successor.log.is_gone:
+                successor.reopen()
+                partitions[partition.index] = successor
         return True
 
     async def _copying(self, work: Callable[..., T], *arguments: object) -> T:
@@ -278,6 +297,8 @@ class ReplicaManager:
             await self._apply(delta, image)
 
     async def _apply(self, delta: ImageDelta, image: ClusterImage) -> None:
+        if delta.changed_brokers:
+            self._note_live_brokers(image)
         for topic_id, name in delta.deleted_topics.items():
             await self._remove_topic(topic_id, name)
         changed = (image.topics.by_id(topic_id) for topic_id in delta.changed_topics)
@@ -290,7 +311,8 @@ class ReplicaManager:
 
     async def apply_all(self, image: ClusterImage) -> None:
         """Brings every partition of the image up, at start. Logs that the metadata does not know are put aside."""
-        for topic in image.topics:
+        self._note_live_brokers(image)
+        for topic in sorted(image.topics, key=lambda topic: topic.name):
             await self._apply_topic(topic, image, may_be_new=False)
         strays = [(name, index) for (name, index), _ in self.logs.all() if index not in self._topics.get(name, {})]
         for name, index in strays:
@@ -358,7 +380,7 @@ class ReplicaManager:
     def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
         directory = self.logs.directory_of(topic, index)
         queue = None if directory is None else self.threads[directory].writer
-        return Partition(topic, index, topic_id, self.broker_id, log, leadership, queue)
+        return Partition(topic, index, topic_id, self, log, leadership, queue)
 
     async def _remove_topic(self, topic_id: bytes, name: str) -> None:
         logger.info("Topic %s is deleted", name)
@@ -368,6 +390,12 @@ class ReplicaManager:
         for partition in partitions.values():
             partition.close()
         await self._changes.remove(name, partitions)
+
+    def _note_live_brokers(self, image: ClusterImage) -> None:
+        self.live_brokers.clear()
+        for broker in image.brokers:
+            if not broker.is_fenced and not broker.is_in_controlled_shutdown:
+                self.live_brokers[broker.id] = broker.epoch
 
     def _apply_configs(self, delta: ImageDelta, image: ClusterImage) -> None:
         if any(kind == ResourceType.BROKER for kind, _ in delta.changed_configs):
@@ -379,7 +407,7 @@ class ReplicaManager:
         for name in names:
             config = self._log_config_of(image, name)
             for partition in self._topics[name].values():
-                partition.log.update_config(config)
+                partition.update_config(config)
 
 
 def _leadership(state: PartitionState) -> Leadership:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ottla.client.metadata import TopicPartition
     from ottla.client.offsets import IsolationLevel, OffsetSpec
     from ottla.client.partition_errors import CorruptBatch, PartitionError
-    from ottla.client.producer import Producer, ProducerSettings
+    from ottla.client.producer import Producer
+    from ottla.client.producer_settings import ProducerSettings
     from ottla.client.records import NewRecord, Record
     from ottla.client.transaction_owner import TransactionOwner
     from ottla.protocol.compression import Codec
@@ -100,7 +101,7 @@ _HOMES = {
     "OffsetSpec": "ottla.client.offsets",
     "PartitionError": "ottla.client.partition_errors",
     "Producer": "ottla.client.producer",
-    "ProducerSettings": "ottla.client.producer",
+    "ProducerSettings": "ottla.client.producer_settings",
     "RebalanceListener": "ottla.client.consumer",
     "Record": "ottla.client.records",
     "RecordMetadata": "ottla.client.delivery",

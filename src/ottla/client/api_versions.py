@@ -1,7 +1,7 @@
 """Which version of each API a client and a broker speak with each other.
 
-A broker says what it serves in its answer to ApiVersions, and for each request the highest common version is taken.
-ApiVersions itself is asked first in our newest version; a broker that does not know it answers in version 0 with error
+A broker lists what it serves in its answer to ApiVersions, and each request goes out in the highest common version.
+ApiVersions itself is asked in our newest version first. A broker that does not know it answers in version 0 with error
 35 and, if it follows KIP-511, with the versions of ApiVersions that it does know.
 """
 
@@ -50,7 +50,7 @@ class BrokerVersions:
             version = min(common[1], highest)
             if version >= max(common[0], lowest):
                 return version
-        raise UnsupportedByBroker(self._explained(request, where, lowest, highest))
+        raise UnsupportedByBroker(self._explain(request, where, lowest, highest))
 
     def _common(self, request: type[Message]) -> tuple[int, int] | None:
         offered = self.ranges.get(request.API_KEY)
@@ -60,7 +60,7 @@ class BrokerVersions:
         low, high = max(low, offered[0]), min(high, offered[1])
         return (low, high) if low <= high else None
 
-    def _explained(self, request: type[Message], where: str, lowest: int, highest: int) -> str:
+    def _explain(self, request: type[Message], where: str, lowest: int, highest: int) -> str:
         name = request.__name__.removesuffix("Request")
         offered = self.ranges.get(request.API_KEY)
         if offered is None:
@@ -77,7 +77,7 @@ def usable_versions(request: type[Message]) -> tuple[int, int]:
 
 
 def versions_from(response: ApiVersionsResponse) -> BrokerVersions:
-    """What an answer says, in our form."""
+    """An answer, in our form."""
     finalized = {row.name: row.max_version_level for row in response.finalized_features}
     supported = {row.name: (row.min_version, row.max_version) for row in response.supported_features}
     features = tuple(
@@ -88,7 +88,7 @@ def versions_from(response: ApiVersionsResponse) -> BrokerVersions:
 
 
 def fallback_version(response: ApiVersionsResponse) -> int:
-    """The version of ApiVersions to ask in next, after a broker refused ours."""
+    """The version of ApiVersions to try next, after a broker refused ours."""
     offered = _ranges(response.api_keys).get(ApiKey.API_VERSIONS)
     return 0 if offered is None else max(0, min(offered[1], HIGHEST_API_VERSIONS - 1))
 

@@ -25,7 +25,7 @@ class Assignor:
 
 
 def assign_range(members: Members, partition_counts: Mapping[str, int]) -> Assignment:
-    """Runs of partitions, topic by topic; the first members get one more where it does not come out even."""
+    """Runs of partitions, topic by topic; the first members get one more if they do not divide evenly."""
     assignment: Assignment = {member: [] for member in members}
     for topic in sorted({topic for subscription in members.values() for topic in subscription.topics}):
         subscribed = sorted(member for member, subscription in members.items() if topic in subscription.topics)
@@ -39,11 +39,11 @@ def assign_range(members: Members, partition_counts: Mapping[str, int]) -> Assig
 
 
 def assign_round_robin(members: Members, partition_counts: Mapping[str, int]) -> Assignment:
-    """All partitions in order, to the members in turn; who is not subscribed to a topic is passed over."""
+    """All partitions in order, to the members in turn; a member that is not subscribed to the topic is passed over."""
     assignment: Assignment = {member: [] for member in members}
     order = sorted(members)
     turn = 0
-    for partition in _wanted(members, partition_counts):
+    for partition in _list_partitions(members, partition_counts):
         while partition.topic not in members[order[turn % len(order)]].topics:
             turn += 1
         assignment[order[turn % len(order)]].append(partition)
@@ -52,10 +52,10 @@ def assign_round_robin(members: Members, partition_counts: Mapping[str, int]) ->
 
 
 def assign_cooperative_sticky(members: Members, partition_counts: Mapping[str, int]) -> Assignment:
-    """As balanced as it can be with as few moves as possible; what moves is given to nobody for now."""
-    partitions = _wanted(members, partition_counts)
-    owners = _owners(members, set(partitions))
-    balanced = _balanced(members, partitions, owners)
+    """As balanced as possible with as few moves as possible; a partition that moves goes to nobody for now."""
+    partitions = _list_partitions(members, partition_counts)
+    owners = _find_owners(members, set(partitions))
+    balanced = _balance(members, partitions, owners)
     return {
         member: sorted(partition for partition in held if owners.get(partition, member) == member)
         for member, held in balanced.items()
@@ -69,13 +69,13 @@ COOPERATIVE_STICKY = Assignor("cooperative-sticky", True, assign_cooperative_sti
 ASSIGNORS = {assignor.name: assignor for assignor in (RANGE, ROUND_ROBIN, COOPERATIVE_STICKY)}
 
 
-def _wanted(members: Members, partition_counts: Mapping[str, int]) -> list[TopicPartition]:
+def _list_partitions(members: Members, partition_counts: Mapping[str, int]) -> list[TopicPartition]:
     topics = sorted({topic for subscription in members.values() for topic in subscription.topics})
     return [TopicPartition(topic, number) for topic in topics for number in range(partition_counts.get(topic, 0))]
 
 
-def _owners(members: Members, partitions: set[TopicPartition]) -> dict[TopicPartition, str]:
-    """Who holds what: the member of the latest generation that says so; of two in one generation, neither."""
+def _find_owners(members: Members, partitions: set[TopicPartition]) -> dict[TopicPartition, str]:
+    """Who holds what: the member of the latest generation that claims it; if two of one generation do, neither."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in sorted(members):
         subscription = members[member]
@@ -90,7 +90,7 @@ def _owners(members: Members, partitions: set[TopicPartition]) -> dict[TopicPart
     return {partition: owner for partition, (_, owner) in claims.items() if owner is not None}
 
 
-def _balanced(
+def _balance(
     members: Members, partitions: list[TopicPartition], owners: Mapping[TopicPartition, str]
 ) -> dict[str, set[TopicPartition]]:
     held: dict[str, set[TopicPartition]] = {member: set() for member in members}
@@ -98,21 +98,21 @@ def _balanced(
         held[owner].add(partition)
     topics = {member: frozenset(subscription.topics) for member, subscription in members.items()}
     takers = {topic: [member for member in sorted(members) if topic in topics[member]] for topic, _ in partitions}
-    # What fewest members can take goes first, so that they are not full already.
+    # Partitions that few members can take go first, before those members are full.
     for partition in sorted(partitions, key=lambda partition: (len(takers[partition.topic]), partition)):
         if partition not in owners:
             held[min(takers[partition.topic], key=lambda member: (len(held[member]), member))].add(partition)
-    while (move := _improvement(held, takers)) is not None:
+    while (move := _find_improvement(held, takers)) is not None:
         partition, giver, taker = move
         held[giver].remove(partition)
         held[taker].add(partition)
     return held
 
 
-def _improvement(
+def _find_improvement(
     held: Mapping[str, set[TopicPartition]], takers: Mapping[str, list[str]]
 ) -> tuple[TopicPartition, str, str] | None:
-    """A move that makes two members more equal; each lowers the sum of squares, so there is an end."""
+    """A move that makes two members more equal. Each move lowers the sum of squares, so the search ends."""
     for giver in sorted(held, key=lambda member: (-len(held[member]), member)):
         for partition in sorted(held[giver], reverse=True):
             taker = min(takers[partition.topic], key=lambda member: (len(held[member]), member))

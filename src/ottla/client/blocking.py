@@ -3,9 +3,9 @@
 Ctrl-C while a call waits cancels the call on the loop and is raised where the call was made: the loop itself never sees
 it, so everything can still be closed in order.
 
-The garbage collector runs on whatever thread it happens to, and closes a `with` block there that somebody left open in
-a generator: also on the loop's own thread, where to wait for the loop is to wait for ever. So a call is refused there,
-and what ends a block is begun and not waited for.
+The garbage collector runs on any thread, and there it closes a `with` block that somebody left open in a generator. On
+the loop's own thread, to wait for the loop is to wait for ever. So a call is refused there, and the end of a block is
+started without waiting for it.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def finish(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run what ends something; on the loop's own thread it is only begun, and nobody hears how it went."""
+        """Run what ends something; on the loop's own thread it is only started, and nobody hears how it went."""
         if not self.is_current():
             self.run(coroutine)
             return

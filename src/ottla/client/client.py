@@ -1,6 +1,6 @@
 """The client: one object per cluster, from which everything else comes and whose connections they share.
 
-What opens record batches is imported when it is first asked for: whoever administers a cluster never needs it.
+The code that opens record batches is imported on first use: whoever administers a cluster never needs it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from ottla.client.group_member import GroupSettings
     from ottla.client.metadata import TopicPartition
     from ottla.client.produce_request import Produced
-    from ottla.client.producer import Producer, ProducerSettings
+    from ottla.client.producer import Producer
     from ottla.client.producer_ids import ProducerIdentity
+    from ottla.client.producer_settings import ProducerSettings
     from ottla.client.transaction_owner import TransactionOwner
     from ottla.protocol.schema import Records
 
@@ -127,7 +128,7 @@ class Client:
     async def add_partitions_to_transaction(
         self, transactional_id: str, identity: ProducerIdentity, partitions: Collection[TopicPartition]
     ) -> None:
-        """By the older protocol, before somebody writes there in a transaction that somebody else owns."""
+        """Under the older protocol: call it before you write to partitions in a transaction that somebody else owns."""
         from ottla.client.transaction_requests import TransactionRequests
 
         requests = TransactionRequests(self.cluster, transactional_id, self.cluster.settings.call_timeout_ms)
@@ -136,9 +137,9 @@ class Client:
     async def partition_count(
         self, topic: str, *, auto_create: bool = False, is_fresh: bool = False, timeout_ms: float | None = None
     ) -> int:
-        """How many partitions a topic has: as it is known, unless it has to be fresh.
+        """How many partitions a topic has, as far as this client knows; `is_fresh` asks the cluster.
 
-        A topic that does not exist is waited for if the brokers may create it; otherwise that is raised at once.
+        A topic that does not exist is waited for if the brokers may create it; otherwise the error is raised at once.
         """
 
         def may_retry(error: ClientError) -> bool:

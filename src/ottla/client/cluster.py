@@ -1,9 +1,9 @@
 """The brokers of one cluster as a client uses them: connections on demand, the metadata, coordinators, and retries.
 
-Guarantees. There is at most one connection per broker and channel; channels exist because a broker answers one
-connection in order, so a fetch that waits for data or a join that waits for other members has a channel to itself for
-as long as it lasts. A connection that ended is replaced when it is needed next. When no known broker can be reached,
-the bootstrap addresses are tried again (KIP-899), so a cluster may move entirely while a client lives.
+Guarantees. There is at most one connection per broker and channel. Channels exist because a broker answers the requests
+of one connection in order: a fetch that waits for data, or a join that waits for other members, has a channel to itself
+for as long as it lasts. A connection that has ended is replaced when it is next needed. When no known broker can be
+reached, the bootstrap addresses are tried again (KIP-899), so a whole cluster may move while a client lives.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ T = TypeVar("T")
 # The connection over which the cluster was first reached, kept in use even if no broker announces its address.
 _BOOTSTRAP_NODE = -1
 
-# With auto-creation as an option the request exists since version 4.
+# The request can say whether topics are created since version 4.
 _METADATA_VERSION_MIN = 4
 
 
@@ -62,7 +62,7 @@ class ClientSettings:
     call_timeout_ms: float = 60_000  # default.api.timeout.ms
     metadata_max_age_ms: float = 300_000  # metadata.max.age.ms
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    # Called on the event loop for everything that is tried again, each time: a client is silent about it otherwise.
+    # Called on the event loop before each retry; without it a client retries in silence.
     on_retry: Callable[[Retry], None] | None = None
     machine: Machine = field(default_factory=Machine)
 
@@ -105,10 +105,10 @@ class Cluster:
         return asyncio.get_running_loop().time()
 
     def in_background(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Work that its owner may forget: it ends with the cluster at the latest, and nobody has to ask how it ended.
+        """Start work that its owner may forget: it ends with the cluster at the latest, however it ends.
 
         A loop holds its tasks weakly: one that waits for something that only its owner knows would be destroyed with
-        it, which asyncio reports as an error.
+        its owner, which asyncio reports as an error.
         """
         task = asyncio.create_task(work, name=name)
         self._background[task] = None
@@ -118,7 +118,7 @@ class Cluster:
     def _background_ended(self, task: asyncio.Task[Any]) -> None:
         self._background.pop(task, None)
         if not task.cancelled():
-            # Whoever waits for the task gets its error; if nobody does any more, it is no news to report.
+            # Whoever waits for the task gets its error; if nobody does, asyncio must not report it as lost.
             task.exception()
 
     # Connections.
@@ -128,11 +128,11 @@ class Cluster:
         node = self.metadata.nodes.get(node_id)
         if node is None:
             raise BrokerUnreachable(f"broker {node_id} is not part of the cluster (any more)")
-        return await self._connected((node_id, channel), node.address)
+        return await self._connect((node_id, channel), node.address)
 
     @contextlib.asynccontextmanager
-    async def leased(self, node_id: int, purpose: str) -> AsyncIterator[Connection]:
-        """A connection for requests that wait at the broker, with nobody else on it; reused after its return."""
+    async def lease(self, node_id: int, purpose: str) -> AsyncIterator[Connection]:
+        """A connection to oneself, for requests that wait at the broker; the next lease takes it over."""
         taken = self._leases.setdefault((node_id, purpose), set())
         number = next(number for number in itertools.count() if number not in taken)
         taken.add(number)
@@ -158,12 +158,12 @@ class Cluster:
         return await self._bootstrap_connection()
 
     async def controller_connection(self) -> Connection:
-        """A connection to the broker that takes changes of the cluster: KRaft's brokers all forward them."""
+        """A connection to a broker that takes changes of the cluster: with KRaft they all forward them."""
         if self.metadata.controller_id in self.metadata.nodes:
             return await self.connection(self.metadata.controller_id)
         return await self.any_connection()
 
-    async def _connected(self, key: tuple[int, str], address: Address) -> Connection:
+    async def _connect(self, key: tuple[int, str], address: Address) -> Connection:
         if self._is_closed:
             raise ClientClosed("the client was closed")
         connection = self._connections.get(key)
@@ -173,7 +173,7 @@ class Cluster:
         if opening is None:
             opening = self.in_background(self._open(key, address), f"connect to {address}")
             self._opening[key] = opening
-        # Several calls may wait for the one attempt: that one of them is cancelled is not the others' business.
+        # Several calls may wait for the one attempt: cancelling one of them must not cancel it for the others.
         return await asyncio.shield(opening)
 
     async def _open(self, key: tuple[int, str], address: Address) -> Connection:
@@ -204,7 +204,7 @@ class Cluster:
         failures = []
         for address in self.machine.shuffled(self.bootstrap):
             try:
-                return await self._connected((_BOOTSTRAP_NODE, ""), address)
+                return await self._connect((_BOOTSTRAP_NODE, ""), address)
             except ClientClosed:
                 raise
             except ClientError as error:
@@ -236,7 +236,7 @@ class Cluster:
             self._adopt_bootstrap_connection()
 
     def _adopt_bootstrap_connection(self) -> None:
-        """The bootstrap connection is that of the broker which announces the same address."""
+        """Give the bootstrap connection to the broker that announces the same address."""
         connection = self._connections.get((_BOOTSTRAP_NODE, ""))
         if connection is None:
             return
@@ -246,7 +246,7 @@ class Cluster:
                 return
 
     async def topic(self, name: str, *, auto_create: bool = False) -> TopicInfo:
-        """A topic as it is known, asked for if it is not or has not been for long; its error is raised."""
+        """A topic as far as it is known, asked for if it is not, or not lately; its error is raised."""
         known = self.metadata.topics.get(name)
         age_s = self.now_s() - self._topic_times_s.get(name, float("-inf"))
         if known is None or known.error is not None or age_s * 1000 > self.settings.metadata_max_age_ms:
@@ -255,11 +255,11 @@ class Cluster:
         if known is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
         if known.error is not None:
-            raise _named(known.error, name)
+            raise _name_topic(known.error, name)
         return known
 
     async def leader(self, partition: TopicPartition) -> Node:
-        """The broker that leads a partition, from what is known if it is known."""
+        """The broker that leads a partition, asked for if it is not known."""
         topic = await self.topic(partition.topic)
         node = self.metadata.leader(partition)
         if node is None:
@@ -297,13 +297,13 @@ class Cluster:
         return await self.connection((await self.coordinator(key, kind)).node_id)
 
     def forget_coordinator(self, key: str, kind: CoordinatorKind = CoordinatorKind.GROUP) -> None:
-        """It has moved, or does not answer."""
+        """Look for the coordinator anew next time: it has moved, or does not answer."""
         self._coordinators.pop((kind, key), None)
 
     # Retries.
 
     def tell_retry(self, what: str, error: ClientError, *, since_s: float, until_s: float | None = None) -> None:
-        """Something that has failed since a time is tried again, until another one."""
+        """Report that something has failed since one time and will be tried again until another."""
         if self.settings.on_retry is not None:
             now_s = self.now_s()
             left_s = None if until_s is None else max(0.0, until_s - now_s)
@@ -320,7 +320,7 @@ class Cluster:
         may_retry: Callable[[ClientError], bool] = is_retriable,
         policy: RetryPolicy | None = None,
     ) -> T:
-        """Call until it works, fails for good, or its time is over; `coordinates` names whose coordinator is asked."""
+        """Call until it works, fails for good, or runs out of time; `coordinates` says whose coordinator is asked."""
         since_s = self.now_s()
         deadline = Deadline.after(self.settings.call_timeout_ms if timeout_ms is None else timeout_ms, since_s)
         attempt = 0
@@ -350,7 +350,7 @@ class Cluster:
                         await self.refresh(())
 
 
-def _named(error: KafkaError, topic: str) -> KafkaError:
+def _name_topic(error: KafkaError, topic: str) -> KafkaError:
     if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         return KafkaError(error.code, f"there is no topic {topic!r}")
     return KafkaError(error.code, f"topic {topic!r}: {error.message}")

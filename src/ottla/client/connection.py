@@ -145,7 +145,7 @@ class Connection(asyncio.BufferedProtocol):
             await self._ended.wait()
 
     def abort(self, reason: ClientError) -> None:
-        """End the connection at once, whatever was not sent yet; calls that wait fail with this reason."""
+        """End the connection at once, and drop what was not sent yet; calls that wait fail with this reason."""
         self._fail(reason)
 
     def _check_open(self) -> None:
@@ -180,7 +180,7 @@ class Connection(asyncio.BufferedProtocol):
         header = _HEADER.pack(message.API_KEY, version, self._correlation_id, len(self._client_id)) + self._client_id
         if version >= message.FLEXIBLE_FROM:
             header += b"\0"
-        self._transport.writelines(framed([header, *encode_parts(message, version)]))
+        self._transport.writelines(framed(encode_parts(message, version, header)))
         return self._correlation_id
 
     def _decode(self, frame: bytearray, message: Message, response: type[R], version: int) -> R:

@@ -1,9 +1,9 @@
 """A consumer: reads partitions that it is given, or shares the partitions of topics with the other members of a group.
 
 `poll` returns records of all partitions, each partition's in order. Positions move with what `poll` returned; the
-offsets of a group's member are committed every few seconds at the next `poll`, and before partitions go to another
-member, so a record is committed only after `poll` was called again. What was returned and not committed before a crash
-is read again (at least once).
+offsets of a group's member are committed every few seconds by the next `poll`, and before partitions go to another
+member. So a record is committed only after `poll` was called again, and what was returned but not committed before a
+crash is read again (at least once).
 """
 
 import asyncio
@@ -78,7 +78,7 @@ class PartitionBounds(NamedTuple):
 
 
 class RebalanceListener:
-    """Told inside `poll` when partitions come and go; override what is of interest."""
+    """Hears inside `poll` when partitions come and go; override the methods that you need."""
 
     async def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
         """These were added; positions may be set with `seek`."""
@@ -229,7 +229,7 @@ class Consumer:
         if not has_positions:
             left_s = min(left_s, self._cluster.settings.retry.initial_ms / 1000)
         if self._session is not None:
-            # Commits and new topics are due now and then, even if no record comes.
+            # Come back in time for commits and new topics, even if no record arrives.
             left_s = min(left_s, self._session.member.settings.heartbeat_interval_ms / 1000)
         try:
             return await self._fetcher.take(max_records, left_s)
@@ -265,13 +265,13 @@ class Consumer:
         )
 
     def group_metadata(self) -> GroupMetadata:
-        """As whom a producer puts this consumer's offsets into its transaction; it changes with each rebalance."""
+        """The identity under which a producer commits this consumer's offsets; it changes with each rebalance."""
         if self.group is None:
             raise ValueError("without a group there is nothing to commit for: make the consumer with GroupSettings")
         return GroupMetadata(self.group.group_id, self._membership)
 
     def reset_to_committed(self) -> None:
-        """Read on where the group has committed last: after an aborted transaction, what it was made of comes again."""
+        """Go back to what the group has committed: after an aborted transaction, its input comes again."""
         if self.group is None:
             raise ValueError("without a group nothing is committed: seek, or make the consumer with GroupSettings")
         for partition in self._assignment:
@@ -354,13 +354,13 @@ class Consumer:
         await self._commit_quietly()
 
     async def _commit_quietly(self) -> None:
-        """What cannot be committed now will be with the next positions, or is read again."""
+        """Commit if possible: what fails now is committed with the next positions, or read again."""
         with contextlib.suppress(ClientError, TimeoutError):
             async with asyncio.timeout(self.settings.auto_commit_interval_ms / 1000):
                 await self.commit()
 
     async def _match_topics(self) -> None:
-        """With a pattern: which topics there are now."""
+        """With a pattern: look which topics match it now."""
         now_s = self._cluster.now_s()
         if self._pattern is None or (now_s - self._matched_s) * 1000 < self._cluster.settings.metadata_max_age_ms:
             return
@@ -376,8 +376,8 @@ class Consumer:
     async def _start_new_partitions(self) -> bool:
         """Give each new partition its position: the committed one, or what the reset policy says.
 
-        False if the committed ones are not to be had now: a transaction of the group is still being ended, or its
-        coordinator does not answer. Kafka's consumers wait for both, for as long as they are polled.
+        False if the committed ones cannot be had now: a transaction of the group is still being ended, or its
+        coordinator does not answer. Like Kafka's consumers, this one waits for both for as long as it is polled.
         """
         new = [partition for partition in sorted(self._assignment) if partition not in self._fetcher.partitions]
         if not new:

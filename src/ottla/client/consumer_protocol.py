@@ -1,6 +1,6 @@
 """What members of a classic consumer group tell each other through the coordinator, which does not look inside.
 
-Each message begins with its version; a reader takes the fields that it knows of a newer one.
+Each message begins with its version; from a newer one, a reader takes the fields that it knows.
 """
 
 import struct

@@ -1,9 +1,9 @@
 """Where reading can go on behind a record batch that is damaged.
 
 A broker that does not check what it serves hands the bytes over, and the batch that follows them in the answer says
-where it begins. One that does check refuses, for every offset that it would find by way of the damage; then the next
-offset that it serves is searched for, in steps that double, and between the last two of them by halves. Sound batches
-between two damaged ones may be passed over by such a step, which is why whoever skips is told the offsets.
+where it begins. A broker that does check refuses every offset that it could reach only through the damage. Then we
+search for the next offset that it serves, first in steps that double, then by halves between the last two. Such a step
+may pass over sound batches between two damaged ones, so the caller is told which offsets were skipped.
 """
 
 from collections.abc import Awaitable, Callable

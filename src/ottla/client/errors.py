@@ -1,13 +1,13 @@
 """What can go wrong between a client and its brokers.
 
-Everything a call may raise is a `ClientError`, and whoever catches one can tell whose turn it is: a `KafkaError` is the
-cluster's own refusal and carries its code; a `BrokerUnreachable` or a `ConnectionLost` is the network's; a
+Everything a call may raise is a `ClientError`, and its class says where the fault lies: a `KafkaError` is the cluster's
+own refusal and carries its code; a `BrokerUnreachable` or a `ConnectionLost` comes from the network; a
 `RequestTimedOut` is a broker that took the request and kept silent; an `UnsupportedByBroker` is a question of
 versions. Results about several things (topics, partitions, groups) hold a `KafkaError` as a value for each that failed.
 
-A transactional producer adds four of its own: after an `AbortableError` the transaction is to be aborted, and may then
-be begun again; after a `FatalProducerError` the producer is of no use any more; after a `CommitInDoubt` the commit is
-to be called again; a `WrongOrder` is a call that does not fit what was called before, and changes nothing.
+A transactional producer adds four of its own. After an `AbortableError`, abort the transaction, then begin it again.
+After a `FatalProducerError`, close the producer: it is of no more use. After a `CommitInDoubt`, call the commit again.
+A `WrongOrder` is a call that does not fit what was called before, and changes nothing.
 """
 
 from ottla.protocol.errors import ErrorCode
@@ -42,13 +42,13 @@ class KafkaError(ClientError):
 
 
 class AbortableError(KafkaError):
-    """The transaction cannot be committed: abort it, then it may be begun again."""
+    """The transaction cannot be committed: abort it, then begin it again."""
 
     is_retriable = False
 
 
 class FatalProducerError(KafkaError):
-    """The producer can do nothing more, abort included: close it. PRODUCER_FENCED is another one with the same id."""
+    """The producer can do nothing more, not even abort: close it. PRODUCER_FENCED: another one has the same id."""
 
     is_retriable = False
 
@@ -82,7 +82,7 @@ class RequestTimedOut(ClientError):
 
 
 class CommitInDoubt(RequestTimedOut):
-    """A commit was not answered: it may have been done, or not yet. Only calling it again tells, and completes it."""
+    """A commit was not answered, and may have been done or not. Call it again: that completes it, and tells."""
 
 
 class UnsupportedByBroker(ClientError):

@@ -1,4 +1,4 @@
-"""Requests about many partitions: one to each leader, together, and again for what had moved in the meantime."""
+"""Requests about many partitions: one to each leader, all at once, and again for partitions that have moved."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 Send = Callable[[Connection, list[TopicPartition]], Awaitable[Mapping[TopicPartition, R | KafkaError]]]
 
-# A topic that was just made may be news to a broker; one that is still unknown after this does not exist.
+# A broker may not know a new topic yet; one that is still unknown after this time does not exist.
 UNKNOWN_TOPIC_PATIENCE_MS = 1000.0
 
 _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
@@ -81,7 +81,7 @@ async def _ask_once(
             if waits_as is None:
                 answers = await send(await cluster.connection(node_id), wanted)
             else:
-                async with cluster.leased(node_id, waits_as) as connection:
+                async with cluster.lease(node_id, waits_as) as connection:
                     answers = await send(connection, wanted)
         except ClientError as error:
             answers = dict.fromkeys(wanted, _as_value(error))
@@ -103,7 +103,7 @@ async def _refresh(cluster: Cluster, topics: set[str]) -> None:
 
 
 def _as_value(error: ClientError) -> KafkaError:
-    """The network's failure under the code that Kafka's clients use; what no retry mends concerns the whole call."""
+    """A failure of the network, under the code that Kafka's clients use; what no retry mends ends the whole call."""
     if isinstance(error, KafkaError):
         return error
     if error.is_retriable:

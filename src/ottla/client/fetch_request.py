@@ -18,14 +18,14 @@ from ottla.protocol.record_batch import LOG_OVERHEAD_BYTES
 from ottla.protocol.uuids import ZERO_UUID
 
 _NAMES_VERSION_MAX = 12
-# How long an answer may be on its way after the broker has stopped waiting for data.
+# How long an answer may take to arrive after the broker has stopped waiting for data.
 _WAY_MS = 10_000.0
 NO_REPLICA = -1
 
 
 @dataclass(frozen=True, slots=True)
 class AbortedTransaction:
-    """Batches of this producer from this offset on are not to be seen, up to its abort marker."""
+    """Readers must not see batches of this producer from this offset up to its abort marker."""
 
     producer_id: int
     first_offset: int
@@ -35,7 +35,7 @@ class AbortedTransaction:
 class FetchedBatches:
     """Whole batches of one partition as the log holds them; the first may begin before the offset asked for.
 
-    A leader that names a `preferred_read_replica` (KIP-392) has not looked: its answer is empty whatever the log holds.
+    A leader that names a `preferred_read_replica` (KIP-392) has not read its log: an empty answer means nothing then.
     """
 
     batches: memoryview
@@ -84,7 +84,9 @@ async def fetch(
             FetchTopic(
                 topic=topic,
                 topic_id=ids[topic],
-                partitions=[_row(cluster, TopicPartition(topic, number), offsets, limits) for number in numbers],
+                partitions=[
+                    _request_row(cluster, TopicPartition(topic, number), offsets, limits) for number in numbers
+                ],
             )
             for topic, numbers in by_topic(offsets).items()
         ],
@@ -100,7 +102,7 @@ async def fetch(
             partition = TopicPartition(name, row.partition_index)
             if partition not in offsets:
                 continue
-            results[partition] = _fetched(row, partition, offsets[partition])
+            results[partition] = _read_row(row, partition, offsets[partition])
             _note_leader(cluster, partition, row, response.node_endpoints)
     missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker did not answer for this partition")
     return {partition: results.get(partition, FetchedBatches(NOTHING, error=missing)) for partition in offsets}
@@ -117,7 +119,7 @@ def whole_batches(records: memoryview) -> memoryview:
     return records[:position]
 
 
-def _row(
+def _request_row(
     cluster: Cluster, partition: TopicPartition, offsets: Mapping[TopicPartition, int], limits: FetchLimits
 ) -> FetchPartition:
     info = cluster.metadata.partition(partition)
@@ -129,7 +131,7 @@ def _row(
     )
 
 
-def _fetched(row: PartitionData, partition: TopicPartition, offset: int) -> FetchedBatches:
+def _read_row(row: PartitionData, partition: TopicPartition, offset: int) -> FetchedBatches:
     aborted = (AbortedTransaction(entry.producer_id, entry.first_offset) for entry in row.aborted_transactions or ())
     batches = whole_batches(memoryview(row.records)) if row.records else NOTHING
     error = _error(row, partition, offset)

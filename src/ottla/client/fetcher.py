@@ -1,8 +1,8 @@
-"""Keeps the next records of each partition at hand: fetches ahead of the reader, one chunk per partition or two.
+"""Keeps the next records of each partition at hand: fetches one or two chunks per partition ahead of the reader.
 
-A broker answers one connection in order, and a fetch may wait there for data. So each broker has two fetches under way
-at most, over connections of their own and about different partitions: while one waits for new records of idle
-partitions, the other one brings those of busy ones.
+A broker answers the requests of one connection in order, and a fetch may wait there for data. So at most two fetches
+per broker are under way, over connections of their own and about different partitions: while one waits for records of
+idle partitions, the other brings those of busy ones.
 
 A partition has a position (the next offset that the reader gets) and a fetch position ahead of it. A seek, or the loss
 of the partition, makes a new state: answers to requests of the old one are dropped.
@@ -89,7 +89,7 @@ class Fetcher:
         self._news.set()
 
     def start(self, partition: TopicPartition, offset: int) -> None:
-        """Read from an offset on, whatever was at hand before."""
+        """Read from an offset on, and drop what was at hand before."""
         is_paused = partition in self.partitions and self.partitions[partition].is_paused
         self.partitions[partition] = PartitionPosition(offset, offset, is_paused=is_paused)
         self._news.set()
@@ -129,7 +129,7 @@ class Fetcher:
                 continue
             taken += self._take_from(partition, state, max_records - len(taken))
             if len(taken) >= max_records:
-                # Whoever gave last is asked last next time.
+                # The partition that filled this answer comes last in the next one.
                 self.partitions[partition] = self.partitions.pop(partition)
                 break
             if state.error is not None and not taken and not state.chunks:
@@ -150,13 +150,13 @@ class Fetcher:
             except CorruptRecords as error:
                 state.chunks.clear()
                 if isinstance(error, UnreadableBatch):
-                    # Batches that are not to be seen may lie before it.
+                    # Batches that the reader does not see may lie before it.
                     state.position = max(state.position, error.offset)
                 state.fetch_position = state.position
                 state.error = CorruptBatch(partition, state.position, error.message)
                 break
             if batch is None:
-                # What is not to be seen (markers, aborted records) moves the position as well.
+                # Records that the reader does not see (markers, aborted ones) move the position as well.
                 state.chunks.popleft()
                 state.position = chunk.next_offset
             else:
@@ -166,7 +166,7 @@ class Fetcher:
     # Requests.
 
     def _start_fetches(self) -> float:
-        """Ask brokers for what is not at hand; the seconds after which what has to wait now may be asked for."""
+        """Ask brokers for what is not at hand; how many seconds to wait for partitions that cannot be asked for now."""
         now_s = self._cluster.now_s()
         wake_s = 3600.0
         wanted: dict[int, dict[TopicPartition, int]] = {}
@@ -186,7 +186,7 @@ class Fetcher:
         for node_id, offsets in wanted.items():
             free = [slot for slot in range(FETCHES_PER_NODE) if (node_id, slot) not in self._slots]
             if free:
-                # Taken now: by the time that the task runs the reader may have gone elsewhere.
+                # Taken now: by the time the task runs, the reader may have gone elsewhere.
                 states = {partition: self.partitions[partition] for partition in offsets}
                 for state in states.values():
                     state.is_fetching = True
@@ -213,10 +213,10 @@ class Fetcher:
         answers: dict[TopicPartition, FetchedBatches] = {}
         started_s = self._cluster.now_s()
         try:
-            async with self._cluster.leased(node_id, "fetch") as connection:
+            async with self._cluster.lease(node_id, "fetch") as connection:
                 answers = await fetch(self._cluster, connection, offsets, limits=self._limits, isolation=self.isolation)
         except ClientError as error:
-            await self._failed(states, error, node_id, started_s)
+            await self._handle_failure(states, error, node_id, started_s)
         finally:
             for state in states.values():
                 state.is_fetching = False
@@ -233,7 +233,7 @@ class Fetcher:
             elif isinstance(answer.error, CorruptBatch):
                 state.error = answer.error
             else:
-                state.error = PartitionError(partition, answer.error.code, _explained(answer.error, state))
+                state.error = PartitionError(partition, answer.error.code, _explain(answer.error, state))
         if stale:
             await self._refresh(stale)
 
@@ -266,10 +266,10 @@ class Fetcher:
         state.fetch_position = max(state.fetch_position, headers[-1].next_offset)
         state.chunks.append(_Chunk(batches, state.fetch_position))
 
-    async def _failed(
+    async def _handle_failure(
         self, states: dict[TopicPartition, PartitionPosition], error: ClientError, node_id: int, started_s: float
     ) -> None:
-        """A request failed as a whole: later again, or for good if no retry can help."""
+        """A request failed as a whole: try again later, or give up if no retry can help."""
         for partition, state in states.items():
             if error.is_retriable:
                 # A broker that keeps silent has failed since it was asked.
@@ -296,7 +296,7 @@ class Fetcher:
             await self._cluster.refresh(topics)
 
 
-def _explained(error: KafkaError, state: PartitionPosition) -> str:
+def _explain(error: KafkaError, state: PartitionPosition) -> str:
     if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
         return f"it does not hold offset {state.fetch_position}"
     return error.message

@@ -4,10 +4,11 @@
        ^                  |                   |                   |
        +---- refused -----+-------------------+-------------------+       (FAILED: for good)
 
-A member keeps its id over rebalances; when the coordinator no longer knows it, or its generation, it has lost what it
-held. Eager assignors give everything back before they join again; cooperative ones go on holding it, and give back only
-what the new assignment leaves out, upon which the group rebalances once more (KIP-429). A static member (one with an
-instance id, KIP-345) gets its old place back when it returns. Nothing here survives the process.
+A member keeps its id over rebalances. When the coordinator no longer knows the id or its generation, the member has
+lost what it held. With eager assignors it gives everything back before it joins again; with cooperative ones it keeps
+everything and gives back only what the new assignment leaves out, and then the group rebalances once more (KIP-429). A
+static member (one with an instance id, KIP-345) gets its old place back when it returns. Nothing here survives the
+process.
 """
 
 from collections.abc import Mapping
@@ -199,7 +200,7 @@ class GroupMember:
         return LeaveGroupRequest(group_id=self.settings.group_id, member_id=self.member_id, members=members)
 
     def left(self) -> None:
-        """The member went, or was put out: it comes back as a new one."""
+        """The member left, or was removed: it comes back as a new one."""
         self.member_id = ""
         self._lose()
 

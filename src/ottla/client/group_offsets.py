@@ -60,7 +60,7 @@ NO_MEMBERSHIP = Membership()
 
 @dataclass(frozen=True, slots=True)
 class GroupMetadata:
-    """For whom offsets go into a transaction: with a membership, only while the group still counts the member in."""
+    """For whom a transaction commits offsets; with a membership, only while the group still counts that member."""
 
     group_id: str
     membership: Membership = NO_MEMBERSHIP
@@ -82,7 +82,7 @@ def committed_offsets(offsets: Mapping[TopicPartition, int | CommittedOffset]) -
 
 
 def check_group_metadata(group: object) -> None:
-    """TypeError for what is often given in its place."""
+    """TypeError for what people often pass instead."""
     if isinstance(group, str):
         raise TypeError(f"group_metadata is consumer.group_metadata(), or GroupMetadata({group!r}), not a group's name")
     if not isinstance(group, GroupMetadata):
@@ -112,7 +112,7 @@ async def fetch_group_offsets(
         answer = response.groups[0] if version >= 8 else response
         raise_for(answer.error_code)
         found = {
-            TopicPartition(topic.name, row.partition_index): _committed(row)
+            TopicPartition(topic.name, row.partition_index): _read_offset(row)
             for topic in answer.topics
             for row in topic.partitions
         }
@@ -220,7 +220,7 @@ def _fetch_request(
     return OffsetFetchRequest(groups=[group], require_stable=require_stable)
 
 
-def _committed(row: OffsetFetchResponsePartition | OffsetFetchResponsePartitions) -> CommittedOffset:
+def _read_offset(row: OffsetFetchResponsePartition | OffsetFetchResponsePartitions) -> CommittedOffset:
     return CommittedOffset(
         row.committed_offset, row.metadata or "", row.committed_leader_epoch, error_of(row.error_code)
     )

@@ -1,6 +1,6 @@
 """A member's life in its group: joins when there is a reason to, keeps the membership alive in between.
 
-Rebalances happen inside `poll`, and nowhere else: whatever `poll` returned before has then been worked on, so its
+Rebalances happen inside `poll`, and nowhere else: by then the program has worked on what `poll` returned before, so its
 offsets may be committed before partitions go to another member. Heartbeats go on in the background. A member that does
 not poll for `max_poll_interval_ms` leaves, so that others get its partitions.
 """
@@ -136,7 +136,7 @@ class GroupSession:
 
     async def _join_once(self) -> frozenset[TopicPartition] | None:
         coordinator = await self._cluster.coordinator(self.member.settings.group_id)
-        async with self._cluster.leased(coordinator.node_id, "join") as connection:
+        async with self._cluster.lease(coordinator.node_id, "join") as connection:
             return await self._join_over(connection)
 
     async def _join_over(self, connection: Connection) -> frozenset[TopicPartition] | None:
@@ -193,7 +193,7 @@ class GroupSession:
     async def _send_leave(self, reason: str) -> None:
         request = self.member.leave_request(reason)
         if request is not None:
-            # The coordinator finds out by itself when the session ends.
+            # Without this the coordinator finds out when the session ends.
             with contextlib.suppress(ClientError):
                 await (await self._connection()).request(request, LeaveGroupResponse)
 

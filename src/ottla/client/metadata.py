@@ -1,8 +1,8 @@
 """The client's picture of the cluster: brokers, topics with their ids, and who leads which partition since when.
 
 Pure. The picture is built from Metadata answers and from the hints that brokers give with NOT_LEADER errors (KIP-951).
-A partition never goes back to an older leader epoch: an answer may come from a broker that knows less than another one
-(KIP-320), unless the topic was deleted and made again, which its id shows.
+A partition never goes back to an older leader epoch, because an answer may come from a broker that is behind (KIP-320);
+the exception is a topic that was deleted and created again, which its id shows.
 """
 
 from dataclasses import dataclass, replace
@@ -77,7 +77,7 @@ class MetadataCache:
         topics = {} if is_complete else dict(self.topics)
         for row in response.topics:
             if row.name is not None:
-                topics[row.name] = self._merged(self.topics.get(row.name), _topic_info(row))
+                topics[row.name] = self._merge(self.topics.get(row.name), _topic_info(row))
         self.topics = topics
         self._names = {topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID}
 
@@ -119,7 +119,7 @@ class MetadataCache:
         return self._names.get(topic_id)
 
     @staticmethod
-    def _merged(known: TopicInfo | None, new: TopicInfo) -> TopicInfo:
+    def _merge(known: TopicInfo | None, new: TopicInfo) -> TopicInfo:
         if known is None or known.topic_id != new.topic_id:
             return new
         partitions = {

@@ -1,4 +1,4 @@
-"""What keeps a partition from being read on, with its place."""
+"""Errors that stop the reading of a partition, with the place where they do."""
 
 from ottla.client.errors import KafkaError
 from ottla.client.metadata import TopicPartition
@@ -6,7 +6,7 @@ from ottla.protocol.errors import ErrorCode
 
 
 class PartitionError(KafkaError):
-    """A partition that cannot be read on."""
+    """A partition that cannot be read any further."""
 
     def __init__(self, partition: TopicPartition, code: ErrorCode, message: str) -> None:
         super().__init__(code, f"{partition}: {message}")
@@ -16,8 +16,8 @@ class PartitionError(KafkaError):
 class CorruptBatch(PartitionError):
     """The record batch that holds `offset` is damaged.
 
-    The protocol's table calls the code retriable, for the sake of producers. What a log holds stays as it is, so a
-    reader who tried again would wait for ever; Java's consumer gives up as well. `Consumer.seek_past` goes on behind.
+    The protocol's table calls the code retriable, for the sake of producers. What a log holds does not change, so a
+    reader that tried again would wait for ever; Java's consumer gives up as well. `Consumer.seek_past` skips it.
     """
 
     is_retriable = False

@@ -1,6 +1,6 @@
 """Which partition a record goes to, as Kafka's own clients decide it.
 
-A key always meets the same partition: murmur2 of its bytes, made non-negative, modulo the number of partitions. Every
+A key always goes to the same partition: murmur2 of its bytes, made non-negative, modulo the number of partitions. Every
 bit matters, because producers in several languages write to one topic. Records without a key stick to one partition
 until a batch's worth of bytes has gone there, then to another (KIP-794): batches become large, and the load even.
 """

@@ -16,7 +16,7 @@ from ottla.protocol.schema import Records
 from ottla.protocol.uuids import ZERO_UUID
 
 _NAMES_VERSION_MAX = 12
-# From version 12 on a broker adds the partition to the transaction by itself (KIP-890), if the cluster has the feature.
+# From version 12 on the broker adds the partition to the transaction (KIP-890), if the cluster has the feature.
 _EXPLICIT_TRANSACTION_VERSION_MAX = 11
 _IMPLICIT_TRANSACTION_FEATURE = 2
 
@@ -101,7 +101,7 @@ def adds_partitions_itself(connection: Connection) -> bool:
 
 def _error(row: PartitionProduceResponse) -> KafkaError | None:
     whole = row.error_message or ""
-    # Brokers put the reason of the first record into the message for all of them.
+    # Brokers repeat the reason of the first record in the message for the whole batch.
     details = {
         record.batch_index_error_message: None
         for record in row.record_errors

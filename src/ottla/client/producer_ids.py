@@ -33,7 +33,7 @@ _STRING_BYTES_MAX = 32_767
 
 
 def check_transactional_id(transactional_id: str) -> None:
-    """What no request can carry."""
+    """Refuse an id that no request can carry."""
     if not isinstance(transactional_id, str):
         raise TypeError(f"transactional_id={transactional_id!r}: it is a string")
     if not transactional_id:
@@ -43,7 +43,7 @@ def check_transactional_id(transactional_id: str) -> None:
 
 
 def check_transaction_timeout(timeout_ms: int) -> None:
-    """What no broker would take."""
+    """Refuse a timeout that no broker would take."""
     if type(timeout_ms) is not int:
         raise TypeError(f"transaction_timeout_ms={timeout_ms!r}: it is a whole number of milliseconds")
     if not 0 < timeout_ms <= _INT_MAX:
@@ -58,7 +58,7 @@ async def init_producer_id(
     current: ProducerIdentity = NO_IDENTITY,
     timeout_ms: float | None = None,
 ) -> ProducerIdentity:
-    """A new identity; with a transactional id its owner, whose earlier holders are fenced by the new epoch.
+    """Get a new identity; with a transactional id, that of its owner, whose epoch fences earlier owners.
 
     With a `current` identity only its epoch is raised, and only if nobody else has raised it (KIP-360).
     """
@@ -95,7 +95,7 @@ async def init_producer_id(
 
 
 async def _max_timeout(cluster: Cluster, transactional_id: str) -> str:
-    """The coordinator's limit, with its value for whoever may see it."""
+    """The coordinator's limit, with its value if we are allowed to see it."""
     from ottla.client.admin.configs import ConfigCalls, ConfigResource, ResourceType
 
     with contextlib.suppress(ClientError):

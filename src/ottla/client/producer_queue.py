@@ -1,29 +1,30 @@
 """The batches of one partition on their way to the broker, in order and each once.
 
-Pure: time comes as an argument, and `producer.py` does what this decides.
+Pure: time comes as an argument, and `sender.py` does what this decides.
 
-Batches are appended to, then sealed (full, or waited long enough), sent, and settled. With idempotence each gets a
-sequence when it is first sent; the broker takes a producer's batches only in sequence and recognises the last five, so
+A batch is filled, sealed (when it is full, or has waited long enough), sent, and settled. With idempotence it gets a
+sequence when it is first sent. The broker takes a producer's batches only in sequence and recognises the last five, so
 a batch whose answer was lost may simply be sent again. Invariants:
 
-- Batches leave in order. Up to five may be under way at a time, but while one is tried again it is alone, so nothing
-  overtakes it. So is the first of each epoch: a broker that knows nothing of a producer takes any sequence for its
-  first, and a batch could overtake one that it refused.
-- Whatever fails for good leaves a gap in the sequence. The queue then continues in the next producer epoch from
-  sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches that followed one which the broker refused
-  cannot have been written, and go on in the new epoch; batches that followed one of unknown fate have an unknown fate
-  as well, and fail with it: sent again, they could be written twice.
-- In a transaction whatever fails for good fails the transaction, and nothing more is sent of it; the epochs are the
-  transaction's, and each begins at `restart`.
+- Batches leave in order. Up to five may be under way at a time, but a batch that is tried again travels alone, so that
+  nothing overtakes it. So does the first of each epoch: a broker that knows nothing of a producer takes any sequence
+  for its first, and a batch could overtake one that was refused.
+- A batch that fails for good leaves a gap in the sequence. The queue then continues in the next producer epoch from
+  sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches behind one that the broker refused cannot
+  have been written, and go on in the new epoch. Batches behind one of unknown fate have an unknown fate as well, and
+  fail with it: sent again, they could be written twice.
+- In a transaction, a batch that fails for good fails the transaction, and nothing more of it is sent. The epochs are
+  the transaction's, and each begins with `restart`.
 """
 
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from ottla.client.batch_writer import BatchWriter
 from ottla.client.errors import ClientError, KafkaError
 from ottla.client.metadata import TopicPartition
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import MAX_SEQUENCE
 
@@ -53,6 +54,7 @@ class ProducerBatch:
 
     __slots__ = (
         "attempts",
+        "builder",
         "created_s",
         "error",
         "failing_since_s",
@@ -63,14 +65,13 @@ class ProducerBatch:
         "retry_at_s",
         "sequence",
         "settle",
-        "writer",
     )
 
     def __init__(
-        self, partition: TopicPartition, writer: BatchWriter, created_s: float, settle: Callable[[Outcome], None]
+        self, partition: TopicPartition, builder: BatchBuilder, created_s: float, settle: Callable[[Outcome], None]
     ) -> None:
         self.partition = partition
-        self.writer = writer
+        self.builder = builder
         self.created_s = created_s
         self.settle = settle
         self.is_sealed = False
@@ -83,13 +84,16 @@ class ProducerBatch:
         self.error: ClientError | None = None
 
 
-class PartitionQueue:
+B = TypeVar("B", bound=ProducerBatch)
+
+
+class PartitionQueue(Generic[B]):
     """See the module."""
 
     def __init__(self, partition: TopicPartition, *, is_idempotent: bool, linger_s: float) -> None:
         self.partition = partition
-        self.waiting: deque[ProducerBatch] = deque()
-        self.in_flight: list[ProducerBatch] = []
+        self.waiting: deque[B] = deque()
+        self.in_flight: list[B] = []
         self.epoch_bumps = 0
         self._is_idempotent = is_idempotent
         self._linger_s = linger_s
@@ -102,13 +106,13 @@ class PartitionQueue:
     def is_empty(self) -> bool:
         return not self.waiting and not self.in_flight
 
-    def open_batch(self) -> ProducerBatch | None:
+    def open_batch(self) -> B | None:
         """The batch that still takes records."""
         if self.waiting and not self.waiting[-1].is_sealed:
             return self.waiting[-1]
         return None
 
-    def add(self, batch: ProducerBatch) -> None:
+    def add(self, batch: B) -> None:
         """A new batch at the end; the one before it takes no more records."""
         if self.waiting:
             self.waiting[-1].is_sealed = True
@@ -125,7 +129,7 @@ class PartitionQueue:
             return head.retry_at_s
         return 0.0 if head.is_sealed else head.created_s + self._linger_s
 
-    def take(self, now_s: float) -> ProducerBatch | None:
+    def take(self, now_s: float) -> B | None:
         """The next batch to send, now under way."""
         ready_at_s = self.ready_at_s()
         if ready_at_s is None or ready_at_s > now_s:
@@ -133,24 +137,24 @@ class PartitionQueue:
         batch = self.waiting.popleft()
         batch.is_sealed = True
         if batch.error is None:
-            # If this attempt fails, it has since now: a broker may keep silent for long.
+            # If this attempt fails, the failure dates from now: a broker may keep silent for long.
             batch.failing_since_s = now_s
         if batch.sequence < 0 and self._is_idempotent:
             batch.sequence = self._next_sequence
-            self._next_sequence = _advanced(self._next_sequence, batch.writer.count)
+            self._next_sequence = _advance(self._next_sequence, batch.builder.count)
         self.in_flight.append(batch)
         return batch
 
-    def acknowledged(self, batch: ProducerBatch, outcome: Outcome) -> None:
+    def acknowledged(self, batch: B, outcome: Outcome) -> None:
         """The broker has it."""
         self.in_flight.remove(batch)
         if batch.sequence >= 0 and not batch.follows_gap:
-            self._next_acknowledged = _advanced(batch.sequence, batch.writer.count)
+            self._next_acknowledged = _advance(batch.sequence, batch.builder.count)
             self._is_known_to_broker = True
         batch.settle(outcome)
 
-    def failed(self, batch: ProducerBatch, error: ClientError, now_s: float, retry_delay_s: float) -> bool:
-        """The broker refused it, or nobody knows: it is tried again, or fails for good; whether it is tried again."""
+    def failed(self, batch: B, error: ClientError, now_s: float, retry_delay_s: float) -> bool:
+        """The broker refused it, or its fate is unknown: try it again or give it up; whether it is tried again."""
         self.in_flight.remove(batch)
         if error.is_retriable or self._follows_a_failure(batch, error):
             if batch.follows_gap:
@@ -165,8 +169,8 @@ class PartitionQueue:
             self._start_next_epoch()
         return False
 
-    def expire(self, now_s: float, delivery_timeout_s: float, explain: Callable[[ProducerBatch], ClientError]) -> None:
-        """Give up batches that are too old; one that was sent before waits for those that were sent after it."""
+    def expire(self, now_s: float, delivery_timeout_s: float, explain: Callable[[B], ClientError]) -> None:
+        """Give up batches that are too old; one that was sent already first waits for those sent after it."""
         has_unknown = False
         while self.waiting and now_s >= self.waiting[0].created_s + delivery_timeout_s:
             if self.waiting[0].sequence >= 0 and self.in_flight:
@@ -180,7 +184,7 @@ class PartitionQueue:
                 batch.settle(Outcome(error=explain(batch)))
             self._start_next_epoch()
 
-    def gave_up(self, batch: ProducerBatch, error: ClientError) -> None:
+    def gave_up(self, batch: B, error: ClientError) -> None:
         """A batch that came back is not tried again: the transaction that it belongs to is over."""
         self.in_flight.remove(batch)
         batch.settle(Outcome(error=error))
@@ -204,18 +208,18 @@ class PartitionQueue:
         self.in_flight.clear()
         self.waiting.clear()
 
-    def _has_room(self, head: ProducerBatch) -> bool:
+    def _has_room(self, head: B) -> bool:
         is_first = self._is_idempotent and not self._is_known_to_broker
         if is_first or head.attempts or any(batch.attempts or batch.follows_gap for batch in self.in_flight):
             return not self.in_flight
         return len(self.in_flight) < IN_FLIGHT_MAX
 
-    def _follows_a_failure(self, batch: ProducerBatch, error: ClientError) -> bool:
+    def _follows_a_failure(self, batch: B, error: ClientError) -> bool:
         """Whether the broker refused a batch only because one before it has not arrived."""
         is_lost = isinstance(error, KafkaError) and error.code in _SEQUENCE_LOST
         return is_lost and batch.sequence >= 0 and (batch.follows_gap or batch.sequence != self._next_acknowledged)
 
-    def _put_back(self, batch: ProducerBatch) -> None:
+    def _put_back(self, batch: B) -> None:
         """In front of everything that was to follow it."""
         position = 0
         while position < len(self.waiting) and self.waiting[position].number < batch.number:
@@ -236,5 +240,5 @@ class PartitionQueue:
             batch.sequence = -1
 
 
-def _advanced(sequence: int, count: int) -> int:
+def _advance(sequence: int, count: int) -> int:
     return (sequence + count) & MAX_SEQUENCE

@@ -1,9 +1,9 @@
 """Record batches as they are on the wire, in and out, for callers that make and read them themselves.
 
 A mirror copies batches that it never opens; a pipeline's tasks write under a producer identity that their driver owns.
-Nothing here numbers, compresses or checks a batch: its producer id, epoch and sequence are the caller's, and a retry of
-a batch that has them is recognised by the broker. Only its base offset is set to 0, which brokers want of a producer,
-and which its checksum does not cover.
+Nothing here numbers, compresses or checks a batch: the caller sets its producer id, epoch and sequence, and the broker
+recognises a retry by them. Only the base offset is set to 0, which brokers expect of a producer, and which the checksum
+does not cover.
 """
 
 from collections.abc import Mapping
@@ -39,9 +39,9 @@ async def produce_batches(
     may_repeat: bool = False,
     timeout_ms: float | None = None,
 ) -> tuple[Produced, ...]:
-    """Write ready batches, one after the other; what the broker says of each. A refusal is raised and ends the row.
+    """Write ready batches, one after the other; the broker's answer to each. The first refusal is raised.
 
-    A batch with a sequence is sent again after a lost connection, one without is not, because it could be written
+    After a lost connection a batch with a sequence is sent again. One without is not, because it could be written
     twice, unless it `may_repeat`.
     """
     target = TopicPartition(topic, partition)
@@ -72,7 +72,7 @@ async def produce_batches(
             return answer
 
         is_safe = is_retriable if may_repeat or header.base_sequence != NO_SEQUENCE else _was_not_written
-        # In a transaction what is refused at first is mostly the adding of another partition, at the same time.
+        # In a transaction a first refusal mostly means that another partition is being added at the same time.
         policy = QUICK_RETRY if transactional_id is not None else None
         what = f"producing to {target}"
         results.append(await cluster.retry(send, what=what, may_retry=is_safe, policy=policy))
@@ -94,7 +94,7 @@ async def fetch_batches(
     bounds = limits or DEFAULT_LIMITS
 
     async def ask() -> FetchedBatches:
-        async with cluster.leased((await cluster.leader(target)).node_id, "fetch") as connection:
+        async with cluster.lease((await cluster.leader(target)).node_id, "fetch") as connection:
             answers = await fetch(cluster, connection, {target: offset}, limits=bounds, isolation=isolation)
         error = answers[target].error
         if error is not None:

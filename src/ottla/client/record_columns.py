@@ -1,7 +1,7 @@
 """The records of a batch taken apart into columns, in one pass over its payload.
 
-What looks at single records stands on this: the consumer makes objects of the columns, `columns.py` makes Arrow arrays.
-Varints of one byte, which nearly all are, are read in place: a call for each would cost more than everything else.
+The consumer makes its record objects from these columns. Nearly all varints take one byte, and those are read in place:
+a call for each would cost more than everything else.
 """
 
 from dataclasses import dataclass, field

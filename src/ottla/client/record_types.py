@@ -1,4 +1,4 @@
-"""What a record is made of, checked where the program hands it over: a wrong type is told there, and harms no other."""
+"""Checks a record where the program hands it over: a wrong type is reported there, and harms no other record."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 
 
 def check_record(key: Any, value: Any, headers: Headers, partition: Any, timestamp_ms: Any) -> None:
-    """TypeError that names what cannot be sent as it is."""
+    """TypeError that names what cannot be sent."""
     if value is not None and not isinstance(value, _BYTES):
         raise _wrong("value", value)
     if key is not None and not isinstance(key, _BYTES):

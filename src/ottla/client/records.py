@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ottla.client.batch_writer import BatchWriter
 from ottla.client.fetch_request import AbortedTransaction
 from ottla.client.record_columns import split_records
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Buffer, Codec
 from ottla.protocol.control_records import parse_end_txn_marker
 from ottla.protocol.record_batch import (
@@ -165,12 +165,17 @@ def encode_records(
     is_transactional: bool = False,
 ) -> bytearray:
     """One batch of these records, ready for `produce_batches`."""
-    writer = BatchWriter(codec, compression_level)
-    for record in records:
-        writer.append(record.timestamp_ms, record.key, record.value, record.headers)
-    if not writer.count:
-        raise ValueError("a batch needs at least one record")
-    return writer.build(producer_id, producer_epoch, base_sequence, is_transactional=is_transactional)
+    builder = BatchBuilder(
+        codec=codec,
+        compression_level=compression_level,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=is_transactional,
+    )
+    for value, key, timestamp_ms, headers in records:
+        builder.append(key, value, timestamp_ms=timestamp_ms, headers=headers)
+    return builder.build()
 
 
 def _is_abort(batches: Buffer, position: int, header: BatchHeader) -> bool:

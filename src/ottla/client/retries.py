@@ -1,8 +1,8 @@
 """When to try again, and how long to wait before: Kafka's rules, as pure functions.
 
-Waits grow exponentially from `initial_ms` to `max_ms`, and each is spread by a random part so that clients which failed
-together do not come back together (KIP-580). What may be tried again is the error's own business: the protocol's table
-for what a broker refuses, everything of the network otherwise. How long a call may go on is a deadline, never a count.
+Waits grow exponentially from `initial_ms` to `max_ms`, each spread by a random part so that clients which failed
+together do not come back together (KIP-580). The error says whether a retry can help: for a broker's refusal by the
+protocol's table, for a failure of the network always. A call is bounded by a deadline, never by a count.
 """
 
 from dataclasses import dataclass
@@ -55,12 +55,12 @@ def needs_coordinator(error: ClientError) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Something failed and is about to be tried again: what a client tells who asked to hear of it."""
+    """Something failed and is about to be tried again, as `on_retry` hears it."""
 
     what: str
     error: ClientError
     failing_s: float
-    # None where it is tried for as long as somebody wants it.
+    # None if it is tried for as long as somebody wants it.
     left_s: float | None = None
 
 

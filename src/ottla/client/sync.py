@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ottla.client.consumer import ConsumerSettings
     from ottla.client.group_member import GroupSettings
-    from ottla.client.producer import ProducerSettings
+    from ottla.client.producer_settings import ProducerSettings
     from ottla.client.sync_consumer import Consumer
     from ottla.client.sync_producer import Producer
     from ottla.client.sync_transaction_owner import TransactionOwner
@@ -75,7 +75,7 @@ class Client:
     def __init__(self, bootstrap: str | Iterable[str], settings: ClientSettings | None = None) -> None:
         self._thread = LoopThread()
         try:
-            self._core = self._thread.run(_opened(bootstrap, settings))
+            self._core = self._thread.run(_open(bootstrap, settings))
         except BaseException:
             self._thread.stop()
             raise
@@ -131,5 +131,5 @@ class Client:
             self._thread.stop()
 
 
-async def _opened(bootstrap: str | Iterable[str], settings: ClientSettings | None) -> async_client.Client:
+async def _open(bootstrap: str | Iterable[str], settings: ClientSettings | None) -> async_client.Client:
     return await async_client.Client(bootstrap, settings).__aenter__()

@@ -1,4 +1,4 @@
-"""The blocking producer: records cross to the loop's thread in bulk, so that one does not cost a switch of threads."""
+"""The blocking producer: records cross to the loop's thread in bulk, because a switch of threads for each is slow."""
 
 import asyncio
 import contextlib
@@ -34,12 +34,12 @@ class Delivery:
 
     def result(self, timeout_s: float | None = None) -> RecordMetadata:
         """Wait for the record's place in the log; TimeoutError if that takes too long, ClientError if it failed."""
-        return self._producer._thread.run(self._awaited(timeout_s))
+        return self._producer._thread.run(self._await(timeout_s))
 
-    async def _awaited(self, timeout_s: float | None) -> RecordMetadata:
+    async def _await(self, timeout_s: float | None) -> RecordMetadata:
         async with asyncio.timeout(timeout_s):
             if self._core is None and self._error is None:
-                await self._producer._crossed()
+                await self._producer._await_crossing()
             if self._error is not None:
                 raise self._error
             assert self._core is not None
@@ -100,7 +100,7 @@ class Producer:
             self._is_scheduled = True
             self._thread.loop.call_soon_threadsafe(self._start_crossing)
         if len(self._handed) > HANDOVER_RECORDS_MAX:
-            self._thread.run(self._crossed())
+            self._thread.run(self._await_crossing())
         return delivery
 
     def init_transactions(self) -> None:
@@ -119,11 +119,11 @@ class Producer:
 
     def commit_transaction(self) -> None:
         """Deliver everything and commit; `CommitInDoubt` leaves the end open: call it again."""
-        self._thread.run(self._ended(self._core.commit_transaction))
+        self._thread.run(self._end(self._core.commit_transaction))
 
     def abort_transaction(self) -> None:
         """Let nobody see what was sent; `RequestTimedOut` leaves the end open: call it again."""
-        self._thread.run(self._ended(self._core.abort_transaction))
+        self._thread.run(self._end(self._core.abort_transaction))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -138,7 +138,7 @@ class Producer:
         except BaseException as error:
             is_abandoned = self._thread.is_current()
             end = self._core.abandon_block if is_abandoned else functools.partial(self._core.abort_block, error)
-            self._thread.finish(self._ended(end))
+            self._thread.finish(self._end(end))
             raise
 
     def flush(self) -> None:
@@ -167,29 +167,29 @@ class Producer:
                 return
             self._is_scheduled = True
 
-    async def _crossed(self) -> None:
-        """Until what was handed over before has reached the core."""
+    async def _await_crossing(self) -> None:
+        """Wait until what was handed over before has reached the core."""
         self._start_crossing()
         assert self._crossing is not None
         await asyncio.shield(self._crossing)
 
     async def _begin(self) -> None:
-        # What another thread handed over while the last one ended is refused: it belongs to no transaction.
-        await self._crossed()
+        # What another thread handed over while the last transaction ended is refused: it belongs to none.
+        await self._await_crossing()
         self._core.begin_transaction()
 
     async def _begin_block(self) -> None:
-        await self._crossed()
+        await self._await_crossing()
         await self._core.begin_block()
 
-    async def _ended(self, end: Callable[[], Awaitable[None]]) -> None:
-        """What was handed over belongs to it; a record that was refused has failed the transaction."""
-        await self._crossed()
+    async def _end(self, end: Callable[[], Awaitable[None]]) -> None:
+        """End a transaction with all that was handed over; a record that was refused has failed it already."""
+        await self._await_crossing()
         self._failure = None
         await end()
 
     async def _flush(self) -> None:
-        await self._crossed()
+        await self._await_crossing()
         failure, self._failure = self._failure, None
         await self._core.flush()
         if failure is not None:

@@ -1,22 +1,23 @@
-"""Who owns a transaction: gets the producer identity, says when it begins, and commits or aborts it.
+"""The owner of a transaction: gets the producer identity, begins the transaction, and commits or aborts it.
 
 A producer owns one for its own records. A pipeline owns one for the records of others: its driver begins it, hands the
 identity to its tasks, in whatever processes they run, and ends it when they are done. Each task writes with
-`produce_batches`, under that identity and this transactional id, to partitions that no other task writes to, from
-sequence 0 on. Under the newer protocol (`is_v2`) each transaction has an epoch of its own, so sequences begin at 0
-again; under the older one they go on, and whoever writes has to know them.
+`produce_batches`, under that identity and this transactional id, to partitions that no other task writes to, starting
+at sequence 0. Under the newer protocol (`is_v2`) each transaction has an epoch of its own, so sequences begin at 0
+again; under the older one they go on, and the writers have to know them.
 
-One owner per transactional id at a time: a new one fences the one before, and aborts what it left open. The commit is
-all or nothing over all partitions and offsets, also if this process dies after the coordinator has heard of it.
+There is one owner per transactional id at a time: a new one fences the last, and aborts what it left open. The commit
+is all or nothing over all partitions and offsets, even if this process dies after the coordinator has heard of it.
 
-An abort has to keep away what others still send. By the newer protocol its marker carries the next epoch. By the older
-one it carries that of the transaction, and a partition would take a late batch for the beginning of another one, which
-the next commit would cover. So where others write, it aborts there as a new owner would, by asking for an identity: the
-coordinator ends what is open under a higher epoch, and partitions refuse the rest. An owner that was fenced meanwhile
-must not do that, since it would fence in turn: it asks who owns the id before.
+An abort has to keep out what other writers still send. Under the newer protocol its marker carries the next epoch.
+Under the older one it carries the transaction's own epoch, and a partition would take a late batch for the beginning of
+another transaction, which the next commit would cover. So where others write, the owner aborts as a new owner would, by
+asking for an identity: the coordinator ends what is open under a higher epoch, and partitions refuse the rest. An owner
+that was fenced meanwhile must not do that, since it would fence in turn: it first asks who owns the id.
 
-The coordinator aborts by itself what is open for longer than `transaction_timeout_ms`. By the newer protocol that is no
-more than an abort: the owner hears of it as an `AbortableError`, and goes on. By the older one it is fenced.
+The coordinator aborts a transaction that is open for longer than `transaction_timeout_ms`. Under the newer protocol
+that is no more than an abort: the owner hears of it as an `AbortableError`, and goes on. Under the older one it is
+fenced.
 """
 
 import asyncio
@@ -73,7 +74,7 @@ class TransactionOwner:
         """Once, before everything else: whoever had this id before is fenced, and what it left open is aborted."""
         self.state.check_uninitialized()
         try:
-            identity = await self._new_identity(NO_IDENTITY)
+            identity = await self._ask_identity(NO_IDENTITY)
             await self._learn_protocol()
         except ClientError as error:
             raise self.state.refused_by_coordinator(error) from error
@@ -89,40 +90,40 @@ class TransactionOwner:
         return self.identity
 
     async def resume(self, identity: ProducerIdentity) -> None:
-        """In the place of `init` and `begin`: go on with what an owner of this id in another process has begun."""
+        """Instead of `init` and `begin`: go on with what an owner of this id in another process has begun."""
         self.state.check_uninitialized()
         await self._learn_protocol()
         self.identity = identity
         self.state.initialized()
         self.state.begin()
-        self._shared()
+        self._note_other_writers()
 
     def hand_out(self) -> ProducerIdentity:
-        """For others, who write from now on: there may be something to end, even if none of them says so."""
+        """The identity for other writers: from now on there may be something to end, even if none of them says so."""
         self.state.check_open("hand_out")
-        self._shared()
+        self._note_other_writers()
         return self.identity
 
     def fail(self, error: ClientError) -> None:
-        """What others had to write is not all there: nothing but an abort is in order now."""
+        """Report that others have not written everything: nothing but an abort is in order now."""
         self.state.record_failed(error)
 
     def holds(self, partition: TopicPartition) -> bool:
         """Whether records may go to a partition now; under the newer protocol, its first record adds it."""
         if self.is_v2:
-            self._started()
+            self._note_start()
             return True
         return partition in self.state.partitions
 
     async def add_partitions(self, partitions: Collection[TopicPartition]) -> None:
-        """Tell which partitions are written to, at the latest before the end; by the older protocol, before that."""
+        """Say which partitions are written to: before the end; under the older protocol, before the first record."""
         self.state.check_unfinished("add_partitions")
         new = [partition for partition in partitions if partition not in self.state.partitions]
         if not new:
             return
         if not self.is_v2:
-            await self._started_by(self._requests.add_partitions(self.identity, new))
-        self._started()
+            await self._await_request(self._requests.add_partitions(self.identity, new))
+        self._note_start()
         self.state.partitions.update(new)
 
     async def send_offsets(self, offsets: Mapping[TopicPartition, int | CommittedOffset], group: GroupMetadata) -> None:
@@ -133,34 +134,34 @@ class TransactionOwner:
         if not given:
             return
         if self.is_v2:
-            self._started()
+            self._note_start()
         elif group.group_id not in self.state.groups:
-            await self._started_by(self._requests.add_group(self.identity, group.group_id))
-            self._started()
+            await self._await_request(self._requests.add_group(self.identity, group.group_id))
+            self._note_start()
             self.state.groups.add(group.group_id)
-        await self._started_by(self._requests.commit_offsets(self.identity, given, group, is_added=not self.is_v2))
+        await self._await_request(self._requests.commit_offsets(self.identity, given, group, is_added=not self.is_v2))
 
     async def commit(self) -> None:
-        """All of it; `CommitInDoubt` if it was not answered in time: to be called again."""
+        """Commit all of it; `CommitInDoubt` if it was not answered in time: call it again."""
         with self.state.ending("commit_transaction"):
             await self.end(is_commit=True)
 
     async def abort(self) -> None:
-        """Nothing of it; `RequestTimedOut` if it was not answered in time: to be called again."""
+        """Abort all of it; `RequestTimedOut` if it was not answered in time: call it again."""
         with self.state.ending("abort_transaction"):
             await self.end(is_commit=False)
 
     def why_over(self) -> str:
         """Why a partition may refuse the epoch."""
-        return self._overdue() or (
+        return self._explain_overdue() or (
             f"another producer with the transactional id {self.transactional_id!r} has taken over, or somebody has "
             "aborted the transaction"
         )
 
     async def find_out_why_refused(self) -> None:
-        """A partition that refuses the epoch does not say why: the coordinator knows, and otherwise the abort tells."""
+        """Ask the coordinator why a partition refused the epoch; if it does not tell, the abort will."""
         if self.state.is_epoch_refused and await self._is_taken_over():
-            self.state.taken_over(self._fenced())
+            self.state.taken_over(self._fencing_error())
 
     async def end(self, *, is_commit: bool) -> None:
         """Commit or abort, for whoever is within `state.ending`: what failed while records were awaited is refused."""
@@ -175,7 +176,7 @@ class TransactionOwner:
             else:
                 await self._end(is_commit=is_commit)
         except ClientError as error:
-            raise self._end_failed(error, is_commit=is_commit) from error
+            raise self._judge_failed_end(error, is_commit=is_commit) from error
         state.ended()
 
     async def _end(self, *, is_commit: bool) -> None:
@@ -183,19 +184,19 @@ class TransactionOwner:
         if (state.is_started or state.is_unsure) and not state.is_forgotten:
             await self._end_at_coordinator(is_commit=is_commit)
         if state.is_broken and (state.is_forgotten or not self.is_v2):
-            self.identity = await self._new_identity(self.identity)
+            self.identity = await self._ask_identity(self.identity)
 
     async def _abort_by_init(self) -> None:
         if await self._is_taken_over():
-            raise self._fenced()
-        self.identity = await self._new_identity(NO_IDENTITY)
+            raise self._fencing_error()
+        self.identity = await self._ask_identity(NO_IDENTITY)
 
-    def _end_failed(self, error: ClientError, *, is_commit: bool) -> ClientError:
+    def _judge_failed_end(self, error: ClientError, *, is_commit: bool) -> ClientError:
         code = error.code if isinstance(error, KafkaError) else None
         if is_commit and self.is_v2 and code is ErrorCode.INVALID_TXN_STATE:
             # The epoch is the right one, so nobody has taken over.
-            return self.state.aborted_by_coordinator(self._aborted(ErrorCode.INVALID_TXN_STATE))
-        judged = self.state.refused_by_coordinator(self._fenced() if code in _FENCED else error)
+            return self.state.aborted_by_coordinator(self._abort_error(ErrorCode.INVALID_TXN_STATE))
+        judged = self.state.refused_by_coordinator(self._fencing_error() if code in _FENCED else error)
         if not judged.is_retriable:
             return judged
         if is_commit:
@@ -206,11 +207,11 @@ class TransactionOwner:
         try:
             self.identity = await self._requests.end(self.identity, is_commit=is_commit, is_v2=self.is_v2)
         except KafkaError as error:
-            # By the older protocol nothing can be aborted that was never begun, and we are not sure whether it was.
+            # The older protocol cannot abort what was never begun, and we are not sure whether this was.
             if is_commit or not self.state.is_unsure or error.code is not ErrorCode.INVALID_TXN_STATE:
                 raise
 
-    async def _new_identity(self, current: ProducerIdentity) -> ProducerIdentity:
+    async def _ask_identity(self, current: ProducerIdentity) -> ProducerIdentity:
         return await init_producer_id(
             self._cluster,
             self.transactional_id,
@@ -228,12 +229,12 @@ class TransactionOwner:
             ask, what="finding the coordinator", coordinates=self.transactional_id, kind=CoordinatorKind.TRANSACTION
         )
 
-    async def _started_by(self, request: Awaitable[None]) -> None:
-        """A request of an open transaction; one that is not answered ends it, since part of it may be missing."""
+    async def _await_request(self, request: Awaitable[None]) -> None:
+        """Await a request of an open transaction, which fails without an answer: part of it may be missing."""
         try:
             await request
         except ClientError as error:
-            judged = await self._judged(error)
+            judged = await self._judge(error)
             if not judged.is_retriable:
                 raise judged from error
             self.state.perhaps_started()
@@ -243,42 +244,42 @@ class TransactionOwner:
             self.state.record_failed(RequestTimedOut("a call was interrupted"))
             raise
 
-    async def _judged(self, error: ClientError) -> ClientError:
+    async def _judge(self, error: ClientError) -> ClientError:
         code = error.code if isinstance(error, KafkaError) else None
         if self.is_v2 and code in _OVER and not await self._is_taken_over():
             assert code is not None
-            return self.state.aborted_by_coordinator(self._aborted(code))
-        return self.state.refused_by_coordinator(self._fenced() if code in _FENCED else error)
+            return self.state.aborted_by_coordinator(self._abort_error(code))
+        return self.state.refused_by_coordinator(self._fencing_error() if code in _FENCED else error)
 
-    def _shared(self) -> None:
+    def _note_other_writers(self) -> None:
         self._has_other_writers = True
         self.state.perhaps_started()
 
-    def _started(self) -> None:
+    def _note_start(self) -> None:
         if not self.state.is_started:
             self._started_s = self._cluster.now_s()
         self.state.started()
 
-    def _overdue(self) -> str:
-        """The likely reason if the coordinator has ended the transaction by itself."""
+    def _explain_overdue(self) -> str:
+        """The likely reason if the coordinator has ended the transaction on its own."""
         open_ms = (self._cluster.now_s() - self._started_s) * 1000
         if not self.state.is_started or open_ms < self._transaction_timeout_ms:
             return ""
         limit = f"transaction_timeout_ms={self._transaction_timeout_ms}"
         return f"it was open for {open_ms:.0f} ms, longer than {limit}, and the broker has aborted it"
 
-    def _aborted(self, code: ErrorCode) -> KafkaError:
-        return KafkaError(code, self._overdue() or "the broker or an administrator has aborted it")
+    def _abort_error(self, code: ErrorCode) -> KafkaError:
+        return KafkaError(code, self._explain_overdue() or "the broker or an administrator has aborted it")
 
-    def _fenced(self) -> KafkaError:
+    def _fencing_error(self) -> KafkaError:
         text = f"another producer with the transactional id {self.transactional_id!r} has taken over"
-        if not self.is_v2 and (overdue := self._overdue()):
-            # By the older protocol the coordinator answers the same.
+        if not self.is_v2 and (overdue := self._explain_overdue()):
+            # Under the older protocol the coordinator answers the same.
             text = f"{text}, or {overdue}"
         return KafkaError(ErrorCode.PRODUCER_FENCED, text)
 
     async def _is_taken_over(self) -> bool:
-        """Whether the coordinator knows a later producer; False as well if it does not tell."""
+        """Whether the coordinator knows a later producer; False if it does not answer."""
         from ottla.client.admin.transactions import TransactionCalls
 
         with contextlib.suppress(ClientError, TimeoutError):
@@ -290,7 +291,7 @@ class TransactionOwner:
             epochs_later = found.producer_epoch - self.identity.producer_epoch
             if found.producer_id != self.identity.producer_id:
                 return True
-            # By the newer protocol the end of a transaction raises the epoch, whoever ends it.
+            # Under the newer protocol the end of a transaction raises the epoch, whoever ends it.
             is_only_ended = self.is_v2 and epochs_later == 1 and found.state in _ABORTED_STATES
             return epochs_later != 0 and not is_only_ended
         return False

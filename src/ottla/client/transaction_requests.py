@@ -1,7 +1,8 @@
-"""The requests of a transaction's owner to coordinators, each repeated until it is answered for good.
+"""The requests of a transaction's owner to coordinators, each repeated until it gets a final answer.
 
-Two protocols. With `transaction.version` 2 (KIP-890, part 2) brokers add partitions and groups to the transaction by
-themselves, and the end of a transaction brings the epoch of the next one. Before, the owner adds each of them first.
+There are two protocols. With `transaction.version` 2 (KIP-890, part 2) brokers add partitions and groups to the
+transaction themselves, and the end of a transaction brings the epoch of the next one. Before that, the owner has to add
+each of them first.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -36,7 +37,7 @@ T = TypeVar("T")
 _ADD_PARTITIONS_VERSION_MAX: Final = 3
 _OFFSETS_VERSION_MAX: Final = 4
 _END_VERSION_MAX: Final = 4
-# Before this version offsets go without the member's generation, and could not be fenced.
+# Before this version offsets carry no generation of the member, and could not be fenced.
 _MEMBERSHIP_VERSION_MIN: Final = 3
 
 # The transaction before this one is finished within milliseconds: a full back-off would be most of the wait.
@@ -67,7 +68,7 @@ class TransactionRequests:
             version = connection.version_of(AddPartitionsToTxnRequest, highest=_ADD_PARTITIONS_VERSION_MAX)
             response = await connection.request(request, AddPartitionsToTxnResponse, version=version)
             _raise_worst(
-                _named(TopicPartition(topic.name, row.partition_index), row.partition_error_code)
+                _name_error(TopicPartition(topic.name, row.partition_index), row.partition_error_code)
                 for topic in response.results_by_topic_v3_and_below
                 for row in topic.results_by_partition
             )
@@ -123,7 +124,7 @@ class TransactionRequests:
             version = connection.version_of(TxnOffsetCommitRequest, **bounds)
             response = await connection.request(request, TxnOffsetCommitResponse, version=version)
             _raise_worst(
-                _named(TopicPartition(topic.name, row.partition_index), row.error_code)
+                _name_error(TopicPartition(topic.name, row.partition_index), row.error_code)
                 for topic in response.topics
                 for row in topic.partitions
             )
@@ -170,16 +171,16 @@ class TransactionRequests:
 
 
 def _raise_worst(errors: Iterable[KafkaError | None]) -> None:
-    """One error for the request: one that no retry mends, if there is one.
+    """Raise one error for the whole request: one that no retry mends, if there is one.
 
-    That a partition was not attempted is never the reason: another one's error is.
+    A partition that was not attempted is never the reason: the error of another one is.
     """
     found = [error for error in errors if error is not None]
     if found:
         raise min(found, key=lambda error: (error.code is ErrorCode.OPERATION_NOT_ATTEMPTED, error.is_retriable))
 
 
-def _named(partition: TopicPartition, error_code: int) -> KafkaError | None:
+def _name_error(partition: TopicPartition, error_code: int) -> KafkaError | None:
     error = error_of(error_code)
     return None if error is None else KafkaError(error.code, f"{partition}: {error.message}")
 

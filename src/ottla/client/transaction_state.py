@@ -7,16 +7,16 @@
                                               +----------- abort ---------+---> ABORTING --end--> READY
     any of them --error that no abort mends--> DEAD
 
-- Only in OPEN are records and offsets taken. A call in the wrong order is refused with the name of the right one, and
+- Records and offsets are taken only in OPEN. A call in the wrong order is refused with the name of the right one, and
   changes nothing.
-- A commit or an abort whose answer did not come in time leaves COMMITTING or ABORTING: the same call goes on with it,
-  and nothing else is in order, because the coordinator may have done it. While one such call is under way, a second
-  one, of another thread or task, is out of order: nobody could say which transaction it was meant for.
-- A transaction that the coordinator has aborted by itself, because it was open for too long, is FAILED like any other.
-- What the coordinator never heard of is not ended there: a transaction without partitions and offsets costs nothing.
-- Under the older protocol records of one epoch go on in sequence from one transaction to the next. After a failure
-  nobody knows how far they got, so the next transaction needs a new epoch (KIP-360). Under the newer one (KIP-890) the
-  end of each transaction gives one.
+- A commit or an abort whose answer did not come in time stays in COMMITTING or ABORTING. Only the same call may follow
+  and goes on with it, because the coordinator may have done it. While one such call is under way, a second one from
+  another thread or task is out of order: nobody could say which transaction it was meant for.
+- A transaction that the coordinator has aborted on its own, because it was open for too long, is FAILED like any other.
+- A transaction that the coordinator never heard of is not ended there: without partitions and offsets it costs nothing.
+- Under the older protocol sequences go on from one transaction to the next within an epoch. After a failure nobody
+  knows how far they got, so the next transaction needs a new epoch (KIP-360). Under the newer one (KIP-890) the end of
+  each transaction gives one.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class Phase(Enum):
     DEAD = auto()
 
 
-# Whoever sent the request: another producer has taken over, or this one is not allowed to go on.
+# Whichever request got them: another producer has taken over, or this one is not allowed to go on.
 _FATAL: Final = frozenset(
     {
         ErrorCode.PRODUCER_FENCED,
@@ -50,7 +50,7 @@ _FATAL: Final = frozenset(
         ErrorCode.UNSUPPORTED_VERSION,
     }
 )
-# Of a coordinator's refusals those that concern this one transaction; all others are fatal.
+# Refusals of a coordinator that concern this one transaction; all others are fatal.
 _COORDINATOR_ABORTABLE: Final = frozenset(
     {
         ErrorCode.TRANSACTION_ABORTABLE,
@@ -115,17 +115,17 @@ class TransactionState:
         self._check("init_transactions", Phase.UNINITIALIZED)
 
     def check_alive(self) -> None:
-        """Whether the producer is of any use."""
+        """Raise if the producer is of no more use."""
         if self.phase is Phase.DEAD:
             self._check("anything")
 
     def check_open(self, call: str) -> None:
-        """What is sent needs an open transaction that can still be committed."""
+        """Raise unless a transaction is open that can still be committed."""
         if self.phase is not Phase.OPEN:
             self._check(call, Phase.OPEN)
 
     def check_unfinished(self, call: str) -> None:
-        """What is still on its way when the commit begins belongs to it."""
+        """Raise unless the transaction takes what is still on its way: also while its commit begins."""
         self._check(call, Phase.OPEN, Phase.COMMITTING)
 
     def initialized(self) -> None:
@@ -148,7 +148,7 @@ class TransactionState:
             self._end_under_way = None
 
     def start_commit(self) -> None:
-        """Records are taken no more."""
+        """Take no more records."""
         self._check("commit_transaction", Phase.OPEN, Phase.COMMITTING)
         self.phase = Phase.COMMITTING
 
@@ -222,7 +222,7 @@ class TransactionState:
     def _check(self, call: str, *allowed: Phase) -> None:
         if self.phase in allowed:
             return
-        # While an abort is under way, what it is for is not the answer: the abort has to be completed.
+        # While an abort is under way its cause is no answer: the abort has to be completed.
         if self.error is not None and self.phase is not Phase.ABORTING:
             # A new one each time: the traceback of the first is not this caller's.
             raise type(self.error)(self.error.code, self.error.message)

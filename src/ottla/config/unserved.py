@@ -22,8 +22,8 @@ _REPLICATED: Final = {
     "default.replication.factor": "topics that do not name a replication factor cannot be created",
     "offsets.topic.replication.factor": "consumer groups will find no coordinator",
     "transaction.state.log.replication.factor": "transactional producers will find no coordinator",
-    "transaction.state.log.min.isr": "transactional producers get COORDINATOR_NOT_AVAILABLE",
-    "min.insync.replicas": "writes with acks=all are refused as NOT_ENOUGH_REPLICAS",
+    "transaction.state.log.min.isr": "the state of transactions is safe on one replica, and no more are waited for",
+    "min.insync.replicas": "acks=all is answered by one replica, as no more are asked for than a topic has",
 }
 # Values of settings without effect that promise nothing a lone node does not keep; the file that Kafka ships has them.
 _KEPT_ANYWAY: Final = {

@@ -1,4 +1,7 @@
-"""Batches that the broker writes itself: coordinators' records, metadata, transaction markers, compacted segments."""
+"""Records into batches, for all who write them: producers, coordinators, the metadata quorum, compaction.
+
+`ottla.client.columns` makes the same bytes from Arrow columns, without an object for any record.
+"""
 
 from collections.abc import Sequence
 
@@ -6,6 +9,7 @@ from ottla.protocol.compression import Codec, compress
 from ottla.protocol.record_batch import (
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
+    HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
     MAGIC,
     NO_LEADER_EPOCH,
@@ -18,14 +22,32 @@ from ottla.protocol.record_batch import (
     TimestampType,
     encode_batch,
 )
-from ottla.protocol.records import Headers, Record, encode_records
+from ottla.protocol.records import Headers, Record, encode_fields, encode_records
 
 
 class BatchBuilder:
-    """Collects records, then encodes them as one batch.
+    """Encodes records as they come, then puts the header of their batch before them.
 
     Offsets count up from the base offset. The leader's append gives the batch its real place: most callers leave it 0.
+    A producer learns its epoch and sequence only when it sends: `set_producer_state` may change them between builds,
+    and the payload, compressed once, stays.
     """
+
+    __slots__ = (
+        "_base_offset",
+        "_base_timestamp",
+        "_codec",
+        "_compression_level",
+        "_flags",
+        "_is_transactional",
+        "_leader_epoch",
+        "_max_timestamp",
+        "_payload",
+        "_producer_state",
+        "_records",
+        "count",
+        "size_bytes",
+    )
 
     def __init__(
         self,
@@ -41,49 +63,65 @@ class BatchBuilder:
         is_transactional: bool = False,
         is_control: bool = False,
     ) -> None:
+        self.count = 0
+        # Before compression.
+        self.size_bytes = HEADER_BYTES
         self._base_offset = base_offset
         self._leader_epoch = leader_epoch
         self._codec = codec
         self._compression_level = compression_level
-        self._producer = (producer_id, producer_epoch, base_sequence)
-        self._attributes = (
-            codec
-            | (LOG_APPEND_TIME_FLAG if timestamp_type is TimestampType.LOG_APPEND_TIME else 0)
-            | (TRANSACTIONAL_FLAG if is_transactional else 0)
-            | (CONTROL_FLAG if is_control else 0)
+        self._flags = (LOG_APPEND_TIME_FLAG if timestamp_type is TimestampType.LOG_APPEND_TIME else 0) | (
+            CONTROL_FLAG if is_control else 0
         )
-        self._records: list[tuple[int, bytes | None, bytes | None, Headers]] = []
+        self._producer_state = (producer_id, producer_epoch, base_sequence)
+        self._is_transactional = is_transactional
+        self._base_timestamp = self._max_timestamp = NO_TIMESTAMP
+        self._records: list[bytes] = []
+        self._payload: bytes | None = None
 
-    def append(self, key: bytes | None, value: bytes | None, *, timestamp_ms: int, headers: Headers = ()) -> None:
-        """Add a record."""
-        self._records.append((timestamp_ms, key, value, headers))
+    def append(self, key: bytes | None, value: bytes | None, *, timestamp_ms: int, headers: Headers = ()) -> int:
+        """Add a record; its number in the batch. After the first `build` it is too late."""
+        number = self.count
+        if number == 0:
+            self._base_timestamp = self._max_timestamp = timestamp_ms
+        elif timestamp_ms > self._max_timestamp:
+            self._max_timestamp = timestamp_ms
+        record = encode_fields(timestamp_ms - self._base_timestamp, number, key, value, headers)
+        self._records.append(record)
+        self.size_bytes += len(record)
+        self.count = number + 1
+        return number
 
-    def __len__(self) -> int:
-        return len(self._records)
+    def set_producer_state(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, *, is_transactional: bool = False
+    ) -> None:
+        """Whose batch the next `build` makes."""
+        self._producer_state = (producer_id, producer_epoch, base_sequence)
+        self._is_transactional = is_transactional
 
     def build(self) -> bytearray:
         """The batch; at least one record is needed."""
-        if not self._records:
+        if not self.count:
             raise ValueError("a batch needs at least one record")
-        base_timestamp = self._records[0][0]
-        records = [
-            Record(timestamp_ms - base_timestamp, delta, key, value, headers)
-            for delta, (timestamp_ms, key, value, headers) in enumerate(self._records)
-        ]
+        if self._payload is None:
+            self._payload = compress(self._codec, b"".join(self._records), self._compression_level)
+            self._records.clear()
+        elif self._records:
+            raise ValueError("records were added to a batch that was built already")
         header = BatchHeader(
             self._base_offset,
             0,
             self._leader_epoch,
             MAGIC,
             0,
-            self._attributes,
-            len(records) - 1,
-            base_timestamp,
-            max(timestamp_ms for timestamp_ms, *_ in self._records),
-            *self._producer,
-            len(records),
+            self._codec | self._flags | (TRANSACTIONAL_FLAG if self._is_transactional else 0),
+            self.count - 1,
+            self._base_timestamp,
+            self._max_timestamp,
+            *self._producer_state,
+            self.count,
         )
-        return encode_batch(header, compress(self._codec, encode_records(records), self._compression_level))
+        return encode_batch(header, self._payload)
 
 
 def rebuild_batch(original: BatchHeader, records: Sequence[Record], delete_horizon_ms: int | None) -> bytearray:

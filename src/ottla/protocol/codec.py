@@ -64,11 +64,14 @@ def encode(message: Message, version: int) -> bytes:
     return b"".join(encode_parts(message, version))
 
 
-def encode_parts(message: Message, version: int) -> list[Records]:
-    """The message as buffers to be written one after the other; records are passed on, not copied."""
+def encode_parts(message: Message, version: int, *before: Records) -> list[Records]:
+    """The message, behind what comes `before` it, as buffers to be written one after the other.
+
+    Records are passed on, not copied.
+    """
     cls = type(message)
     encoder = _encoders.get((cls, version)) or _compile_encoder(cls, version)
-    parts: list[Records] = []
+    parts = [*before]
     encoder(message, parts.append)
     return parts
 

@@ -10,6 +10,7 @@ Everything here works on the header alone, or on the payload as one piece; `ottl
 import struct
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -33,7 +34,9 @@ ATTRIBUTES_POSITION = 21
 HEADER = struct.Struct(">qiibIhiqqqhii")
 PLACEMENT = struct.Struct(">qii")
 _BASE_OFFSET = struct.Struct(">q")
-_CRC = struct.Struct(">I")
+# The header in two halves: what the checksum does not cover, and what it does.
+_UNCOVERED, _COVERED = struct.Struct(">qiibI"), struct.Struct(">hiqqqhii")
+_COVERED_FROM = 5
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
@@ -125,10 +128,14 @@ class BatchHeader(NamedTuple):
         return self.producer_id >= 0
 
 
+# As BatchHeader._make, which is Python code and counts the fields once more.
+_make_header = partial(tuple.__new__, BatchHeader)
+
+
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header at a position; CorruptRecords if there is not room for one, or it is none of version 2."""
     try:
-        header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+        header = _make_header(HEADER.unpack_from(buffer, position))
     except struct.error:
         raise CorruptRecords(f"a batch header takes {HEADER_BYTES} bytes, {len(buffer) - position} are left") from None
     if header.magic != MAGIC:
@@ -162,12 +169,18 @@ def set_base_offset(buffer: bytearray | memoryview, base_offset: int, position: 
     _BASE_OFFSET.pack_into(buffer, position, base_offset)
 
 
+def encode_header(header: BatchHeader, payload: Buffer) -> bytes:
+    """The header of a batch with this payload; length and checksum are computed, whatever the header says."""
+    covered = _COVERED.pack(*header[_COVERED_FROM:])
+    checksum = crc32c(payload, crc32c(covered))
+    length = MIN_BATCH_LENGTH + len(payload)
+    return _UNCOVERED.pack(header.base_offset, length, header.leader_epoch, MAGIC, checksum) + covered
+
+
 def encode_batch(header: BatchHeader, payload: Buffer) -> bytearray:
-    """A batch from its parts; length and checksum are computed, whatever the header says."""
-    batch = bytearray(HEADER_BYTES)
+    """A batch from its parts, in one piece."""
+    batch = bytearray(encode_header(header, payload))
     batch += payload
-    HEADER.pack_into(batch, 0, *header._replace(batch_length=len(batch) - LOG_OVERHEAD_BYTES, magic=MAGIC, crc=0))
-    _CRC.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
     return batch
 
 

@@ -18,7 +18,7 @@ def framed(parts: list[Records]) -> list[Records]:
     """The parts of one response with their length before them."""
     size = sum(map(len, parts))
     if size < JOIN_BELOW_BYTES:
-        return [b"".join((_SIZE.pack(size), *parts))]
+        return [_SIZE.pack(size) + b"".join(parts)]
     joined: list[Records] = []
     small: list[Records] = [_SIZE.pack(size)]
     for part in parts:

@@ -16,7 +16,12 @@ What a request costs follows what happened since the last one, not the size of t
 the client has been told everything there is: it is not looked at again before it moves, which the session's watch
 tells, or the client names it.
 
-Nothing here survives a restart: clients are told that their session is unknown and begin a new one.
+A follower's session names every partition that it follows, so a fetch that leaves one out still asks for it. If that
+one was settled then, the follower had everything at the time of that fetch: `caught_up_as_of` derives it when somebody
+wants to know, and idle partitions do not fall out of the in-sync set although nobody looks at them.
+
+Times are milliseconds of a clock that never jumps. Nothing here survives a restart: clients are told that their session
+is unknown and begin a new one.
 """
 
 from collections import OrderedDict
@@ -28,6 +33,7 @@ from typing import Protocol, TypeAlias
 from ottla.protocol.errors import ApiError, ErrorCode
 
 NO_SESSION_ID = 0
+NO_REPLICA_ID = -1
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 # Over all sessions. Slots alone bound nothing: one session may name hundreds of thousands of partitions.
@@ -78,7 +84,7 @@ class FetchSession:
     """One client's session."""
 
     session_id: int
-    is_privileged: bool
+    replica_id: int
     uses_topic_ids: bool
     created_ms: int
     last_used_ms: int
@@ -95,6 +101,11 @@ class FetchSession:
         self.unsettled = set(self.partitions)
         for partition in self.partitions.values():
             self._take_turn(partition)
+
+    @property
+    def is_privileged(self) -> bool:
+        """Whether a follower fetches: it keeps its slot before any consumer."""
+        return self.replica_id != NO_REPLICA_ID
 
     def update(self, changed: Iterable[FetchPartition], forgotten: Iterable[PartitionKey]) -> None:
         """Takes over what an incremental request says about its partitions."""
@@ -139,6 +150,10 @@ class FetchSession:
         else:
             self.unsettled.add(key)
 
+    def caught_up_as_of(self, key: PartitionKey) -> int | None:
+        """When its client last had all that there was of a partition, if that was at the last fetch."""
+        return self.last_used_ms if key in self.partitions and key not in self.unsettled else None
+
     def close(self) -> None:
         """The session has ended."""
         if self.watch is not None:
@@ -175,6 +190,8 @@ class FetchSessionCache:
         self._random_id = random_id
         # Least recently used first.
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+        # Those of followers, by broker and id.
+        self._of_replicas: dict[int, dict[int, FetchSession]] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -190,16 +207,19 @@ class FetchSessionCache:
         forgotten: list[PartitionKey],
         *,
         uses_topic_ids: bool,
-        is_privileged: bool,
+        replica_id: int = NO_REPLICA_ID,
         now_ms: int,
     ) -> FetchScope:
-        """The session and the partitions of a request; raises the error that its whole answer must carry."""
+        """The session and the partitions of a request; raises the error that its whole answer must carry.
+
+        A follower says which broker it is.
+        """
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION_ID:
                 self._end(session_id)
             session = None
             if epoch == INITIAL_EPOCH and named:
-                session = self._try_open(named, uses_topic_ids, is_privileged, now_ms)
+                session = self._try_open(named, uses_topic_ids, replica_id, now_ms)
             return FetchScope(session, named, is_incremental=False)
         session = self._sessions.get(session_id)
         if session is None:
@@ -230,19 +250,27 @@ class FetchSessionCache:
             return FetchScope(None, [], is_incremental=False)
         return FetchScope(session, session.due(), is_incremental=True)
 
+    def caught_up_as_of(self, replica_id: int, key: PartitionKey) -> int | None:
+        """When a follower last fetched a partition by a session that had nothing new to tell about it."""
+        sessions = self._of_replicas.get(replica_id, {}).values()
+        return max((ms for one in sessions if (ms := one.caught_up_as_of(key)) is not None), default=None)
+
     def _try_open(
-        self, named: list[FetchPartition], uses_topic_ids: bool, is_privileged: bool, now_ms: int
+        self, named: list[FetchPartition], uses_topic_ids: bool, replica_id: int, now_ms: int
     ) -> FetchSession | None:
         if self._is_too_much(len(named)):
             return None
+        is_privileged = replica_id != NO_REPLICA_ID
         if len(self._sessions) >= self.slots and not self._try_evict(is_privileged, len(named), now_ms):
             return None
         session_id = self._random_id()
         while session_id == NO_SESSION_ID or session_id in self._sessions:
             session_id = self._random_id()
         partitions = {partition.key: partition for partition in named}
-        session = FetchSession(session_id, is_privileged, uses_topic_ids, now_ms, now_ms, partitions)
+        session = FetchSession(session_id, replica_id, uses_topic_ids, now_ms, now_ms, partitions)
         self._sessions[session_id] = session
+        if is_privileged:
+            self._of_replicas.setdefault(replica_id, {})[session_id] = session
         return session
 
     def _try_evict(self, is_privileged: bool, size: int, now_ms: int) -> bool:
@@ -272,6 +300,10 @@ class FetchSessionCache:
         session = self._sessions.pop(session_id, None)
         if session is not None:
             session.close()
+            of_replica = self._of_replicas.get(session.replica_id, {})
+            of_replica.pop(session_id, None)
+            if not of_replica:
+                self._of_replicas.pop(session.replica_id, None)
 
     def _is_too_much(self, added: int) -> bool:
         return added + sum(session.size_when_cached for session in self._sessions.values()) > CACHED_PARTITIONS_MAX

@@ -1,26 +1,34 @@
-"""One partition as its broker sees it: who leads, who is in sync, how far it is committed.
+"""One partition as its broker sees it: its log, who leads it, and who waits for it.
+
+This is the shell around `LeaderState`: it tells that state what happens to the log, and the log and the watchers what
+follows from it.
 
 Guarantees
 - Only the leader of the current epoch appends and serves; others say so with the error that makes a client look again.
-- A record is committed, and so visible and acknowledged under acks=all, once every in-sync replica has it: the high
-  watermark is the least log end offset in the in-sync set. The leader alone in sync commits as it appends.
-- acks=all is refused while fewer than `min.insync.replicas` are in sync, before anything is written.
+- There is one way to append, for a client's batch and for what the broker writes itself. It is done at once, or put
+  into the queue of a disk that must not hold up the others; either way the outcome names leader epoch and offset.
+- A record is committed, and so visible and acknowledged under acks=all, once the high watermark has passed it in the
+  leader epoch in which it was appended. After a change of leader another record may stand at its offset: whoever waits
+  for the old one hears NOT_LEADER_OR_FOLLOWER, wherever the watermark is.
+- acks=all is refused, before anything is written, while fewer replicas are in sync than the topic asks for, or has.
 
-Invariants: log start <= high watermark <= log end; the leader is in the in-sync set; epochs only grow.
+Invariants: log start <= high watermark <= log end; epochs only grow; a log has one `Partition`.
 
 What survives a crash is the log and the metadata log; in-sync set and epochs come back from the latter, the high
 watermark from a checkpoint and, at the latest, from the replicas' next fetches.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar
 
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
+from ottla.replication.leader_state import InSyncProposal, Leadership, LeaderState
+from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo, Log
+from ottla.storage.log_config import LogConfig
 from ottla.storage.transaction_verification import VerificationGuard
 
 T = TypeVar("T")
@@ -35,13 +43,17 @@ Watcher: TypeAlias = "Callable[[int], None]"
 
 
 class Appending(Protocol[T_co]):
-    """An append on its way to the disk."""
+    """A change of the log that waits for its turn in the queue of a disk."""
 
     async def result(self, deadline: float) -> T_co:
         """The outcome; ApiError if it failed, or is not known at the deadline."""
 
     def let_go(self) -> None:
         """Who put it there will not wait for it."""
+
+
+# What an append comes to: where the batch went, or, if its disk has a queue, what will tell.
+AppendOutcome: TypeAlias = AppendInfo | Appending[AppendInfo]
 
 
 class AppendQueue(Protocol):
@@ -61,34 +73,44 @@ class AppendQueue(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Leadership:
-    """What the metadata log says about a partition's replicas."""
+class BrokerView(Protocol):
+    """What a partition needs of its broker."""
 
-    leader_id: int
-    leader_epoch: int
-    replicas: tuple[int, ...]
-    in_sync: tuple[int, ...]
-    partition_epoch: int
+    @property
+    def broker_id(self) -> int:
+        """The id that replicas name it by."""
+
+    @property
+    def replica_lag_time_max_ms(self) -> int:
+        """For how long a replica may lag behind before it leaves the in-sync set."""
+
+    @property
+    def live_brokers(self) -> Mapping[int, int]:
+        """The brokers neither fenced nor shutting down, with their epochs."""
+
+    def monotonic_ms(self) -> int:
+        """A clock that never jumps."""
+
+    def disk_failed(self, error: StorageError) -> ApiError:
+        """Takes a failed disk out of service, and gives the error for whoever was using it."""
 
 
 class Partition:
     """A partition that has a replica on this broker."""
 
     __slots__ = (
+        "_broker",
         "_committed_watchers",
-        "_follower_end_offsets",
+        "_leader",
+        "_queue",
         "_told_log_start_offset",
         "_uncommitted_bytes",
         "_watchers",
-        "broker_id",
-        "in_sync_ids",
         "index",
         "is_leader",
         "leader_epoch",
         "leadership",
         "log",
-        "queue",
         "topic",
         "topic_id",
     )
@@ -98,7 +120,7 @@ class Partition:
         topic: str,
         index: int,
         topic_id: bytes,
-        broker_id: int,
+        broker: BrokerView,
         log: Log,
         leadership: Leadership,
         queue: AppendQueue | None = None,
@@ -107,19 +129,19 @@ class Partition:
         self.topic = topic
         self.index = index
         self.topic_id = topic_id
-        self.broker_id = broker_id
         self.log = log
-        self.queue = queue
+        self._broker = broker
+        self._queue = queue
         # In the order of their coming: who waits longest is told first.
         self._watchers: dict[Watcher, None] = {}
         self._committed_watchers: dict[Watcher, None] = {}
         self._uncommitted_bytes = 0
         self._told_log_start_offset = log.log_start_offset
-        self._follower_end_offsets: dict[int, int] = {}
         self.leadership = leadership
         self.leader_epoch = NO_EPOCH
         self.is_leader = False
-        self.in_sync_ids: tuple[int, ...] = ()
+        # Of the current epoch; of its end, once the partition is closed. None while another broker leads.
+        self._leader: LeaderState | None = None
         self.apply(leadership)
 
     def __repr__(self) -> str:
@@ -128,21 +150,28 @@ class Partition:
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
     def apply(self, leadership: Leadership) -> None:
-        """Takes over a change of leader or of the in-sync set."""
+        """Takes over a change of the leader, of the replicas or of the in-sync set."""
         assert leadership.leader_epoch >= self.leader_epoch, f"{self}: leader epoch {leadership.leader_epoch} is older"
         is_new_epoch = leadership.leader_epoch > self.leader_epoch
         self.leadership = leadership
         self.leader_epoch = leadership.leader_epoch
-        self.in_sync_ids = leadership.in_sync
-        self.is_leader = leadership.leader_id == self.broker_id
-        if is_new_epoch:
-            self._follower_end_offsets = {replica: -1 for replica in leadership.replicas if replica != self.broker_id}
-            if self.is_leader:
-                self._begin_epoch(leadership.leader_epoch)
-        if self.is_leader:
-            self._advance_high_watermark()
+        self.is_leader = leadership.leader_id == self._broker.broker_id
+        if not self.is_leader:
+            self._leader = None
+        elif is_new_epoch or self._leader is None:
+            self._begin_to_lead(leadership)
+        else:
+            self._leader.changed(leadership, self._broker.monotonic_ms())
+        self._publish_high_watermark()
         if is_new_epoch or not self.is_leader:
             self.wake(0)
+
+    def update_config(self, config: LogConfig) -> None:
+        """New settings hold from the next operation on."""
+        self.log.update_config(config)
+        if self._leader is not None:
+            self._leader.min_insync_replicas_changed(config.min_insync_replicas, self._broker.monotonic_ms())
+            self._publish_high_watermark()
 
     def close(self) -> None:
         """Puts the partition out of service here: it was deleted, moved, or its disk failed.
@@ -151,6 +180,10 @@ class Partition:
         """
         self.is_leader = False
         self.wake(0)
+
+    def reopen(self) -> None:
+        """Puts a closed partition back into service: its log stays where it is."""
+        self.is_leader = self._leader is not None
 
     # -- the leader's side --------------------------------------------------------------------------------------------
 
@@ -177,81 +210,116 @@ class Partition:
     def append(
         self,
         records: Records,
-        header: BatchHeader,
-        acks: int,
-        now_ms: int,
-        verification: VerificationGuard | None = None,
-    ) -> AppendInfo:
-        """Writes a client's batch, whose header was checked; under acks=all the caller waits until `is_committed`."""
-        self._check_append(acks)
-        info = self.log.append_as_leader(
-            records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header, verification=verification
-        )
-        if not info.is_duplicate:
-            self._advance_high_watermark(len(records))
-        return info
-
-    def queue_append(
-        self,
-        queue: AppendQueue,
-        records: Records,
-        header: BatchHeader,
-        acks: int,
-        now_ms: int,
-        verification: VerificationGuard | None = None,
-    ) -> Appending[AppendInfo]:
-        """As `append`, in turn; what is refused before it is written is refused at once."""
-        self._check_append(acks)
-        work = partial(
-            self.log.append_as_leader,
-            leader_epoch=self.leader_epoch,
-            now_ms=now_ms,
-            header=header,
-            verification=verification,
-        )
-        return queue.put(work, records, partial(self._appended, len(records)))
-
-    def append_own(
-        self,
-        batches: Records,
-        now_ms: int,
         *,
+        acks: int,
+        now_ms: int,
+        header: BatchHeader | None = None,
         verification: VerificationGuard | None = None,
         transaction_version: int = 0,
-    ) -> AppendInfo:
-        """Writes batches that this broker made itself, as a coordinator does; with acks=all in mind.
+    ) -> AppendOutcome:
+        """Appends in the current epoch; ApiError if that is refused, and then nothing is written.
 
-        A marker of a transaction is judged by the rules of the transaction version; a repeated one is a duplicate.
+        With a `header` it is a client's batch, whose header was checked; without one, batches that this broker made
+        itself. A marker of a transaction is judged by the rules of the transaction version; a repeated one is a
+        duplicate. Under acks=all the caller waits until the outcome `is_committed`.
+
+        What waits for its turn may still be refused. If too much waits for the disk, the broker's own gets
+        REQUEST_TIMED_OUT.
         """
-        self._check_append(ACKS_ALL)
-        info = self._own_append(now_ms, verification, transaction_version)(batches)
-        if not info.is_duplicate:
-            self._advance_high_watermark(len(batches))
+        leader = self._leader
+        if leader is None or not self.is_leader:
+            raise self.not_leader()
+        if acks == ACKS_ALL and leader.is_under_min_isr:
+            raise self._too_few_in_sync(leader, ErrorCode.NOT_ENOUGH_REPLICAS)
+        if self._queue is not None:
+            settle = partial(self._appended, len(records))
+            work = self._append_work(now_ms, header, verification, transaction_version)
+            return self._queue.put(work, records, settle, is_own=header is None)
+        try:
+            if header is not None:
+                # The way of nearly every batch there is: a plain call.
+                info = self.log.append_as_leader(
+                    records, leader_epoch=self.leader_epoch, now_ms=now_ms, header=header, verification=verification
+                )
+            else:
+                info = self._append_work(now_ms, None, verification, transaction_version)(records)
+        except StorageError as error:
+            raise self._broker.disk_failed(error) from error
+        self._appended(len(records), info)
         return info
 
-    def queue_own(
-        self,
-        queue: AppendQueue,
-        batches: Records,
-        now_ms: int,
-        *,
-        verification: VerificationGuard | None = None,
-        transaction_version: int = 0,
-    ) -> Appending[AppendInfo]:
-        """As `append_own`, in turn; REQUEST_TIMED_OUT if too much of the broker's own waits for the disk already."""
-        self._check_append(ACKS_ALL)
-        work = self._own_append(now_ms, verification, transaction_version)
-        return queue.put(work, batches, partial(self._appended, len(batches)), is_own=True)
+    def delete_records(self, before_offset: int) -> int | Appending[int]:
+        """Moves the log start to the offset unless it is later already; the log start then, or what will tell."""
 
-    def is_committed(self, last_offset: int) -> bool:
-        """Whether every in-sync replica has the record at this offset."""
-        return self.log.high_watermark > last_offset
+        def delete(_: Records) -> int:
+            self.log.increment_log_start_offset(before_offset)
+            return self.log.log_start_offset
 
-    def follower_fetched(self, replica_id: int, log_end_offset: int) -> None:
-        """Takes note of how far a follower has come: its fetch offset says what it already holds."""
-        if replica_id in self._follower_end_offsets:
-            self._follower_end_offsets[replica_id] = log_end_offset
-            self._advance_high_watermark()
+        if self._queue is not None:
+            return self._queue.put(delete, b"", lambda _: self.tell_log_start())
+        log_start_offset = delete(b"")
+        self.tell_log_start()
+        return log_start_offset
+
+    def barrier(self) -> Appending[None] | None:
+        """Is done when all that was appended before is done; None if nothing is ever on its way."""
+        return None if self._queue is None else self._queue.put(_nothing, b"", _nothing)
+
+    def is_committed(self, leader_epoch: int, last_offset: int) -> bool:
+        """Whether every in-sync replica has what was appended in an epoch; NOT_LEADER_OR_FOLLOWER if that is over.
+
+        Of a closed partition what was committed before is still known, and the rest will not be known here.
+        """
+        leader = self._leader
+        if leader is None or leader.leader_epoch != leader_epoch:
+            raise self.not_leader()
+        if leader.high_watermark > last_offset:
+            return True
+        if not self.is_leader:
+            raise self.not_leader()
+        return False
+
+    def check_in_sync_after_append(self) -> None:
+        """For a batch that is committed: NOT_ENOUGH_REPLICAS_AFTER_APPEND if too few replicas are left to keep it."""
+        leader = self._leader
+        if leader is not None and len(leader.maximal_in_sync) < leader.effective_min_insync_replicas:
+            raise self._too_few_in_sync(leader, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+    def follower_fetched(
+        self, replica_id: int, fetch_offset: int, log_start_offset: int, leader_end_offset: int, broker_epoch: int
+    ) -> InSyncProposal | None:
+        """Takes note of how far a follower has come; what is to be asked of the controller, if anything.
+
+        The fetch did not diverge, and `leader_end_offset` is the log's end from before the read.
+        """
+        leader = self._leader
+        if leader is None or not self.is_leader:
+            raise self.not_leader()
+        proposal = leader.fetched(
+            replica_id,
+            fetch_offset=fetch_offset,
+            log_start_offset=log_start_offset,
+            leader_end_offset=leader_end_offset,
+            broker_epoch=broker_epoch,
+            now_ms=self._broker.monotonic_ms(),
+        )
+        self._publish_high_watermark()
+        return proposal
+
+    @property
+    def in_sync_ids(self) -> tuple[int, ...]:
+        """The in-sync set; the leader may know it before the image does."""
+        return self.leadership.in_sync if self._leader is None else self._leader.in_sync
+
+    @property
+    def effective_min_insync_replicas(self) -> int:
+        """How many replicas must be in sync for acks=all: no more than there are."""
+        return min(self.log.config.min_insync_replicas, len(self.leadership.replicas))
+
+    @property
+    def has_reached_epoch_start(self) -> bool:
+        """Whether the watermark of this leader can be told to clients: no earlier leader told a later one (KIP-207)."""
+        return self._leader is not None and self._leader.has_reached_epoch_start
 
     def check_leader_epoch(self, client_epoch: int) -> None:
         """Refuses a client that knows an older or a newer leader than we do (KIP-320)."""
@@ -301,62 +369,100 @@ class Partition:
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _check_append(self, acks: int) -> None:
-        if not self.is_leader:
-            raise self.not_leader()
-        if acks == ACKS_ALL:
-            self._require_in_sync()
+    def _begin_to_lead(self, leadership: Leadership) -> None:
+        log = self.log
+        leader = self._leader = LeaderState(
+            self._broker.broker_id,
+            leadership,
+            log_end_offset=log.log_end_offset,
+            high_watermark=log.high_watermark,
+            min_insync_replicas=log.config.min_insync_replicas,
+            lag_time_max_ms=self._broker.replica_lag_time_max_ms,
+            live_brokers=self._broker.live_brokers,
+            now_ms=self._broker.monotonic_ms(),
+        )
+        self._uncommitted_bytes = 0
+        leader.appended(log.log_end_offset, self._broker.monotonic_ms())
+        epoch = leadership.leader_epoch
+        if self._queue is None:
+            log.assign_leader_epoch(epoch)
+            leader.epoch_began(log.log_end_offset)
+            return
 
-    def _own_append(
-        self, now_ms: int, verification: VerificationGuard | None, transaction_version: int
+        def begin(_: Records) -> int:
+            log.assign_leader_epoch(epoch)
+            return log.log_end_offset
+
+        def began(start_offset: int) -> None:
+            leader.epoch_began(start_offset)
+            if self._leader is leader:
+                leader.appended(max(start_offset, leader.log_end_offset), self._broker.monotonic_ms())
+                self._publish_high_watermark()
+
+        # After the appends of the epoch before, wherever they will have come to by then.
+        self._queue.put(begin, b"", began)
+
+    def _append_work(
+        self,
+        now_ms: int,
+        header: BatchHeader | None,
+        verification: VerificationGuard | None,
+        transaction_version: int,
     ) -> Callable[[Records], AppendInfo]:
+        epoch = self.leader_epoch
+        if header is not None:
+            return partial(
+                self.log.append_as_leader,
+                leader_epoch=epoch,
+                now_ms=now_ms,
+                header=header,
+                verification=verification,
+            )
         return partial(
             self.log.append_own_as_leader,
-            leader_epoch=self.leader_epoch,
+            leader_epoch=epoch,
             now_ms=now_ms,
             verification=verification,
             transaction_version=transaction_version,
         )
 
     def _appended(self, size_bytes: int, info: AppendInfo) -> None:
-        if not info.is_duplicate:
-            # No further: the thread may have appended more, and the bytes of that are not counted yet.
-            self._advance_high_watermark(size_bytes, info.last_offset + 1)
+        leader = self._leader
+        if info.is_duplicate or leader is None or leader.leader_epoch != info.leader_epoch:
+            return
+        self._uncommitted_bytes += size_bytes
+        # No further: a thread may have appended more, and the bytes of that are not counted yet.
+        committed = leader.appended(info.last_offset + 1, self._broker.monotonic_ms() if leader.followers else 0)
+        if committed > self.log.high_watermark:
+            self._commit(committed)
 
-    def _begin_epoch(self, epoch: int) -> None:
-        if self.queue is None:
-            self.log.assign_leader_epoch(epoch)
-        else:
-            # After the appends of the epoch before, wherever they will have come to by then.
-            self.queue.put(lambda _: self.log.assign_leader_epoch(epoch), b"", lambda _: None)
+    def _too_few_in_sync(self, leader: LeaderState, code: ErrorCode) -> ApiError:
+        count = len(leader.in_sync if code is ErrorCode.NOT_ENOUGH_REPLICAS else leader.maximal_in_sync)
+        required = leader.effective_min_insync_replicas
+        message = (
+            f"{self.topic}-{self.index} has {count} in-sync replicas and needs {required} "
+            "(min.insync.replicas) for acks=all"
+        )
+        return ApiError(code, message)
 
-    def _require_in_sync(self) -> None:
-        required = self.log.config.min_insync_replicas
-        if len(self.in_sync_ids) < required:
-            raise ApiError(
-                ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{self.topic}-{self.index} has {len(self.in_sync_ids)} in-sync replicas and needs {required} "
-                "(min.insync.replicas) for acks=all",
-            )
+    def _publish_high_watermark(self) -> None:
+        leader = self._leader
+        if leader is not None and leader.high_watermark > self.log.high_watermark:
+            self._commit(leader.high_watermark)
 
-    def _advance_high_watermark(self, appended_bytes: int = 0, end_offset: int | None = None) -> None:
+    def _commit(self, high_watermark: int) -> None:
+        """Gives the log the watermark, and tells who waits for it."""
         log = self.log
-        least = log.log_end_offset if end_offset is None else end_offset
-        for replica in self.in_sync_ids:
-            if replica != self.broker_id:
-                least = min(least, self._follower_end_offsets.get(replica, -1))
-        self._uncommitted_bytes += appended_bytes
-        if least > log.high_watermark:
-            if log.producers.first_unstable_offset is not None:
-                self._advance_around_transactions(least)
-                return
-            log.update_high_watermark(least)
-            readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
-            if self._watchers or self._committed_watchers:
-                # Never 0, which would mean that something else than data moved.
-                self.wake(max(readable_bytes, 1))
+        if log.producers.first_unstable_offset is not None:
+            self._commit_around_transactions(high_watermark)
+            return
+        log.update_high_watermark(high_watermark)
+        readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
+        if self._watchers or self._committed_watchers:
+            # Never 0, which would mean that something else than data moved.
+            self.wake(max(readable_bytes, 1))
 
-    def _advance_around_transactions(self, high_watermark: int) -> None:
+    def _commit_around_transactions(self, high_watermark: int) -> None:
         """The same while transactions are open: committed readers are told when the last stable offset moves.
 
         They are told of all that follows it, which may be more than they may read: who finds too little waits again,
@@ -369,6 +475,10 @@ class Partition:
         _tell(self._watchers, max(readable_bytes, 1))
         if self._committed_watchers and log.last_stable_offset > stable_before:
             _tell(self._committed_watchers, max(log.bytes_from(stable_before), 1))
+
+
+def _nothing(_: object) -> None:
+    """What a barrier does."""
 
 
 def _tell(watchers: dict[Watcher, None], readable_bytes: int) -> None:

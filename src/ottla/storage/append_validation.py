@@ -101,6 +101,11 @@ def validate_client_batch(records: Buffer, config: LogConfig) -> BatchHeader:
 
 def needs_rewrite(header: BatchHeader, config: LogConfig, now_ms: int) -> bool:
     """Whether the topic's settings require that the batch be opened or changed."""
+    if config.takes_batches_as_sent:
+        return (
+            header.attributes & LOG_APPEND_TIME_FLAG != 0
+            or header.max_timestamp - now_ms > config.message_timestamp_after_max_ms
+        )
     return (
         config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
         or header.attributes & LOG_APPEND_TIME_FLAG != 0

@@ -10,6 +10,7 @@ The log's owner changes the entries; threads write the file, one at a time, and 
 whoever wrote it.
 """
 
+import logging
 import threading
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
@@ -19,6 +20,8 @@ from typing import NamedTuple
 from ottla.storage.checkpoints import decode_checkpoint, encode_checkpoint, write_atomically
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
+
+_log = logging.getLogger(__name__)
 
 UNDEFINED_EPOCH = -1
 
@@ -76,8 +79,24 @@ class LeaderEpochs:
     def entries(self) -> list[EpochStart]:
         return list(self._entries)
 
+    def begin(self, epoch: int, start_offset: int) -> None:
+        """A leader takes office: its epoch begins at an offset, unless it has begun already.
+
+        The metadata log grants epochs in ascending order, so nothing before can be of a later one. An entry that is
+        comes from a damaged batch, in which no checksum covers the epoch; it would fence this leader for ever.
+        """
+        if epoch < self.latest:
+            _log.warning(
+                "%s has leader epoch %d, but epoch %d begins only now: later ones are dropped as damaged",
+                self._path,
+                self.latest,
+                epoch,
+            )
+            self._replace([entry for entry in self._entries if entry.epoch <= epoch])
+        self.assign(epoch, start_offset)
+
     def assign(self, epoch: int, start_offset: int) -> None:
-        """An epoch begins at an offset; nothing happens if it is not newer than the latest."""
+        """A batch of an epoch is at an offset; nothing happens if the epoch is not newer than the latest."""
         if epoch <= self.latest:
             return
         # An epoch that began here or later without a record has no place in the history.

@@ -174,7 +174,7 @@ class Log:
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader takes office: its epoch begins at the end of the log."""
         with self.changing():
-            self.leader_epochs.assign(epoch, self.log_end_offset)
+            self.leader_epochs.begin(epoch, self.log_end_offset)
 
     def changing(self) -> AbstractContextManager[None]:
         """Hold the lock of a log that is still there; LogGone if it is not."""
@@ -203,8 +203,9 @@ class Log:
                 records, header = rewrite_batch(records, header, self.config, now_ms)
         size = header.batch_length + 12
         assert size == len(records), "the header is not the one of these bytes"
-        with self._access.lock:
-            if self._access.is_gone:
+        access = self._access
+        with access.lock:
+            if access.is_gone:
                 raise LogGone(self.directory)
             latest_epoch = self.leader_epochs.latest
             if leader_epoch < latest_epoch:
@@ -292,7 +293,6 @@ class Log:
             whole, batches = placed_batches(records, self.log_end_offset)
             if not batches:
                 return None
-            # Batches that were accepted once have to be taken, even if segment.bytes is smaller now.
             for part in split_batches(batches, self.config.segment_bytes):
                 self._append_placed(whole, part, self._segment_at_any_size, now_ms)
             return self._placed_at(batches)
@@ -342,14 +342,21 @@ class Log:
                 ErrorCode.RECORD_LIST_TOO_LARGE,
                 f"{size} bytes of records do not fit in one segment, segment.bytes is {self.config.segment_bytes}.",
             )
-        return self._segment_at_any_size(size, first_offset, last_offset, max_timestamp, now_ms)
+        segment = self._segments.active
+        if must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
+            return self._roll_for(first_offset, last_offset, now_ms)
+        return segment
 
     def _segment_at_any_size(
         self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int
     ) -> Segment:
+        """The same for batches that were accepted once, and have to be taken whatever segment.bytes is now."""
         segment = self._segments.active
-        if not must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
-            return segment
+        if must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
+            return self._roll_for(first_offset, last_offset, now_ms)
+        return segment
+
+    def _roll_for(self, first_offset: int, last_offset: int, now_ms: int) -> Segment:
         # Where the log ends, so that segments follow each other without a gap, unless the offsets leap too far.
         is_near = last_offset - self.log_end_offset <= MAX_RELATIVE_OFFSET
         return self.roll(now_ms, self.log_end_offset if is_near else first_offset)

@@ -1,6 +1,6 @@
 """The settings of one log, with the meaning, units and defaults of Kafka's topic configurations."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ottla.protocol.compression import Codec
 from ottla.protocol.record_batch import TimestampType
@@ -48,10 +48,23 @@ class LogConfig:
     # Another one, transaction.partition.verification.enable: whether a batch may begin a transaction only with a guard.
     # Logs without a broker around them have nobody to ask.
     transaction_verification_enabled: bool = False
+    # What follows from the fields above, worked out once: every append asks.
+    is_compacted: bool = field(init=False, repr=False, compare=False)
+    # Whether a batch enters the log as its producer made it, unless its header claims too late a time or one that only
+    # the broker may give.
+    takes_batches_as_sent: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def is_compacted(self) -> bool:
-        return COMPACT in self.cleanup_policy
+    def __post_init__(self) -> None:
+        is_compacted = COMPACT in self.cleanup_policy
+        object.__setattr__(self, "is_compacted", is_compacted)
+        object.__setattr__(
+            self,
+            "takes_batches_as_sent",
+            not is_compacted
+            and self.compression_type is None
+            and self.message_timestamp_type is TimestampType.CREATE_TIME
+            and self.message_timestamp_before_max_ms == MAX_INT64,
+        )
 
     @property
     def deletes_old_segments(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from ottla.protocol.compression import Buffer
 from ottla.protocol.control_records import parse_end_txn_marker
 from ottla.protocol.record_batch import BatchHeader
+from ottla.protocol.records import CorruptRecords
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
 from ottla.storage.producer_snapshot import decode_snapshot
@@ -43,19 +44,34 @@ def apply_batch(
 
 
 def replay(producers: ProducerStates, segments: Iterable[Segment], start_offset: int, end_offset: int) -> None:
-    """Apply the batches between two offsets; transaction indexes stay as they are."""
+    """Apply the batches between two offsets; transaction indexes stay as they are.
+
+    Damage in a segment hides what is behind it there. Whoever reads it will hear of it; all else must be served.
+    """
     for segment in segments:
         if segment.size_bytes == 0:
             continue
-        file = segment.file
-        start = segment.surely(segment.position_before, start_offset)
-        for position, header in scan_headers(file, start, segment.size_bytes):
-            if header.base_offset >= end_offset:
-                break
-            if header.base_offset >= start_offset and header.has_producer_id:
-                batch = file.read(position, header.size_bytes) if header.is_control else b""
-                apply_batch(producers, header, header.base_offset, batch)
+        try:
+            _replay_segment(producers, segment, start_offset, end_offset)
+        except CorruptRecords as damage:
+            _log.warning(
+                "%s is damaged: %s. What producers wrote behind that is not remembered: a repetition of it would not "
+                "be noticed",
+                segment.path,
+                damage,
+            )
     producers.map_end_offset = max(producers.map_end_offset, end_offset)
+
+
+def _replay_segment(producers: ProducerStates, segment: Segment, start_offset: int, end_offset: int) -> None:
+    file = segment.file
+    start = segment.surely(segment.position_before, start_offset)
+    for position, header in scan_headers(file, start, segment.size_bytes):
+        if header.base_offset >= end_offset:
+            break
+        if header.base_offset >= start_offset and header.has_producer_id:
+            batch = file.read(position, header.size_bytes) if header.is_control else b""
+            apply_batch(producers, header, header.base_offset, batch)
 
 
 class ProducerSnapshots:

@@ -8,11 +8,12 @@ from harness.running_node import batch_of
 from ottla.broker import damage_reports
 from ottla.broker.damage_reports import DamageReports
 from ottla.protocol.records import CorruptRecords
-from ottla.replication.partition import Leadership, Partition
+from ottla.replication.partition import Partition
 from ottla.storage.errors import DamagedBatch
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from unit.replication.partitions import ALONE, Broker
 
 NOW_MS = 1_700_000_000_000
 
@@ -21,7 +22,7 @@ NOW_MS = 1_700_000_000_000
 def partition(tmp_path: Path) -> Partition:
     """Two segments, from offset 0 and from offset 1."""
     log = Log(OsFileSystem(tmp_path), tmp_path / "orders-3", LogConfig(segment_bytes=150), now_ms=NOW_MS)
-    partition = Partition("orders", 3, bytes(16), 1, log, Leadership(1, 0, (1,), (1,), 0), None)
+    partition = Partition("orders", 3, bytes(16), Broker(), log, ALONE)
     for _ in range(2):
         log.append_as_leader(batch_of(b"v" * 50), leader_epoch=0, now_ms=NOW_MS)
     return partition

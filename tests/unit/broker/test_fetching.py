@@ -235,7 +235,8 @@ def transactional_log(running: RunningNode) -> Callable[[bytes], None]:
     partition = running.node.replicas.partition("orders", 0)
 
     def append(batch: bytes) -> None:
-        partition.append_own(batch, 1, verification=partition.begin_verification(7, 0, -1, supports_epoch_bump=False))
+        guard = partition.begin_verification(7, 0, -1, supports_epoch_bump=False)
+        partition.append(batch, acks=-1, now_ms=1, verification=guard)
 
     return append
 

@@ -1,10 +1,17 @@
-"""What a watch notes, and when it wakes."""
+"""What a watch notes, when it wakes, and what those hear who wait for a commit."""
 
 import asyncio
-from typing import cast
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
-from ottla.broker.purgatory import Watch
-from ottla.replication.partition import Partition, Watcher
+import pytest
+
+from ottla.broker.purgatory import Watch, wait_until_acknowledged, wait_until_committed
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.replication.partition import ACKS_ALL, Partition, Watcher
+from unit.replication.partitions import TRIO, append, fetch, make, to_follower, to_leader
 
 
 class Movable:
@@ -103,3 +110,76 @@ def test_a_closed_watch_leaves_no_watcher_behind() -> None:
     watch.close()
     assert not first.watchers
     assert not second.watchers
+
+
+PATIENCE_S = 60.0
+
+
+def with_trio(home: Path, scenario: Callable[[Partition, float], Coroutine[Any, Any, None]], min_isr: int = 1) -> None:
+    async def run() -> None:
+        partition = make(home, TRIO, min_insync_replicas=min_isr)
+        await scenario(partition, asyncio.get_running_loop().time() + PATIENCE_S)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("begins_early", [True, False])
+def test_who_waits_for_a_record_that_was_cut_off_hears_that_the_leader_changed(
+    tmp_path: Path, begins_early: bool
+) -> None:
+    async def scenario(partition: Partition, deadline: float) -> None:
+        lost = append(partition, ACKS_ALL)
+        waiting = asyncio.ensure_future(wait_until_committed(partition, lost.leader_epoch, lost.last_offset, deadline))
+        if begins_early:
+            await asyncio.sleep(0)
+        to_follower(partition)
+        to_leader(partition, in_sync=(1,))
+        # Another record at the same offset, and committed.
+        assert append(partition, ACKS_ALL).last_offset == lost.last_offset
+        assert partition.log.high_watermark > lost.last_offset
+        with pytest.raises(ApiError) as refused:
+            await waiting
+        assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    with_trio(tmp_path, scenario)
+
+
+def test_who_waits_hears_of_lost_leadership_at_once(tmp_path: Path) -> None:
+    async def scenario(partition: Partition, deadline: float) -> None:
+        info = append(partition, ACKS_ALL)
+        waiting = asyncio.ensure_future(wait_until_committed(partition, info.leader_epoch, info.last_offset, deadline))
+        await asyncio.sleep(0)
+        to_follower(partition)
+        with pytest.raises(ApiError):
+            await waiting
+
+    with_trio(tmp_path, scenario)
+
+
+def test_a_commit_is_acknowledged_when_the_last_in_sync_replica_has_it(tmp_path: Path) -> None:
+    async def scenario(partition: Partition, deadline: float) -> None:
+        info = append(partition, ACKS_ALL)
+        waiting = asyncio.ensure_future(wait_until_acknowledged(partition, info, deadline))
+        fetch(partition, 2, 1)
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        fetch(partition, 3, 1)
+        assert await waiting
+        assert not await wait_until_acknowledged(partition, append(partition, ACKS_ALL), deadline - PATIENCE_S)
+
+    with_trio(tmp_path, scenario)
+
+
+def test_who_waits_hears_that_too_few_replicas_were_left_to_keep_the_record(tmp_path: Path) -> None:
+    async def scenario(partition: Partition, deadline: float) -> None:
+        info = append(partition, ACKS_ALL)
+        waiting = asyncio.ensure_future(wait_until_acknowledged(partition, info, deadline))
+        await asyncio.sleep(0)
+        for replica in (2, 3):
+            fetch(partition, replica, 1)
+        partition.apply(replace(TRIO, in_sync=(1,), partition_epoch=1))
+        with pytest.raises(ApiError) as refused:
+            await waiting
+        assert refused.value.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    with_trio(tmp_path, scenario, min_isr=2)

@@ -49,9 +49,10 @@ class TwoDisks:
         builder = BatchBuilder()
         builder.append(b"k", b"v", timestamp_ms=1)
         batch = bytes(builder.build())
-        assert partition.queue is not None
         header = validate_client_batch(batch, partition.log.config)
-        return partition.queue_append(partition.queue, batch, header, -1, 1)
+        outcome = partition.append(batch, acks=-1, now_ms=1, header=header)
+        assert not isinstance(outcome, AppendInfo), "there is a queue"
+        return outcome
 
 
 def run(home: Path, scenario: Callable[[TwoDisks], Coroutine[Any, Any, None]]) -> None:
@@ -86,7 +87,7 @@ def test_an_append_that_hangs_holds_up_no_other_disk(tmp_path: Path) -> None:
         assert refused.value.code is ErrorCode.REQUEST_TIMED_OUT
         disks.disk.wake_up()
         assert (await outcome(waiting)).first_offset == 0
-        assert disks.partition.is_committed(0)
+        assert disks.partition.is_committed(0, 0)
 
     run(tmp_path, scenario)
 

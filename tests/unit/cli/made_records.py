@@ -1,7 +1,7 @@
 """Records as a consumer would return them."""
 
-from ottla.client.batch_writer import BatchWriter
 from ottla.client.records import Record
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.record_batch import BatchHeader, TimestampType, parse_header
 from ottla.protocol.records import Headers
 
@@ -9,9 +9,9 @@ NOW_MS = 1_718_000_000_000
 
 
 def header(**changes: int) -> BatchHeader:
-    writer = BatchWriter()
-    writer.append(NOW_MS, None, b"")
-    return parse_header(writer.build())._replace(**changes)
+    builder = BatchBuilder()
+    builder.append(None, b"", timestamp_ms=NOW_MS)
+    return parse_header(builder.build())._replace(**changes)
 
 
 def record(

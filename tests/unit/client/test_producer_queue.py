@@ -1,9 +1,9 @@
 """The batches of one partition: in order, and each once."""
 
-from ottla.client.batch_writer import BatchWriter
 from ottla.client.errors import ClientError, ConnectionLost, KafkaError, RequestTimedOut
 from ottla.client.metadata import TopicPartition
 from ottla.client.producer_queue import IN_FLIGHT_MAX, Outcome, PartitionQueue, ProducerBatch
+from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
 
 PARTITION = TopicPartition("t", 0)
@@ -16,7 +16,7 @@ class Queue:
     """A queue with batches named by numbers; what became of them is in `outcomes`."""
 
     def __init__(self, *, is_idempotent: bool = True, linger_s: float = 0.0, is_new: bool = False) -> None:
-        self.queue = PartitionQueue(PARTITION, is_idempotent=is_idempotent, linger_s=linger_s)
+        self.queue = PartitionQueue[ProducerBatch](PARTITION, is_idempotent=is_idempotent, linger_s=linger_s)
         self.outcomes: dict[int, Outcome] = {}
         self.batches: list[ProducerBatch] = []
         if not is_new:
@@ -31,11 +31,11 @@ class Queue:
         self.outcomes.clear()
 
     def add(self, records: int = 1, created_s: float = 0.0) -> ProducerBatch:
-        writer = BatchWriter()
+        builder = BatchBuilder()
         for _ in range(records):
-            writer.append(0, None, b"v")
+            builder.append(None, b"v", timestamp_ms=0)
         number = len(self.batches)
-        batch = ProducerBatch(PARTITION, writer, created_s, lambda outcome: self.outcomes.update({number: outcome}))
+        batch = ProducerBatch(PARTITION, builder, created_s, lambda outcome: self.outcomes.update({number: outcome}))
         self.batches.append(batch)
         self.queue.add(batch)
         return batch
@@ -236,9 +236,9 @@ def test_what_is_left_of_a_transaction_is_dropped_and_not_tried_again() -> None:
 
 
 def test_a_batch_has_failed_since_it_was_first_sent() -> None:
-    queue = PartitionQueue(TopicPartition("t", 0), is_idempotent=True, linger_s=0)
-    batch = ProducerBatch(TopicPartition("t", 0), BatchWriter(), 1.0, lambda _: None)
-    batch.writer.append(0, None, b"x", ())
+    queue = PartitionQueue[ProducerBatch](TopicPartition("t", 0), is_idempotent=True, linger_s=0)
+    batch = ProducerBatch(TopicPartition("t", 0), BatchBuilder(), 1.0, lambda _: None)
+    batch.builder.append(None, b"x", timestamp_ms=0)
     queue.add(batch)
     assert queue.take(5.0) is batch
     assert queue.failed(batch, RequestTimedOut("no answer"), 35.0, 0.1)

@@ -68,8 +68,8 @@ def warned(tmp_path: Path, **settings: str) -> list[str]:
     ("name", "consequence"),
     [
         ("transaction.state.log.replication.factor", "transactional producers will find no coordinator"),
-        ("transaction.state.log.min.isr", "transactional producers get COORDINATOR_NOT_AVAILABLE"),
-        ("min.insync.replicas", "writes with acks=all are refused as NOT_ENOUGH_REPLICAS"),
+        ("transaction.state.log.min.isr", "the state of transactions is safe on one replica"),
+        ("min.insync.replicas", "acks=all is answered by one replica"),
     ],
 )
 def test_more_replicas_than_there_are_nodes_are_warned_of(tmp_path: Path, name: str, consequence: str) -> None:

@@ -2,12 +2,84 @@ import pytest
 
 from ottla.protocol.batch_builder import BatchBuilder, rebuild_batch
 from ottla.protocol.compression import Codec
-from ottla.protocol.record_batch import TimestampType, batch_records, crc_is_valid, parse_header
+from ottla.protocol.record_batch import HEADER_BYTES, TimestampType, batch_records, crc_is_valid, parse_header
+from ottla.protocol.records import Headers, record_size_bound
+
+ROWS: list[tuple[int, bytes | None, bytes | None, Headers]] = [
+    (1_000, b"key", b"value", ()),
+    (990, None, b"", (("name", b"x"), ("other", None))),
+    (1_000 + 2**40, b"", None, (("é", b""),)),
+    (1_003, b"k" * 200, b"v" * 20_000, ()),
+]
+
+
+def builder_of_rows(codec: Codec = Codec.NONE) -> BatchBuilder:
+    builder = BatchBuilder(codec=codec)
+    for timestamp_ms, key, value, headers in ROWS:
+        builder.append(key, value, timestamp_ms=timestamp_ms, headers=headers)
+    return builder
 
 
 def test_a_batch_needs_a_record() -> None:
     with pytest.raises(ValueError, match="at least one"):
         BatchBuilder().build()
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_records_come_back_as_they_were(codec: Codec) -> None:
+    batch = builder_of_rows(codec).build()
+    header = parse_header(batch)
+    assert crc_is_valid(batch, header)
+    assert header.codec is codec
+    found = [
+        (header.base_timestamp + record.timestamp_delta, record.key, record.value, record.headers)
+        for record in batch_records(batch, header)
+    ]
+    assert found == ROWS
+
+
+def test_the_header_says_what_is_inside() -> None:
+    builder = builder_of_rows()
+    builder.set_producer_state(7, 3, 11, is_transactional=True)
+    header = parse_header(builder.build())
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 3, 11)
+    assert (header.record_count, header.last_offset_delta) == (4, 3)
+    assert (header.base_timestamp, header.max_timestamp) == (1_000, 1_000 + 2**40)
+    assert header.is_transactional
+
+
+def test_a_batch_can_be_built_again_under_another_epoch() -> None:
+    builder = builder_of_rows(Codec.ZSTD)
+    builder.set_producer_state(7, 3, 11)
+    first = builder.build()
+    builder.set_producer_state(7, 4, 0)
+    second = builder.build()
+    assert first[HEADER_BYTES:] == second[HEADER_BYTES:]
+    assert (parse_header(first).producer_epoch, parse_header(second).producer_epoch) == (3, 4)
+    assert crc_is_valid(second, parse_header(second))
+
+
+def test_a_batch_that_was_built_takes_no_more_records() -> None:
+    builder = builder_of_rows()
+    builder.build()
+    builder.append(None, b"late", timestamp_ms=0)
+    with pytest.raises(ValueError, match="built already"):
+        builder.build()
+
+
+def test_the_size_is_known_before_the_batch_is_built() -> None:
+    builder = builder_of_rows()
+    assert builder.size_bytes == len(builder.build())
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_no_record_takes_more_than_its_bound(row: tuple[int, bytes | None, bytes | None, Headers]) -> None:
+    timestamp_ms, key, value, headers = row
+    builder = BatchBuilder()
+    builder.append(None, None, timestamp_ms=0)
+    before = builder.size_bytes
+    builder.append(key, value, timestamp_ms=timestamp_ms, headers=headers)
+    assert builder.size_bytes - before <= record_size_bound(key, value, headers)
 
 
 def three_records() -> bytearray:

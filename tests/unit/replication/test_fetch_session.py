@@ -9,6 +9,7 @@ from ottla.replication import fetch_session
 from ottla.replication.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
+    NO_REPLICA_ID,
     FetchPartition,
     FetchScope,
     FetchSession,
@@ -45,7 +46,7 @@ def ask(
         named,
         [("t", index) for index in forgotten or []],
         uses_topic_ids=uses_topic_ids,
-        is_privileged=is_privileged,
+        replica_id=1 if is_privileged else NO_REPLICA_ID,
         now_ms=now_ms,
     )
 
@@ -240,3 +241,50 @@ def test_letting_go_of_every_partition_ends_the_session() -> None:
     opened = ask(sessions, 0, INITIAL_EPOCH, [partition(0)])
     assert ask(sessions, opened.session_id, 1, [], [0]).session_id == 0
     assert len(sessions) == 0
+
+
+class Settling:
+    """A follower's session whose partitions are settled as a test says."""
+
+    def __init__(self) -> None:
+        self.sessions = cache()
+        self.epoch = 0
+        self.fetch(0, [partition(0), partition(1)])
+
+    def fetch(self, now_ms: int, named: list[FetchPartition] | None = None) -> None:
+        session_id = 0 if self.epoch == 0 else 1
+        scope = ask(self.sessions, session_id, self.epoch, named or [], is_privileged=True, now_ms=now_ms)
+        assert scope.session is not None
+        self.session = scope.session
+        self.epoch += 1
+
+    def tell(self, index: int, *, is_settled: bool) -> None:
+        one = self.session.partitions["t", index]
+        one.is_settled = is_settled
+        self.session.told(one, has_records=not is_settled)
+
+    def as_of(self, index: int) -> int | None:
+        return self.sessions.caught_up_as_of(1, ("t", index))
+
+
+def test_a_settled_partition_is_caught_up_as_of_the_last_fetch_of_its_session() -> None:
+    follower = Settling()
+    assert follower.as_of(0) is None, "nothing was told yet"
+    follower.tell(0, is_settled=True)
+    follower.tell(1, is_settled=False)
+    assert (follower.as_of(0), follower.as_of(1)) == (0, None)
+    follower.fetch(700)
+    assert (follower.as_of(0), follower.as_of(1)) == (700, None)
+    # A record comes: the follower had all the others when it fetched last.
+    assert follower.as_of(0) == 700
+    follower.session.note_moved([("t", 0)])
+    assert follower.as_of(0) is None, "from now on its own fetches tell how far it is"
+
+
+def test_nothing_is_known_of_other_brokers_other_partitions_and_sessions_that_ended() -> None:
+    follower = Settling()
+    follower.tell(0, is_settled=True)
+    assert follower.sessions.caught_up_as_of(2, ("t", 0)) is None
+    assert follower.as_of(7) is None
+    ask(follower.sessions, 1, FINAL_EPOCH, [])
+    assert follower.as_of(0) is None

@@ -11,34 +11,24 @@ from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
-from ottla.replication.partition import ACKS_ALL, Appending, AppendQueue, Leadership, Partition
+from ottla.replication.partition import ACKS_ALL, Appending, Partition
 from ottla.storage.append_validation import validate_client_batch
-from ottla.storage.file_system import OsFileSystem
-from ottla.storage.log import AppendInfo, Log
-from ottla.storage.log_config import LogConfig
+from ottla.storage.log import AppendInfo
 from ottla.storage.transaction_verification import VerificationGuard
+from unit.replication.partitions import (
+    ALONE,
+    TRIO,
+    append,
+    append_own,
+    at_once,
+    batch_of_one,
+    fetch,
+    make,
+    to_follower,
+    to_leader,
+)
 
 T = TypeVar("T")
-
-ALONE = Leadership(leader_id=1, leader_epoch=0, replicas=(1,), in_sync=(1,), partition_epoch=0)
-TRIO = Leadership(leader_id=1, leader_epoch=0, replicas=(1, 2, 3), in_sync=(1, 2, 3), partition_epoch=0)
-
-
-def make(tmp_path: Path, leadership: Leadership, queue: AppendQueue | None = None, /, **settings: int) -> Partition:
-    config = replace(LogConfig(), **settings)  # type: ignore[arg-type]
-    log = Log(OsFileSystem(tmp_path), tmp_path / "orders-0", config, now_ms=0)
-    return Partition("orders", 0, bytes(16), 1, log, leadership, queue)
-
-
-def batch_of_one() -> bytes:
-    builder = BatchBuilder()
-    builder.append(b"k", b"v", timestamp_ms=1)
-    return bytes(builder.build())
-
-
-def append(partition: Partition, acks: int = 1) -> AppendInfo:
-    batch = batch_of_one()
-    return partition.append(batch, validate_client_batch(batch, partition.log.config), acks, 1)
 
 
 def code_of(refused: pytest.ExceptionInfo[ApiError]) -> ErrorCode:
@@ -48,7 +38,7 @@ def code_of(refused: pytest.ExceptionInfo[ApiError]) -> ErrorCode:
 def test_a_leader_alone_in_sync_commits_as_it_appends(tmp_path: Path) -> None:
     partition = make(tmp_path, ALONE)
     info = append(partition, ACKS_ALL)
-    assert partition.is_committed(info.last_offset)
+    assert partition.is_committed(info.leader_epoch, info.last_offset)
 
 
 def test_the_high_watermark_waits_for_the_slowest_in_sync_replica(tmp_path: Path) -> None:
@@ -56,30 +46,34 @@ def test_the_high_watermark_waits_for_the_slowest_in_sync_replica(tmp_path: Path
     append(partition)
     append(partition)
     assert partition.log.high_watermark == 0
-    partition.follower_fetched(2, 2)
+    fetch(partition, 2, 2)
     assert partition.log.high_watermark == 0
-    partition.follower_fetched(3, 1)
+    fetch(partition, 3, 1)
     assert partition.log.high_watermark == 1
 
 
 def test_a_replica_that_left_the_in_sync_set_holds_nobody_up(tmp_path: Path) -> None:
     partition = make(tmp_path, TRIO)
     append(partition)
-    partition.follower_fetched(2, 1)
+    fetch(partition, 2, 1)
     partition.apply(replace(TRIO, in_sync=(1, 2), partition_epoch=1))
     assert partition.log.high_watermark == 1
 
 
-def test_a_fetch_of_a_broker_that_is_no_replica_moves_nothing(tmp_path: Path) -> None:
+def test_a_fetch_of_a_broker_that_is_no_replica_is_refused(tmp_path: Path) -> None:
     partition = make(tmp_path, replace(TRIO, replicas=(1, 2), in_sync=(1, 2)))
     append(partition)
-    partition.follower_fetched(9, 1)
+    with pytest.raises(ApiError) as refused:
+        fetch(partition, 9, 1)
+    assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert partition.log.high_watermark == 0
 
 
 def test_acks_all_is_refused_below_min_insync_replicas_before_anything_is_written(tmp_path: Path) -> None:
-    partition = make(tmp_path, ALONE, min_insync_replicas=2)
-    with pytest.raises(ApiError) as refused:
+    partition = make(tmp_path, replace(TRIO, in_sync=(1,)), min_insync_replicas=2)
+    with pytest.raises(
+        ApiError, match=r"orders-0 has 1 in-sync replicas and needs 2 \(min.insync.replicas\)"
+    ) as refused:
         append(partition, ACKS_ALL)
     assert code_of(refused) == ErrorCode.NOT_ENOUGH_REPLICAS
     assert partition.log.log_end_offset == 0
@@ -168,7 +162,7 @@ def marker(producer_id: int = 7, epoch: int = 0, coordinator_epoch: int = 0, *, 
 
 def append_batch(partition: Partition, batch: bytes, verification: VerificationGuard | None = None) -> AppendInfo:
     header = validate_client_batch(batch, partition.log.config)
-    return partition.append(batch, header, ACKS_ALL, 1, verification)
+    return at_once(partition.append(batch, acks=ACKS_ALL, now_ms=1, header=header, verification=verification))
 
 
 def test_who_reads_committed_records_is_woken_when_a_transaction_ends(tmp_path: Path) -> None:
@@ -184,12 +178,12 @@ def test_who_reads_committed_records_is_woken_when_a_transaction_ends(tmp_path: 
     append_batch(partition, transactional(0, producer_id=8))
     assert len(plain) == 4
     assert len(committed) == 1, "behind an open transaction everything waits"
-    partition.append_own(marker(7), 1)
+    append_own(partition, marker(7))
     assert len(committed) == 2
     assert committed[1] >= len(transactional(0)) + len(batch_of_one()), "all that may be read now"
     append(partition)
     assert len(committed) == 2, "the other one is still open"
-    partition.append_own(marker(8, is_commit=False), 1)
+    append_own(partition, marker(8, is_commit=False))
     assert len(committed) == 3
     append(partition)
     assert len(committed) == 4
@@ -201,12 +195,12 @@ def test_who_reads_committed_records_is_woken_when_the_marker_is_replicated(tmp_
     committed: list[int] = []
     partition.watch(committed.append, is_committed_only=True)
     append_batch(partition, transactional(0))
-    partition.append_own(marker(7), 1)
+    append_own(partition, marker(7))
     for replica in (2, 3):
-        partition.follower_fetched(replica, 1)
+        fetch(partition, replica, 1)
     assert committed == []
     for replica in (2, 3):
-        partition.follower_fetched(replica, 2)
+        fetch(partition, replica, 2)
     assert len(committed) == 1
     assert partition.log.last_stable_offset == 2
 
@@ -226,7 +220,7 @@ def test_a_transaction_begins_with_a_guard_and_goes_on_without(tmp_path: Path) -
 def test_a_write_that_comes_after_its_transaction_ended_is_refused(tmp_path: Path) -> None:
     partition = make(tmp_path, ALONE, transaction_verification_enabled=True)
     guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=False)
-    partition.append_own(marker(7, is_commit=False), 1)
+    append_own(partition, marker(7, is_commit=False))
     with pytest.raises(ApiError) as refused:
         append_batch(partition, transactional(0), guard)
     assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
@@ -236,9 +230,9 @@ def test_a_write_that_comes_after_its_transaction_ended_is_refused(tmp_path: Pat
 def test_a_coordinators_own_transactional_batch_needs_a_guard_too(tmp_path: Path) -> None:
     partition = make(tmp_path, ALONE, transaction_verification_enabled=True)
     with pytest.raises(ApiError):
-        partition.append_own(transactional(-1), 1)
+        append_own(partition, transactional(-1))
     guard = partition.begin_verification(7, 0, -1, supports_epoch_bump=True)
-    partition.append_own(transactional(-1), 1, verification=guard)
+    append_own(partition, transactional(-1), verification=guard)
     assert partition.log.producers.first_unstable_offset == 0
 
 
@@ -252,12 +246,12 @@ def test_only_who_has_its_partitions_added_asks_if_verification_is_switched_off(
 def test_a_marker_that_comes_again_is_not_written_again(tmp_path: Path) -> None:
     partition = make(tmp_path, ALONE)
     append_batch(partition, transactional(0))
-    info = partition.append_own(marker(7, epoch=1), 1, transaction_version=2)
-    again = partition.append_own(marker(7, epoch=1), 1, transaction_version=2)
+    info = append_own(partition, marker(7, epoch=1), transaction_version=2)
+    again = append_own(partition, marker(7, epoch=1), transaction_version=2)
     assert (info.is_duplicate, again.is_duplicate) == (False, True)
-    assert partition.is_committed(again.last_offset)
+    assert partition.is_committed(again.leader_epoch, again.last_offset)
     assert partition.log.log_end_offset == 2
-    partition.append_own(marker(7, epoch=1), 1, transaction_version=1)
+    append_own(partition, marker(7, epoch=1), transaction_version=1)
     assert partition.log.log_end_offset == 3, "before version 2 nobody can tell"
 
 
@@ -294,19 +288,19 @@ def test_a_guard_is_looked_at_when_the_queued_append_has_its_turn(tmp_path: Path
     partition = make(tmp_path, ALONE, queue, transaction_verification_enabled=True)
     queue.append_all()
     guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=True)
-    partition.queue_own(queue, marker(7, epoch=1), 1, transaction_version=2)
+    partition.append(marker(7, epoch=1), acks=ACKS_ALL, now_ms=1, transaction_version=2)
     batch = transactional(0)
     header = validate_client_batch(batch, partition.log.config)
-    partition.queue_append(queue, batch, header, ACKS_ALL, 1, guard)
+    partition.append(batch, acks=ACKS_ALL, now_ms=1, header=header, verification=guard)
     with pytest.raises(ApiError) as refused:
         queue.append_all()
     assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
     assert partition.log.log_end_offset == 1, "the marker came first"
 
 
-def enqueue(partition: Partition, queue: HandQueue, acks: int = 1) -> None:
+def enqueue(partition: Partition, acks: int = 1) -> None:
     batch = batch_of_one()
-    partition.queue_append(queue, batch, validate_client_batch(batch, partition.log.config), acks, 1)
+    partition.append(batch, acks=acks, now_ms=1, header=validate_client_batch(batch, partition.log.config))
 
 
 def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) -> None:
@@ -314,8 +308,8 @@ def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) ->
     partition = make(tmp_path, ALONE, queue)
     readable: list[int] = []
     partition.watch(readable.append)
-    enqueue(partition, queue)
-    enqueue(partition, queue, ACKS_ALL)
+    enqueue(partition)
+    enqueue(partition, ACKS_ALL)
     assert partition.log.log_end_offset == 0
     queue.append_all()
     queue.settle_one()
@@ -330,9 +324,9 @@ def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) ->
 def test_an_epoch_begins_behind_what_was_still_waiting_to_be_appended_in_the_one_before(tmp_path: Path) -> None:
     queue = HandQueue()
     partition = make(tmp_path, ALONE, queue)
-    enqueue(partition, queue)
+    enqueue(partition)
     partition.apply(replace(ALONE, leader_epoch=3, partition_epoch=1))
-    enqueue(partition, queue)
+    enqueue(partition)
     queue.append_all()
     assert partition.log.end_offset_for_epoch(0) == (0, 1)
     assert partition.log.end_offset_for_epoch(3) == (3, 2)
@@ -340,15 +334,117 @@ def test_an_epoch_begins_behind_what_was_still_waiting_to_be_appended_in_the_one
 
 def test_what_is_refused_is_not_put_into_the_queue(tmp_path: Path) -> None:
     queue = HandQueue()
-    partition = make(tmp_path, ALONE, queue, min_insync_replicas=2)
+    partition = make(tmp_path, replace(TRIO, in_sync=(1,)), queue, min_insync_replicas=2)
     with pytest.raises(ApiError) as refused:
-        enqueue(partition, queue, ACKS_ALL)
+        enqueue(partition, ACKS_ALL)
     assert code_of(refused) == ErrorCode.NOT_ENOUGH_REPLICAS
     with pytest.raises(ApiError):
-        partition.queue_own(queue, batch_of_one(), 1)
+        partition.append(batch_of_one(), acks=ACKS_ALL, now_ms=1)
     partition.close()
     with pytest.raises(ApiError) as refused:
-        enqueue(partition, queue)
+        enqueue(partition)
     assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     queue.append_all()
     assert partition.log.log_end_offset == 0
+
+
+# -- committed in its own epoch
+
+
+def test_a_record_that_was_cut_off_is_not_committed_by_another_one_at_its_offset(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO)
+    lost = append(partition, ACKS_ALL)
+    to_follower(partition)
+    to_leader(partition, in_sync=(1,))
+    other = append(partition, ACKS_ALL)
+    assert other.last_offset == lost.last_offset
+    assert partition.is_committed(other.leader_epoch, other.last_offset)
+    with pytest.raises(ApiError) as refused:
+        partition.is_committed(lost.leader_epoch, lost.last_offset)
+    assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_queued_append_of_an_epoch_that_is_over_moves_no_watermark(tmp_path: Path) -> None:
+    queue = HandQueue()
+    partition = make(tmp_path, TRIO, queue)
+    queue.append_all()
+    queue.settle_one()
+    enqueue(partition)
+    queue.append_all()
+    to_follower(partition)
+    queue.settle_one()
+    assert partition.log.high_watermark == 0
+
+
+def test_what_was_committed_before_a_partition_was_closed_stays_known_and_the_rest_does_not(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO)
+    committed = append(partition)
+    for replica in (2, 3):
+        fetch(partition, replica, 1)
+    pending = append(partition)
+    partition.close()
+    assert partition.is_committed(committed.leader_epoch, committed.last_offset)
+    with pytest.raises(ApiError) as refused:
+        partition.is_committed(pending.leader_epoch, pending.last_offset)
+    assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    partition.reopen()
+    assert not partition.is_committed(pending.leader_epoch, pending.last_offset)
+
+
+def test_a_topic_is_not_asked_for_more_replicas_than_it_has(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, min_insync_replicas=2)
+    info = append(partition, ACKS_ALL)
+    assert partition.is_committed(info.leader_epoch, info.last_offset)
+    partition.check_in_sync_after_append()
+
+
+def test_an_in_sync_set_that_shrank_below_its_minimum_is_told_after_the_append(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO, min_insync_replicas=2)
+    info = append(partition, ACKS_ALL)
+    for replica in (2, 3):
+        fetch(partition, replica, 1)
+    partition.check_in_sync_after_append()
+    partition.apply(replace(TRIO, in_sync=(1,), partition_epoch=1))
+    assert partition.is_committed(info.leader_epoch, info.last_offset)
+    with pytest.raises(ApiError, match="has 1 in-sync replicas and needs 2") as refused:
+        partition.check_in_sync_after_append()
+    assert code_of(refused) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def test_a_smaller_minimum_releases_the_watermark(tmp_path: Path) -> None:
+    partition = make(tmp_path, replace(TRIO, in_sync=(1,)), min_insync_replicas=2)
+    append(partition)
+    assert partition.log.high_watermark == 0
+    partition.update_config(replace(partition.log.config, min_insync_replicas=1))
+    assert partition.log.high_watermark == 1
+
+
+def test_a_new_leader_tells_its_watermark_once_it_has_reached_the_start_of_its_epoch(tmp_path: Path) -> None:
+    partition = make(tmp_path, replace(TRIO, in_sync=(1,)))
+    append(partition)
+    to_leader(partition)
+    append(partition)
+    assert partition.has_reached_epoch_start, "the watermark was there already"
+    unknown = make(tmp_path / "other", TRIO)
+    append(unknown)
+    to_leader(unknown)
+    assert not unknown.has_reached_epoch_start
+    for replica in (2, 3):
+        fetch(unknown, replica, 1)
+    assert unknown.has_reached_epoch_start
+
+
+def test_records_are_deleted_at_once_or_in_turn(tmp_path: Path) -> None:
+    partition = make(tmp_path / "plain", ALONE)
+    append(partition)
+    assert partition.delete_records(1) == 1
+    queue = HandQueue()
+    queued = make(tmp_path / "queued", ALONE, queue)
+    enqueue(queued)
+    queue.append_all()
+    queue.settle_one()
+    queue.settle_one()
+    queued.delete_records(1)
+    assert queued.log.log_start_offset == 0
+    queue.append_all()
+    assert queued.log.log_start_offset == 1

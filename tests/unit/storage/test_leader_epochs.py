@@ -39,6 +39,14 @@ def test_older_and_equal_epochs_change_nothing(epochs: LeaderEpochs) -> None:
     assert epochs.entries == before
 
 
+@pytest.mark.parametrize(
+    ("epoch", "entries"), [(3, [(1, 0), (3, 10)]), (2, [(1, 0), (2, 99)]), (4, [(1, 0), (3, 10), (4, 25)])]
+)
+def test_a_leader_that_takes_office_knows_that_later_epochs_are_damage(epochs: LeaderEpochs, epoch, entries) -> None:
+    epochs.begin(epoch, 99)
+    assert epochs.entries == entries
+
+
 def test_an_epoch_without_a_record_gives_way_to_the_next(epochs: LeaderEpochs) -> None:
     epochs.assign(5, 30)
     epochs.assign(6, 30)

@@ -7,6 +7,7 @@ from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.storage.log import AppendInfo, Log
 
 NOW_MS = 1_700_000_000_000
+LEADER_EPOCH_POSITION = 12
 
 
 def append(log: Log, batch: bytes, *, epoch: int) -> AppendInfo:
@@ -29,6 +30,23 @@ def test_an_append_for_a_leader_whose_epoch_is_over_is_refused_and_writes_nothin
         assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert (log.log_end_offset, log.size_bytes) == (1, size_bytes)
     assert log.leader_epochs.entries == [(3, 0), (5, 1)]
+
+
+def test_a_damaged_epoch_on_the_disk_does_not_fence_the_next_leader(open_log, make_batch) -> None:
+    log = open_log()
+    for epoch in (1, 2, 2):
+        append(log, make_batch(1), epoch=epoch)
+    log.close(NOW_MS)
+    path = log.segments[0].path
+    data = bytearray(path.read_bytes())
+    size = len(data) // 3
+    data[size + LEADER_EPOCH_POSITION] ^= 1
+    path.write_bytes(data)
+    log = open_log()
+    assert log.leader_epochs.latest > 1 << 16, "no checksum covers it"
+    log.assign_leader_epoch(3)
+    assert append(log, make_batch(1), epoch=3).first_offset == 3
+    assert log.leader_epochs.entries == [(1, 0), (3, 3)]
 
 
 def test_an_append_tells_the_epoch_in_which_its_commit_is_to_be_waited_for(open_log, make_batch) -> None:

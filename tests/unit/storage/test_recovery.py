@@ -136,6 +136,24 @@ def test_segments_below_the_recovery_point_are_not_read_again(open_log, make_bat
     assert log.log_end_offset == 24
 
 
+def test_damage_below_the_recovery_point_keeps_no_log_from_opening_that_lost_its_snapshots(
+    open_log, make_batch, partition: Path
+) -> None:
+    log = open_log(**SETTINGS)
+    fill(log, make_batch, 12)
+    log.flush(NOW_MS)
+    path = log.segments[0].path
+    (_, _), (second, _), *_ = iterate_headers(path.read_bytes())
+    with path.open("r+b") as file:
+        file.seek(second)
+        file.write(bytes(61))
+    for snapshot in files(partition, "*.snapshot"):
+        snapshot.unlink()
+    log = open_log(recovery_point=24, **SETTINGS)
+    assert log.log_end_offset == 24
+    assert log.producer_states()[0].last_sequence == 23
+
+
 @pytest.mark.parametrize("suffix", ["index", "timeindex"])
 @pytest.mark.parametrize("damage", ["missing", "odd size", "ahead of the log"])
 def test_damaged_indexes_are_rebuilt(open_log, make_batch, partition: Path, suffix: str, damage: str) -> None:

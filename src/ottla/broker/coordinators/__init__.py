@@ -1,1 +1,1 @@
-"""What the shells of all coordinators share: their topic, its log, and the leadership of its partitions."""
+"""What all coordinators run on: their topic and its log, and the runtime of the shards in its partitions."""

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.leadership import ShardLeadership
+from ottla.broker.coordinators.partition_log import CoordinatorLog
+from ottla.broker.coordinators.runtime import CoordinatorRuntime
+from ottla.broker.coordinators.shard_writes import ShardWrites
 from ottla.broker.coordinators.steady_clock import steady_clock
-from ottla.broker.groups.active_shard import ActiveShard
-from ottla.broker.groups.loading import load_shard
-from ottla.broker.groups.offsets_log import OffsetsLog
+from ottla.broker.groups.shard_driver import GroupShardDriver, load_shard
 from ottla.broker.host import Host
 from ottla.broker.tasks import Tasks
 from ottla.broker.time_slice import TimeSlice
@@ -63,22 +63,22 @@ class GroupCoordinator:
     def __init__(
         self,
         config: GroupConfig,
-        log: OffsetsLog,
+        log: CoordinatorLog,
         topic: InternalTopic,
         tasks: Tasks,
         host: Host,
     ) -> None:
         self.topic = topic
         self._config = config
-        self._log = log
         self._tasks = tasks
         self._host = host
         self._clock = steady_clock(host)
-        self.shards: ShardLeadership[GroupShard, ActiveShard] = ShardLeadership(
-            topic.spec.name,
+        self.shards: CoordinatorRuntime[GroupShard, GroupShardDriver] = CoordinatorRuntime(
+            topic,
             "groups",
             log,
             tasks,
+            config.offsets_commit_timeout_ms,
             lambda partition, pieces: load_shard(config, partition, pieces),
             self._activate,
         )
@@ -97,23 +97,8 @@ class GroupCoordinator:
             self._cleaning.cancel()
         self.shards.resign_all()
 
-    def _activate(self, partition: int, _leader_epoch: int, shard: GroupShard) -> ActiveShard:
-        active = ActiveShard(
-            partition,
-            shard,
-            self._log,
-            self._tasks,
-            self._clock,
-            self._config.offsets_commit_timeout_ms,
-            Codec(self._config.offsets_topic_compression_codec),
-            lambda: self.shards.reload(partition),
-        )
-        shard.loaded(self._clock())
-        active.settle()
-        return active
-
-    def _active(self, group_id: str) -> ActiveShard:
-        return self.shards.active(self.topic.partition_of(group_id))
+    def _activate(self, shard: GroupShard, writes: ShardWrites) -> GroupShardDriver:
+        return GroupShardDriver(shard, writes, self._clock, Codec(self._config.offsets_topic_compression_codec))
 
     # Membership
 
@@ -132,7 +117,7 @@ class GroupCoordinator:
                 f"{config.group_min_session_timeout_ms} and group.max.session.timeout.ms "
                 f"{config.group_max_session_timeout_ms}",
             )
-        active = self._active(request.group_id)
+        active = self.shards.serving(request.group_id)
         answer: asyncio.Future[JoinGroupResponse] = asyncio.get_running_loop().create_future()
         context = JoinContext(api_version, client_id, client_host, str(uuid.UUID(bytes=self._host.random_uuid())))
         active.shard.join(request, context, answer, self._clock())
@@ -142,7 +127,7 @@ class GroupCoordinator:
     def sync(self, request: SyncGroupRequest) -> asyncio.Future[SyncGroupResponse]:
         """The answer to a SyncGroup, when the leader's assignment is committed."""
         _require_group_id(request.group_id)
-        active = self._active(request.group_id)
+        active = self.shards.serving(request.group_id)
         answer: asyncio.Future[SyncGroupResponse] = asyncio.get_running_loop().create_future()
         active.shard.sync(request, answer)
         active.settle()
@@ -152,14 +137,14 @@ class GroupCoordinator:
         """Whether the member is still in, and whether it must rejoin."""
         _require_group_id(request.group_id)
         try:
-            active = self._active(request.group_id)
+            active = self.shards.serving(request.group_id)
         except ApiError as error:
             # Nothing is known about the member yet; an error would make a healthy one rejoin for no reason.
             return ErrorCode.NONE if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error.code
         error_code = active.shard.heartbeat(
             request.group_id, request.member_id, request.group_instance_id, request.generation_id, self._clock()
         )
-        active.schedule()
+        active.deadlines.schedule()
         return error_code
 
     def leave(
@@ -167,10 +152,10 @@ class GroupCoordinator:
     ) -> list[MemberResponse] | Awaitable[list[MemberResponse]]:
         """A row for each leaving member."""
         _require_group_id(group_id)
-        active = self._active(group_id)
+        active = self.shards.serving(group_id)
         rows = active.shard.leave(group_id, leaving, self._clock())
-        offset = active.settle()
-        return rows if offset is None else active.respond_when_committed(offset, rows)
+        write = active.settle()
+        return rows if write is None else active.respond_when_committed(write, rows)
 
     # Offsets
 
@@ -178,10 +163,10 @@ class GroupCoordinator:
         self, request: OffsetCommitRequest, api_version: int
     ) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
         """A row for each partition; topics must be known by name and carry their id."""
-        active = self._active(request.group_id)
+        active = self.shards.serving(request.group_id)
         result = active.shard.commit_offsets(request, api_version, self._clock())
-        offset = active.append(result.records)
-        return result.response if offset is None else active.respond_when_committed(offset, result.response)
+        write = active.append(result.records)
+        return result.response if write is None else active.respond_when_committed(write, result.response)
 
     def partition_of_transaction(self, group_id: str) -> int:
         """The partition of the offsets topic in which a transaction would commit the group's offsets."""
@@ -194,10 +179,10 @@ class GroupCoordinator:
         self, request: TxnOffsetCommitRequest, verification: VerificationGuard | None
     ) -> TxnOffsetCommitResponse | Awaitable[TxnOffsetCommitResponse]:
         """A row for each partition; the transaction was verified, and its topics exist."""
-        active = self._active(request.group_id)
+        active = self.shards.serving(request.group_id)
         result = active.shard.commit_transactional_offsets(request, self._clock())
-        offset = active.append_in_transaction(result.records, request.producer_id, request.producer_epoch, verification)
-        return result.response if offset is None else active.respond_when_committed(offset, result.response)
+        write = active.append_in_transaction(result.records, request.producer_id, request.producer_epoch, verification)
+        return result.response if write is None else active.respond_when_committed(write, result.response)
 
     async def end_transaction(
         self,
@@ -215,15 +200,15 @@ class GroupCoordinator:
         """
         try:
             active = self.shards.active(partition_index)
-            offset = active.append_marker(
+            write = active.append_marker(
                 producer_id,
                 producer_epoch,
                 is_commit=is_commit,
                 coordinator_epoch=coordinator_epoch,
                 transaction_version=transaction_version,
             )
-            if offset is not None:
-                await active.respond_when_committed(offset, None)
+            if write is not None:
+                await active.respond_when_committed(write, None)
         except ApiError as error:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER if error.code in _COORDINATOR_IS_AWAY else error.code
         return ErrorCode.NONE
@@ -232,21 +217,21 @@ class GroupCoordinator:
         self, group_id: str, topics: Sequence[OffsetFetchRequestTopics], *, require_stable: bool = False
     ) -> list[OffsetFetchResponseTopics]:
         """A row for each partition asked for."""
-        return self._active(group_id).shard.fetch_offsets(group_id, topics, require_stable=require_stable)
+        return self.shards.serving(group_id).shard.fetch_offsets(group_id, topics, require_stable=require_stable)
 
     def all_offsets(
         self, group_id: str, *, require_stable: bool = False
     ) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
         """The topic and the row of each partition that has an offset; they may be taken over some time."""
-        return self._active(group_id).shard.all_offsets(group_id, require_stable=require_stable)
+        return self.shards.serving(group_id).shard.all_offsets(group_id, require_stable=require_stable)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
         """A row for each partition."""
         _require_group_id(request.group_id)
-        active = self._active(request.group_id)
+        active = self.shards.serving(request.group_id)
         result = active.shard.deletions.delete_offsets(request)
-        offset = active.append(result.records)
-        return result.response if offset is None else active.respond_when_committed(offset, result.response)
+        write = active.append(result.records)
+        return result.response if write is None else active.respond_when_committed(write, result.response)
 
     def topics_deleted(self, topics: Collection[str]) -> None:
         """Forget the offsets of topics that were deleted."""
@@ -263,11 +248,11 @@ class GroupCoordinator:
 
     async def _delete_group(self, group_id: str) -> DeletableGroupResult:
         try:
-            active = self._active(group_id)
+            active = self.shards.serving(group_id)
             result = active.shard.deletions.delete_groups((group_id,))
-            offset = active.append(result.records)
-            if offset is not None:
-                await active.respond_when_committed(offset, None)
+            write = active.append(result.records)
+            if write is not None:
+                await active.respond_when_committed(write, None)
         except ApiError as error:
             return DeletableGroupResult(group_id=group_id, error_code=error.code)
         return result.response[0]
@@ -278,7 +263,7 @@ class GroupCoordinator:
 
     def _describe_group(self, group_id: str, api_version: int) -> DescribedGroup:
         try:
-            group = self._active(group_id).shard.groups.get(group_id)
+            group = self.shards.serving(group_id).shard.groups.get(group_id)
         except ApiError as error:
             return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.message)
         if group is None:
@@ -306,12 +291,10 @@ class GroupCoordinator:
 
     async def expire_offsets(self) -> None:
         """Remove the offsets that nobody has used for offsets.retention.minutes, and groups without any."""
-        for active in self.shards.all_active():
-            try:
-                await active.clean(active.shard.expire_offsets(self._clock()))
-            except Exception:
-                # Whatever it is, the groups of the other partitions must not wait for it.
-                logger.exception("The offsets of one partition cannot be expired")
+        await self.shards.for_each("expiry of offsets", self._expire_offsets)
+
+    async def _expire_offsets(self, active: GroupShardDriver) -> None:
+        await active.clean(active.shard.expire_offsets(self._clock()))
 
 
 def _require_group_id(group_id: str) -> None:

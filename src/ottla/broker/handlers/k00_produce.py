@@ -6,9 +6,9 @@ ApiVersions says 0 as the lowest all the same, because librdkafka decides by it 
 (KAFKA-18659); a request in versions 0-2 ends the connection.
 
 acks=0 gets no answer at all; if something went wrong the connection is closed, which is the only way to tell the
-client. acks=all waits for the high watermark, at most `timeout_ms` for all partitions together. So long waits everybody
-for a disk that hangs, if there are others that work: then partitions that still wait are answered with
-REQUEST_TIMED_OUT, and their batches may be appended later.
+client. acks=all waits until the batches are committed in the leader epoch in which they were appended, at most
+`timeout_ms` for all partitions together. If a node has several disks, the same deadline bounds the wait for one that
+hangs: partitions that still wait are answered with REQUEST_TIMED_OUT, and their batches may be appended later.
 
 Transactions (KIP-98, KIP-890). The first batch of a transaction in a partition is written after its coordinator said
 that the partition belongs to it; clients of versions 12 and later leave it to us to add the partition. All partitions
@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
-from ottla.broker.purgatory import wait_until_committed
+from ottla.broker.purgatory import wait_until_acknowledged
 from ottla.broker.request_context import CloseConnection, RequestContext
 from ottla.broker.transactional_batches import has_transactional_batch, require_one_transaction
 from ottla.broker.transactions.partition_adding import TransactionSupport
@@ -41,7 +41,7 @@ from ottla.protocol.messages.produce_response import (
 )
 from ottla.protocol.record_batch import TRANSACTIONAL_FLAG, BatchHeader
 from ottla.protocol.schema import Records
-from ottla.replication.partition import ACKS_ALL, Appending, Partition
+from ottla.replication.partition import ACKS_ALL, Appending, AppendOutcome, Partition
 from ottla.storage.append_validation import (
     InvalidRecords,
     needs_opening,
@@ -49,7 +49,7 @@ from ottla.storage.append_validation import (
     rewrite_batch,
     validate_client_batch,
 )
-from ottla.storage.errors import LogGone, StorageError
+from ottla.storage.errors import LogGone
 from ottla.storage.log import AppendInfo
 from ottla.storage.transaction_verification import VerificationGuard
 
@@ -155,8 +155,6 @@ class _Production:
                 self._append(replicas.partition(name, data.index), data.records, row)
             except ApiError as error:
                 self._refuse(row, name, error)
-            except StorageError as error:
-                self._refuse(row, name, replicas.disk_failed(error))
 
     def _check_request(self, topic: str) -> None:
         if self.acks not in (ACKS_ALL, 0, 1):
@@ -193,18 +191,19 @@ class _Production:
                 self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row, guard))
                 return
             records, header = rewrite_batch(records, header, config, now)
-        if partition.queue is not None:
-            append = partition.queue_append(partition.queue, records, header, self.acks, now, guard)
-            self._appends.append(append)
-            self.waiting.append(partial(self._wait_for_append, partition, append, row))
-            return
-        info = partition.append(records, header, self.acks, now, guard)
-        _accept(row, info)
-        if self._must_wait(partition, info):
-            self.waiting.append(partial(self._wait, partition, info.last_offset, row))
+        outcome = partition.append(records, acks=self.acks, now_ms=now, header=header, verification=guard)
+        if isinstance(outcome, AppendInfo):
+            _accept(row, outcome)
+            if not self._must_wait(partition, outcome):
+                return
+        else:
+            self._appends.append(outcome)
+        self.waiting.append(partial(self._finish, partition, outcome, row))
 
     def _must_wait(self, partition: Partition, info: AppendInfo) -> bool:
-        return partition.log.must_flush_now or (self.acks == ACKS_ALL and not partition.is_committed(info.last_offset))
+        if partition.log.must_flush_now:
+            return True
+        return self.acks == ACKS_ALL and not partition.is_committed(info.leader_epoch, info.last_offset)
 
     def _check_batch(self, header: BatchHeader) -> None:
         if self.context.api_version < _ZSTD_VERSION and header.codec is Codec.ZSTD:
@@ -241,8 +240,6 @@ class _Production:
                 self._write(partition, records, header, row, self.context.broker.host.now_ms(), guard)
             except ApiError as error:
                 self._refuse(row, partition.topic, error)
-            except StorageError as error:
-                self._refuse(row, partition.topic, self.context.broker.replicas.disk_failed(error))
         return await self.finish()
 
     def _require_in_service(self, partition: Partition) -> None:
@@ -269,31 +266,25 @@ class _Production:
                 self._require_in_service(partition)
             # Meanwhile it may have moved to another directory; a partition that is out of service takes nothing.
             partition = self.context.broker.replicas.partition(partition.topic, partition.index)
-            if partition.queue is not None:
-                append = partition.queue_append(partition.queue, batch, header, self.acks, now, guard)
-                await self._wait_for_append(partition, append, row)
-                return
-            info = partition.append(batch, header, self.acks, now, guard)
-            _accept(row, info)
-            await self._wait(partition, info.last_offset, row)
+            outcome = partition.append(batch, acks=self.acks, now_ms=now, header=header, verification=guard)
+            await self._finish(partition, outcome, row)
         except ApiError as error:
             self._refuse(row, partition.topic, error)
-        except StorageError as error:
-            self._refuse(row, partition.topic, self.context.broker.replicas.disk_failed(error))
 
-    async def _wait_for_append(
-        self, partition: Partition, append: Appending[AppendInfo], row: PartitionProduceResponse
-    ) -> None:
+    async def _finish(self, partition: Partition, outcome: AppendOutcome, row: PartitionProduceResponse) -> None:
+        """Until the batch is as safe as topic and client ask for: appended, synced (flush.messages), replicated."""
+        deadline = self.context.deadline(self.request.timeout_ms)
         try:
-            info = await append.result(self._disk_deadline())
+            info = outcome if isinstance(outcome, AppendInfo) else await outcome.result(self._disk_deadline())
+            _accept(row, info)
+            if partition.log.must_flush_now:
+                await self.context.broker.replicas.flush(partition, deadline)
+            if self.acks == ACKS_ALL and not await wait_until_acknowledged(partition, info, deadline):
+                row.error_code = ErrorCode.REQUEST_TIMED_OUT
         except LogGone as gone:
             self._refuse(row, partition.topic, self._whereabouts(partition, gone))
         except ApiError as error:
             self._refuse(row, partition.topic, error)
-        else:
-            _accept(row, info)
-            if self._must_wait(partition, info):
-                await self._wait(partition, info.last_offset, row)
 
     def _whereabouts(self, partition: Partition, gone: LogGone) -> ApiError:
         """What a client should hear of a log that went away while its batch waited: moved, deleted, or offline."""
@@ -307,18 +298,6 @@ class _Production:
         timeout_ms = self.request.timeout_ms
         lacking_ms = max(_DISK_PATIENCE_MS_MIN - max(timeout_ms, 0), 0)
         return self.context.deadline(timeout_ms) + lacking_ms / 1000
-
-    async def _wait(self, partition: Partition, last_offset: int, row: PartitionProduceResponse) -> None:
-        """Until the batch is as safe as topic and client ask for: synced (flush.messages), replicated (acks=all)."""
-        deadline = self.context.deadline(self.request.timeout_ms)
-        replicas = self.context.broker.replicas
-        try:
-            if partition.log.must_flush_now:
-                await replicas.flush(partition, deadline)
-            if self.acks == ACKS_ALL and not await wait_until_committed(partition, last_offset, deadline):
-                row.error_code = ErrorCode.REQUEST_TIMED_OUT
-        except ApiError as error:
-            self._refuse(row, partition.topic, error)
 
     def refuse_all(self, error: ApiError) -> None:
         """Nothing of the request is written."""

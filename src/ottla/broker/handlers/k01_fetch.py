@@ -19,7 +19,7 @@ from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.fetch_request import FetchRequest
 from ottla.protocol.messages.fetch_response import FetchResponse
-from ottla.replication.fetch_session import FetchPartition, PartitionKey
+from ottla.replication.fetch_session import NO_REPLICA_ID, FetchPartition, PartitionKey
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -39,8 +39,8 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Aw
             _named(request, uses_topic_ids),
             _forgotten(request, uses_topic_ids),
             uses_topic_ids=uses_topic_ids,
-            is_privileged=replica_id >= 0,
-            now_ms=context.broker.host.now_ms(),
+            replica_id=max(replica_id, NO_REPLICA_ID),
+            now_ms=context.broker.replicas.monotonic_ms(),
         )
     except ApiError as error:
         return FetchResponse(error_code=error.code, session_id=0)

@@ -1,12 +1,16 @@
 """ListOffsets: the offset for a time, or one of the special places in a log.
 
-Versions: 1 is the oldest; 2 isolation level; 4 leader epochs; 6 flexible; 7 the largest timestamp (-3); 8 the local log
-start (-4); 9 the end of what is tiered (-5); 10 a timeout for answers from remote storage; 11 the earliest offset that
-still waits for its upload (-6).
+Versions: 1 is the oldest; 2 isolation level; 4 leader epochs; 5 knows OFFSET_NOT_AVAILABLE; 6 flexible; 7 the largest
+timestamp (-3); 8 the local log start (-4); 9 the end of what is tiered (-5); 10 a timeout for answers from remote
+storage; 11 the earliest offset that still waits for its upload (-6).
 
 A time is answered with the first record at or after it, exact to the record, which means to open a batch: that runs in
 a thread. Without tiered storage the local log start is the log start, nothing is tiered (-1), and the earliest offset
 that waits for an upload does not exist (-1).
+
+A new leader does not know how far its predecessor had committed before its own watermark has reached the start of its
+epoch. Until then it tells neither the end of its log nor that a time lies behind it: an end that goes back would look
+like lost records (KIP-207).
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ EARLIEST_PENDING_UPLOAD = -6
 # The version that introduced each special place.
 _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _NOWHERE = (-1, -1, -1)
+_KNOWS_NOT_AVAILABLE_FROM = 5
 
 
 def handle(
@@ -59,6 +64,8 @@ def handle(
                     raise ApiError(ErrorCode.INVALID_REQUEST, "A partition is named twice")
                 seen.add((topic.name, wanted.partition_index))
                 partition = _partition(context, topic.name, wanted)
+                if wanted.timestamp in (LATEST, MAX_TIMESTAMP):
+                    _require_known_watermark(context, partition)
                 place = _place(partition, request, wanted.timestamp)
                 if place is None:
                     searches.append((partition, wanted.timestamp, row))
@@ -100,6 +107,15 @@ def _partition(context: RequestContext, topic: str, wanted: ListOffsetsPartition
     return partition
 
 
+def _require_known_watermark(context: RequestContext, partition: Partition) -> None:
+    if partition.has_reached_epoch_start:
+        return
+    is_known = context.api_version >= _KNOWS_NOT_AVAILABLE_FROM
+    code = ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
+    message = f"The leader of {partition.topic}-{partition.index} does not know yet how far its log is committed"
+    raise ApiError(code, message)
+
+
 def _place(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> tuple[int, int, int] | None:
     """(timestamp, offset, leader epoch) of a special place; None where the log must be searched."""
     log = partition.log
@@ -128,6 +144,8 @@ async def _searched(
                 found = await replicas.search(partition, log.offset_of_max_timestamp, limit)
             else:
                 found = await replicas.search(partition, log.offset_for_timestamp, timestamp, limit)
+                if found is None:
+                    _require_known_watermark(context, partition)
         except ApiError as error:
             row.error_code = error.code
             continue

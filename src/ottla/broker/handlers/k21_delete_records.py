@@ -6,8 +6,9 @@ Where appends wait in a queue for their disk, so does this: at most `timeout_ms`
 """
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import NamedTuple
 
 from ottla.broker.request_context import RequestContext
 from ottla.metadata.controller.topic_names import is_internal
@@ -19,7 +20,6 @@ from ottla.protocol.messages.delete_records_response import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from ottla.protocol.schema import Records
 from ottla.replication.partition import Appending, Partition
 
 logger = logging.getLogger(__name__)
@@ -30,11 +30,19 @@ REQUEST = DeleteRecordsRequest
 HIGH_WATERMARK = -1
 
 
+class _Deletion(NamedTuple):
+    """A deletion on its way to its disk."""
+
+    deleting: Appending[int]
+    row: DeleteRecordsPartitionResult
+    tell: Callable[[], None]
+
+
 def handle(
     context: RequestContext, request: DeleteRecordsRequest
 ) -> DeleteRecordsResponse | Awaitable[DeleteRecordsResponse]:
     """One row per partition."""
-    waiting: list[tuple[Appending[int], DeleteRecordsPartitionResult]] = []
+    waiting: list[_Deletion] = []
     response = DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
@@ -64,14 +72,16 @@ def _refused(index: int, error: ApiError) -> DeleteRecordsPartitionResult:
 
 
 async def _waited_for(
-    waiting: list[tuple[Appending[int], DeleteRecordsPartitionResult]], deadline: float, response: DeleteRecordsResponse
+    waiting: list[_Deletion], deadline: float, response: DeleteRecordsResponse
 ) -> DeleteRecordsResponse:
-    for deletion, row in waiting:
+    for deleting, row, tell in waiting:
         try:
-            row.low_watermark = await deletion.result(deadline)
+            row.low_watermark = await deleting.result(deadline)
         except ApiError as error:
             row.low_watermark = -1
             row.error_code = error.code
+        else:
+            tell()
     return response
 
 
@@ -79,28 +89,27 @@ def _row(
     context: RequestContext,
     topic: str,
     wanted: DeleteRecordsPartition,
-    waiting: list[tuple[Appending[int], DeleteRecordsPartitionResult]],
+    waiting: list[_Deletion],
 ) -> DeleteRecordsPartitionResult:
     row = DeleteRecordsPartitionResult(partition_index=wanted.partition_index)
     try:
         partition, target = _checked(context, topic, wanted)
-        delete = partial(_delete, partition, target, context.client_host)
-        if partition.queue is not None:
-            waiting.append((partition.queue.put(delete, b"", lambda _: partition.tell_log_start()), row))
-        else:
-            row.low_watermark = delete(b"")
-            partition.tell_log_start()
+        tell = partial(_tell, partition, partition.log.log_start_offset, target, context.client_host)
+        outcome = partition.delete_records(target)
     except ApiError as error:
         return _refused(wanted.partition_index, error)
+    if isinstance(outcome, int):
+        row.low_watermark = outcome
+        tell()
+    else:
+        waiting.append(_Deletion(outcome, row, tell))
     return row
 
 
-def _delete(partition: Partition, target: int, client_host: str, _: Records) -> int:
-    log = partition.log
-    if log.increment_log_start_offset(target):
+def _tell(partition: Partition, start_before: int, target: int, client_host: str) -> None:
+    if target > start_before:
         place = f"{partition.topic}-{partition.index}"
         logger.info("%s deleted the records of %s before offset %d", client_host, place, target)
-    return log.log_start_offset
 
 
 def _checked(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> tuple[Partition, int]:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
-from ottla.broker.purgatory import wait_until_committed
+from ottla.broker.purgatory import wait_until_acknowledged
 from ottla.broker.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.control_records import end_txn_batch
@@ -29,8 +29,7 @@ from ottla.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from ottla.replication.partition import Appending, Partition
-from ottla.storage.errors import StorageError
+from ottla.replication.partition import ACKS_ALL, AppendOutcome, Partition
 from ottla.storage.log import AppendInfo
 
 if TYPE_CHECKING:
@@ -147,8 +146,6 @@ class _Writing:
                 self._append(partition, row)
         except ApiError as error:
             row.error_code = error.code
-        except StorageError as error:
-            row.error_code = replicas.disk_failed(error).code
         return row
 
     def _check_marker(self) -> None:
@@ -158,33 +155,30 @@ class _Writing:
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "A marker needs a producer, its epoch and a version")
 
     def _append(self, partition: Partition, row: WritableTxnMarkerPartitionResult) -> None:
-        version = self._marker.transaction_version
-        if partition.queue is not None:
-            append = partition.queue_own(
-                partition.queue, self._batch, self._context.broker.host.now_ms(), transaction_version=version
-            )
-            self._waiting.append(partial(self._wait_for_append, partition, append, row))
+        outcome = partition.append(
+            self._batch,
+            acks=ACKS_ALL,
+            now_ms=self._context.broker.host.now_ms(),
+            transaction_version=self._marker.transaction_version,
+        )
+        if (
+            isinstance(outcome, AppendInfo)
+            and not partition.log.must_flush_now
+            and partition.is_committed(outcome.leader_epoch, outcome.last_offset)
+        ):
             return
-        info = partition.append_own(self._batch, self._context.broker.host.now_ms(), transaction_version=version)
-        if partition.log.must_flush_now or not partition.is_committed(info.last_offset):
-            self._waiting.append(partial(self._wait, partition, info.last_offset, row))
+        self._waiting.append(partial(self._finish, partition, outcome, row))
 
-    async def _wait_for_append(
-        self, partition: Partition, append: Appending[AppendInfo], row: WritableTxnMarkerPartitionResult
+    async def _finish(
+        self, partition: Partition, outcome: AppendOutcome, row: WritableTxnMarkerPartitionResult
     ) -> None:
-        try:
-            info = await append.result(self._context.deadline(0))
-        except ApiError as error:
-            row.error_code = error.code
-        else:
-            await self._wait(partition, info.last_offset, row)
-
-    async def _wait(self, partition: Partition, last_offset: int, row: WritableTxnMarkerPartitionResult) -> None:
+        """Until the marker is in the log, synced where the topic asks for it, and committed."""
         deadline = self._context.deadline(0)
         try:
+            info = outcome if isinstance(outcome, AppendInfo) else await outcome.result(deadline)
             if partition.log.must_flush_now:
                 await self._context.broker.replicas.flush(partition, deadline)
-            if not await wait_until_committed(partition, last_offset, deadline):
+            if not await wait_until_acknowledged(partition, info, deadline):
                 row.error_code = ErrorCode.REQUEST_TIMED_OUT
         except ApiError as error:
             row.error_code = error.code

@@ -12,7 +12,7 @@ coordinator is asked only by the first commit of a transaction, before the group
 from collections.abc import Iterator
 from itertools import repeat
 
-from ottla.broker.coordinators.log import coordinator_error
+from ottla.broker.coordinators.errors import coordinator_error
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.groups.record_batches import offsets_bytes_min
 from ottla.broker.request_context import RequestContext
@@ -101,7 +101,7 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
             if refused:
                 raise refused[OFFSETS_TOPIC, index]
     except ApiError as error:
-        raise ApiError(coordinator_error(error.code), error.message) from error
+        raise coordinator_error(error) from error
     return guard
 
 

@@ -77,7 +77,7 @@ def _count(partition: Partition, state: PartitionState, sums: _Sums) -> None:
     if not partition.is_leader:
         return
     in_sync = len(partition.in_sync_ids)
-    required = partition.log.config.min_insync_replicas
+    required = partition.effective_min_insync_replicas
     sums.led += 1
     sums.under_replicated += in_sync < len(partition.leadership.replicas)
     sums.under_min_isr += in_sync < required

@@ -30,7 +30,17 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from ottla.broker.network.connection_state import Arrival, ConnectionState, Ending, Flow, Life, Request
+from ottla.broker.network.connection_state import (
+    ENDED,
+    LEFT,
+    RESERVED,
+    SMALL,
+    WAITING,
+    ConnectionState,
+    Ending,
+    Flow,
+    Request,
+)
 from ottla.broker.request_context import CloseConnection
 from ottla.broker.unserved_apis import UnservedApi
 from ottla.protocol.api_keys import ApiKey
@@ -117,7 +127,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         del error  # Whatever ended it, the client is gone.
         self._dispatcher.response_budget.give_back(self._give_up)
-        if self._state.life is not Life.ENDED:
+        if self._state.life is not ENDED:
             self._forget_arriving()
         self._finish(self._state.lose_client())
         if self._state.is_in_vain:
@@ -135,7 +145,7 @@ class Connection(asyncio.BufferedProtocol):
         except OversizedFrame as error:
             self._refuse_rest(error)
             return
-        if frames.arriving_bytes or self._state.arrival is not Arrival.SMALL:
+        if frames.arriving_bytes or self._state.arrival is not SMALL:
             self._note_arrival()
         self._work()
 
@@ -209,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
                 frame = frames.next_frame()
                 if frame is None:
                     break
-                if state.life is Life.LEFT and _api_key(frame) in _READS:
+                if state.life is LEFT and _api_key(frame) in _READS:
                     self._release(len(frame))
                     continue
                 begun += 1
@@ -245,10 +255,10 @@ class Connection(asyncio.BufferedProtocol):
         self._state.complete()
         self.last_active = self._loop.time()
         self._release(self._pending_bytes)
-        if self._state.life is Life.ENDED:
+        if self._state.life is ENDED:
             return
         if future.cancelled():
-            if self._state.life is Life.LEFT:
+            if self._state.life is LEFT:
                 self._work()
             return
         error = future.exception()
@@ -260,7 +270,7 @@ class Connection(asyncio.BufferedProtocol):
         self._work()
 
     def _write(self, parts: list[Records], *, has_large: bool) -> None:
-        if not parts or self._state.life is Life.LEFT:
+        if not parts or self._state.life is LEFT:
             return
         if len(parts) == 1:
             self._transport.write(parts[0])
@@ -333,23 +343,23 @@ class Connection(asyncio.BufferedProtocol):
         size = self._frames.arriving_bytes
         state = self._state
         if not size:
-            state.arrival = Arrival.SMALL
-        elif state.arrival is Arrival.SMALL:
+            state.arrival = SMALL
+        elif state.arrival is SMALL:
             if self._dispatcher.request_budget.try_reserve(self, size, self._take_reservation):
-                state.arrival = Arrival.RESERVED
+                state.arrival = RESERVED
                 self._reserved_bytes += size
             else:
-                state.arrival = Arrival.WAITING
+                state.arrival = WAITING
 
     def _take_reservation(self) -> None:
         """There is memory now for the request that waits for it."""
-        self._state.arrival = Arrival.RESERVED
+        self._state.arrival = RESERVED
         self._reserved_bytes += self._frames.arriving_bytes
         self._limit_reading()
 
     def _forget_arriving(self) -> None:
         """The rest of the request that was arriving will not come."""
-        size = self._frames.arriving_bytes if self._state.arrival is Arrival.RESERVED else 0
+        size = self._frames.arriving_bytes if self._state.arrival is RESERVED else 0
         self._frames.forget_arriving()
         self._reserved_bytes -= size
         self._dispatcher.request_budget.release(self, size)
@@ -362,9 +372,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _limit_reading(self) -> None:
         flow = self._state.limit_reading(is_backlog_full=self._frames.pending_bytes > PENDING_BYTES_MAX)
+        if flow is None:
+            return
         if flow is Flow.PAUSE:
             self._transport.pause_reading()
-        elif flow is Flow.RESUME:
+        else:
             self._transport.resume_reading()
 
 

@@ -100,30 +100,34 @@ class Flow(enum.Enum):
     RESUME = enum.auto()
 
 
-_CLOSED: Final = (Life.ENDED, Ending.CLOSE)
-_ABORTED: Final = (Life.ENDED, Ending.ABORT)
-_DROPPED: Final = (Life.ENDED, Ending.DROP)
+# Python finds a member of an enum by a call, and a global without: requests ask for these.
+OPEN, CLOSING, LEFT, ENDED = Life
+SMALL, RESERVED, WAITING = Arrival
+
+_CLOSED: Final = (ENDED, Ending.CLOSE)
+_ABORTED: Final = (ENDED, Ending.ABORT)
+_DROPPED: Final = (ENDED, Ending.DROP)
 
 TRANSITIONS: Final[dict[tuple[Life, Event], tuple[Life, Ending | None]]] = {
-    (Life.OPEN, Event.STOPPED): (Life.CLOSING, None),
-    (Life.OPEN, Event.DRAINED): (Life.OPEN, None),
-    (Life.OPEN, Event.CLIENT_GONE): (Life.LEFT, None),
-    (Life.OPEN, Event.FAILED): _CLOSED,
-    (Life.OPEN, Event.ABORTED): _ABORTED,
-    (Life.CLOSING, Event.STOPPED): (Life.CLOSING, None),
-    (Life.CLOSING, Event.DRAINED): _CLOSED,
-    (Life.CLOSING, Event.CLIENT_GONE): (Life.LEFT, None),
-    (Life.CLOSING, Event.FAILED): _CLOSED,
-    (Life.CLOSING, Event.ABORTED): _ABORTED,
-    (Life.LEFT, Event.STOPPED): (Life.LEFT, None),
-    (Life.LEFT, Event.DRAINED): _DROPPED,
-    (Life.LEFT, Event.FAILED): _DROPPED,
-    (Life.LEFT, Event.ABORTED): _DROPPED,
-    (Life.ENDED, Event.STOPPED): (Life.ENDED, None),
-    (Life.ENDED, Event.DRAINED): (Life.ENDED, None),
-    (Life.ENDED, Event.CLIENT_GONE): _DROPPED,
-    (Life.ENDED, Event.FAILED): _CLOSED,
-    (Life.ENDED, Event.ABORTED): _ABORTED,
+    (OPEN, Event.STOPPED): (CLOSING, None),
+    (OPEN, Event.DRAINED): (OPEN, None),
+    (OPEN, Event.CLIENT_GONE): (LEFT, None),
+    (OPEN, Event.FAILED): _CLOSED,
+    (OPEN, Event.ABORTED): _ABORTED,
+    (CLOSING, Event.STOPPED): (CLOSING, None),
+    (CLOSING, Event.DRAINED): _CLOSED,
+    (CLOSING, Event.CLIENT_GONE): (LEFT, None),
+    (CLOSING, Event.FAILED): _CLOSED,
+    (CLOSING, Event.ABORTED): _ABORTED,
+    (LEFT, Event.STOPPED): (LEFT, None),
+    (LEFT, Event.DRAINED): _DROPPED,
+    (LEFT, Event.FAILED): _DROPPED,
+    (LEFT, Event.ABORTED): _DROPPED,
+    (ENDED, Event.STOPPED): (ENDED, None),
+    (ENDED, Event.DRAINED): (ENDED, None),
+    (ENDED, Event.CLIENT_GONE): _DROPPED,
+    (ENDED, Event.FAILED): _CLOSED,
+    (ENDED, Event.ABORTED): _ABORTED,
 }
 
 
@@ -137,9 +141,9 @@ class ConnectionState:
     __slots__ = ("_holds", "arrival", "is_reading", "life", "may_begin", "muted_until", "request")
 
     def __init__(self) -> None:
-        self.life = Life.OPEN
+        self.life = OPEN
         self.request = Request.NONE
-        self.arrival = Arrival.SMALL
+        self.arrival = SMALL
         self._holds: set[Hold] = set()
         self.muted_until = 0.0
         self.is_reading = True
@@ -148,14 +152,14 @@ class ConnectionState:
     @property
     def has_client(self) -> bool:
         """Whether the client is there and may send requests."""
-        return self.life is Life.OPEN or self.life is Life.CLOSING
+        return self.life is OPEN or self.life is CLOSING
 
     # -- the life -------------------------------------------------------------------------------------------------
 
     def stop(self) -> Ending | None:
         """Ends the connection once the request in progress, and what is here behind it, is done; at once without."""
         self._enter(Event.STOPPED)
-        if self.life is Life.CLOSING and self.request is Request.NONE:
+        if self.life is CLOSING and self.request is Request.NONE:
             return self._enter(Event.DRAINED)
         return None
 
@@ -166,14 +170,14 @@ class ConnectionState:
 
     def end_turn(self, *, has_backlog: bool) -> Ending | None:
         """No further request can begin for now; `has_backlog` tells whether whole requests wait."""
-        if self.life is Life.OPEN or has_backlog or self.request is not Request.NONE:
+        if self.life is OPEN or has_backlog or self.request is not Request.NONE:
             return None
         return self._enter(Event.DRAINED)
 
     def lose_client(self) -> Ending | None:
         """The transport is gone. What is left is handled, and no answer has to find room in a buffer."""
         self._holds.discard(Hold.WRITE_BUFFER_FULL)
-        self.arrival = Arrival.SMALL
+        self.arrival = SMALL
         return self._enter(Event.CLIENT_GONE)
 
     def fail(self) -> Ending | None:
@@ -202,7 +206,7 @@ class ConnectionState:
     @property
     def is_in_vain(self) -> bool:
         """Whether the request in progress should end, since its client is gone."""
-        return self.request is Request.FOR_CLIENT and self.life is Life.LEFT
+        return self.request is Request.FOR_CLIENT and self.life is LEFT
 
     # -- what holds it up -------------------------------------------------------------------------------------------
 
@@ -242,8 +246,8 @@ class ConnectionState:
 
     def limit_reading(self, *, is_backlog_full: bool) -> Flow | None:
         """What to change about the reading of bytes."""
-        wants = not is_backlog_full and self.arrival is not Arrival.WAITING
-        if wants == self.is_reading or not self.has_client or (wants and self.life is Life.CLOSING):
+        wants = not is_backlog_full and self.arrival is not WAITING
+        if wants == self.is_reading or not self.has_client or (wants and self.life is CLOSING):
             return None
         self.is_reading = wants
         return Flow.RESUME if wants else Flow.PAUSE
@@ -256,4 +260,4 @@ class ConnectionState:
         return ending
 
     def _update(self) -> None:
-        self.may_begin = self.life is not Life.ENDED and self.request is Request.NONE and not self._holds
+        self.may_begin = self.life is not ENDED and self.request is Request.NONE and not self._holds

@@ -13,16 +13,16 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 
 from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.leadership import ShardLeadership
-from ottla.broker.coordinators.log import CoordinatorLog
+from ottla.broker.coordinators.partition_log import CoordinatorLog
+from ottla.broker.coordinators.runtime import CoordinatorRuntime
+from ottla.broker.coordinators.shard_writes import ShardWrites
 from ottla.broker.coordinators.steady_clock import steady_clock
 from ottla.broker.host import Host
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.tasks import Tasks
 from ottla.broker.time_slice import TimeSlice
-from ottla.broker.transactions.active_shard import ActiveShard
-from ottla.broker.transactions.loading import load_shard
 from ottla.broker.transactions.markers import MarkerWriter
+from ottla.broker.transactions.shard_driver import TransactionShardDriver, load_shard
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.coordinator.transaction.description import TransactionFilter, describe_transaction, list_transaction
 from ottla.coordinator.transaction.initialisation import check_timeout
@@ -52,19 +52,19 @@ class TransactionCoordinator:
         tasks: Tasks,
         host: Host,
         *,
+        commit_timeout_ms: int,
         transaction_version: Callable[[], int],
     ) -> None:
         self.topic = topic
         self.transaction_version = transaction_version
         self._config = config
-        self._log = log
         self._markers = markers
         self._producer_ids = producer_ids
         self._tasks = tasks
         self._host = host
         self._clock = steady_clock(host)
-        self.shards: ShardLeadership[TransactionShard, ActiveShard] = ShardLeadership(
-            topic.spec.name, "transactional ids", log, tasks, load_shard, self._activate
+        self.shards: CoordinatorRuntime[TransactionShard, TransactionShardDriver] = CoordinatorRuntime(
+            topic, "transactional ids", log, tasks, commit_timeout_ms, load_shard, self._activate
         )
         self._rounds: list[asyncio.Task[None]] = []
 
@@ -86,23 +86,8 @@ class TransactionCoordinator:
             task.cancel()
         self.shards.resign_all()
 
-    def _activate(self, partition: int, leader_epoch: int, shard: TransactionShard) -> ActiveShard:
-        active = ActiveShard(
-            partition,
-            leader_epoch,
-            shard,
-            self._log,
-            self._markers,
-            self._tasks,
-            self._clock,
-            self.transaction_version,
-            lambda: self.shards.reload(partition),
-        )
-        active.complete_prepared()
-        return active
-
-    def _active(self, transactional_id: str) -> ActiveShard:
-        return self.shards.active(self.topic.partition_of(transactional_id))
+    def _activate(self, shard: TransactionShard, writes: ShardWrites) -> TransactionShardDriver:
+        return TransactionShardDriver(shard, writes, self._markers, self._tasks, self._clock, self.transaction_version)
 
     # Requests
 
@@ -112,7 +97,7 @@ class TransactionCoordinator:
         """The id and the epoch for a producer that begins, or continues after an error."""
         check_timeout(timeout_ms, self._config.transaction_max_timeout_ms)
         fresh = await self._fresh_producer_id(transactional_id)
-        active = self._active(transactional_id)
+        active = self.shards.serving(transactional_id)
         following = active.shard.init_producer_id(
             transactional_id,
             timeout_ms=timeout_ms,
@@ -143,7 +128,7 @@ class TransactionCoordinator:
         client_transaction_version: int,
     ) -> None:
         """Let partitions join the producer's transaction."""
-        active = self._active(transactional_id)
+        active = self.shards.serving(transactional_id)
         following = active.shard.add_partitions(
             transactional_id,
             producer=producer,
@@ -158,7 +143,7 @@ class TransactionCoordinator:
         self, transactional_id: str, producer: ProducerIdentity, partitions: Collection[TopicPartition]
     ) -> frozenset[TopicPartition]:
         """The partitions that are not in the producer's transaction."""
-        return self._active(transactional_id).shard.unadded_partitions(
+        return self.shards.serving(transactional_id).shard.unadded_partitions(
             transactional_id,
             producer=producer,
             partitions=frozenset(partitions),
@@ -169,7 +154,7 @@ class TransactionCoordinator:
     ) -> ProducerIdentity:
         """Commit or abort; the id and the epoch for the next transaction."""
         fresh = await self._fresh_producer_id(transactional_id)
-        active = self._active(transactional_id)
+        active = self.shards.serving(transactional_id)
         shard = active.shard
         following = shard.end_transaction(
             transactional_id,
@@ -207,7 +192,7 @@ class TransactionCoordinator:
         if not transactional_id:
             return DescribedTransaction(transactional_id=transactional_id, error_code=ErrorCode.INVALID_REQUEST)
         try:
-            metadata = self._active(transactional_id).shard.get(transactional_id)
+            metadata = self.shards.serving(transactional_id).shard.get(transactional_id)
         except ApiError as error:
             return DescribedTransaction(transactional_id=transactional_id, error_code=error.code)
         if metadata is None:
@@ -217,11 +202,11 @@ class TransactionCoordinator:
         return describe_transaction(metadata)
 
     async def _fresh_producer_id(self, transactional_id: str) -> int | None:
-        if self._active(transactional_id).shard.wants_producer_id(transactional_id):
+        if self.shards.serving(transactional_id).shard.wants_producer_id(transactional_id):
             return await self._producer_ids.next_id()
         return None
 
-    async def _wait_for_completion(self, active: ActiveShard, transactional_id: str) -> None:
+    async def _wait_for_completion(self, active: TransactionShardDriver, transactional_id: str) -> None:
         completion = active.completion(transactional_id)
         if completion is not None:
             await asyncio.wait((completion,), timeout=_COMPLETION_PATIENCE_S)
@@ -230,17 +215,19 @@ class TransactionCoordinator:
 
     async def abort_overdue(self) -> None:
         """Abort the transactions that have been open for longer than their timeout."""
-        for active in self.shards.all_active():
-            for transactional_id in active.shard.overdue(self._clock()):
-                try:
-                    await self._abort_overdue(active, transactional_id)
-                except ApiError as error:
-                    logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
-                except Exception:
-                    # Whatever it is, the others must not wait for it.
-                    logger.exception("The overdue transaction of %s cannot be aborted", transactional_id)
+        await self.shards.for_each("abort of overdue transactions", self._abort_all_overdue)
 
-    async def _abort_overdue(self, active: ActiveShard, transactional_id: str) -> None:
+    async def _abort_all_overdue(self, active: TransactionShardDriver) -> None:
+        for transactional_id in active.shard.overdue(self._clock()):
+            try:
+                await self._abort_overdue(active, transactional_id)
+            except ApiError as error:
+                logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
+            except Exception:
+                # Whatever it is, the others must not wait for it.
+                logger.exception("The overdue transaction of %s cannot be aborted", transactional_id)
+
+    async def _abort_overdue(self, active: TransactionShardDriver, transactional_id: str) -> None:
         fresh = await self._fresh_producer_id(transactional_id)
         # Since the round began it may have ended, or another transaction begun.
         following = active.shard.abort_overdue(
@@ -261,16 +248,9 @@ class TransactionCoordinator:
 
     async def forget_expired(self) -> None:
         """Forget the ids that nobody has used for transactional.id.expiration.ms."""
-        for active in self.shards.all_active():
-            try:
-                await self._forget_expired(active)
-            except ApiError as error:
-                logger.warning("Some transactional ids are not forgotten yet: %s", error)
-            except Exception:
-                # As above.
-                logger.exception("Transactional ids of one shard cannot be forgotten")
+        await self.shards.for_each("expiry of transactional ids", self._forget_expired)
 
-    async def _forget_expired(self, active: ActiveShard) -> None:
+    async def _forget_expired(self, active: TransactionShardDriver) -> None:
         expiration_ms = self._config.transactional_id_expiration_ms
         portion: list[TransactionMetadata] = []
         # There may be a million of them: the loop serves requests in between.

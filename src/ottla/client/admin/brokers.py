@@ -81,7 +81,7 @@ class ReplicaOnDisk:
 
 @dataclass(frozen=True, slots=True)
 class LogDirDescription:
-    """A log directory of a broker; sizes of the disk are -1 where an old broker does not tell."""
+    """A log directory of a broker; the sizes of the disk are -1 if the broker is too old to say."""
 
     path: str
     replicas: Mapping[TopicPartition, ReplicaOnDisk] = field(default_factory=dict)

@@ -30,7 +30,7 @@ _CONSUMER_PROTOCOL = "consumer"
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """A group as its coordinator lists it; state and type are empty where an old broker does not tell."""
+    """A group as its coordinator lists it; state and type are empty if the broker is too old to say."""
 
     group_id: str
     protocol_type: str

@@ -55,11 +55,11 @@ class ProducerCalls(AdminCalls):
             return {}
         answers: dict[TopicPartition, PartitionProducers | KafkaError] = {}
         if broker_id is None:
-            answers = await ask_leaders(self._cluster, wanted, _described)
+            answers = await ask_leaders(self._cluster, wanted, _describe)
         else:
 
             async def ask(connection: Connection) -> dict[TopicPartition, PartitionProducers | KafkaError]:
-                return await _described(connection, wanted)
+                return await _describe(connection, wanted)
 
             answers = await self._at_node(broker_id, f"describing producers at broker {broker_id}", ask)
         return {
@@ -70,7 +70,7 @@ class ProducerCalls(AdminCalls):
     async def abort_transaction(
         self, partition: TopicPartition, *, producer_id: int, producer_epoch: int, coordinator_epoch: int
     ) -> None:
-        """Write an abort marker into one partition, whatever the coordinator knows: so a hanging transaction ends."""
+        """End a hanging transaction: write an abort marker into one partition, whatever the coordinator knows."""
         from ottla.protocol.messages.write_txn_markers_request import (
             WritableTxnMarker,
             WritableTxnMarkerTopic,
@@ -100,7 +100,7 @@ class ProducerCalls(AdminCalls):
             raise KafkaError(error.code, f"no marker was written to {partition}: {error.message}")
 
 
-async def _described(
+async def _describe(
     connection: Connection, wanted: list[TopicPartition]
 ) -> dict[TopicPartition, PartitionProducers | KafkaError]:
     from ottla.protocol.messages.describe_producers_request import DescribeProducersRequest, TopicRequest

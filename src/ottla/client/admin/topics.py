@@ -64,7 +64,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTopic:
-    """What became of a NewTopic; numbers and settings are as the broker chose them."""
+    """What became of a NewTopic, with the numbers and settings that the broker chose."""
 
     name: str
     topic_id: bytes = ZERO_UUID
@@ -85,7 +85,7 @@ class TopicListing:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """Who holds a partition; the eligible leader replicas are None if the broker does not tell."""
+    """Who holds a partition; the eligible leader replicas are None if the broker does not name them."""
 
     partition: int
     leader_id: int
@@ -150,7 +150,7 @@ class TopicCalls(AdminCalls):
             rows = [MetadataRequestTopic(name=name) for name in wanted]
             request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
             response = await connection.request(request, MetadataResponse)
-            return {row.name or "": _described(row, _partitions(row.partitions)) for row in response.topics}
+            return {row.name or "": _describe(row, _partitions(row.partitions)) for row in response.topics}
 
         found = await self._at_any("describing topics", ask) if wanted else {}
         return {name: found[name] for name in wanted if name in found}
@@ -263,7 +263,7 @@ class TopicCalls(AdminCalls):
 
 
 def _longer(timeout_ms: int) -> float:
-    """The broker's own time, and some for the way there and back."""
+    """The time that the broker may take, and some more for the network."""
     return timeout_ms + 5_000
 
 
@@ -285,7 +285,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 async def _describe_by_pages(
     connection: Connection, names: list[str], page_partitions: int
 ) -> dict[str, TopicDescription]:
-    """Answers hold so many partitions at most; a cursor says where the next one goes on."""
+    """Ask page by page: an answer holds a limited number of partitions, and a cursor where the next one begins."""
     found: dict[str, TopicDescription] = {}
     cursor: Cursor | None = None
     while True:
@@ -295,7 +295,7 @@ async def _describe_by_pages(
         for row in response.topics:
             name = row.name or ""
             earlier = found[name].partitions if name in found else ()
-            found[name] = _described(row, earlier + _partitions(row.partitions))
+            found[name] = _describe(row, earlier + _partitions(row.partitions))
         if response.next_cursor is None:
             return found
         cursor = Cursor(
@@ -303,7 +303,7 @@ async def _describe_by_pages(
         )
 
 
-def _described(
+def _describe(
     row: MetadataResponseTopic | DescribeTopicPartitionsResponseTopic, partitions: tuple[PartitionDescription, ...]
 ) -> TopicDescription:
     error = error_of(row.error_code)

@@ -89,7 +89,7 @@ class TransactionCalls(ProducerCalls):
                 version = connection.version_of(ListTransactionsRequest, lowest=lowest)
                 response = await connection.request(request, ListTransactionsResponse, version=version)
                 if error := error_of(response.error_code):
-                    raise _explained(error, id_pattern)
+                    raise _explain(error, id_pattern)
                 return [
                     TransactionListing(row.transactional_id, row.producer_id, row.transaction_state, node_id)
                     for row in response.transaction_states
@@ -188,7 +188,7 @@ def _will_end(description: TransactionDescription | None, partition: TopicPartit
     return partition in description.partitions
 
 
-def _explained(error: KafkaError, id_pattern: str | None) -> KafkaError:
+def _explain(error: KafkaError, id_pattern: str | None) -> KafkaError:
     if error.code is ErrorCode.INVALID_REGULAR_EXPRESSION:
         return KafkaError(error.code, f"{id_pattern!r} is not a regular expression that the broker understands (RE2)")
     return error

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # As large as a producer's request may be by default, and below what topics accept by default.
 BATCH_BYTES = 1_000_000
-# A piece of columns that is neither many small ones nor more memory than a task wants to spend.
+# Large enough that pieces are few, small enough for the memory of a task.
 PIECE_BYTES = 16 * 1024 * 1024
 
 
@@ -45,9 +45,9 @@ def batches_to_columns(
 ) -> "pa.RecordBatch":
     """The records from an offset on, and before another; `aborted` is None for read_uncommitted."""
     _need_pyarrow()
-    from ottla.client.columns.decoding import DATA_BYTES_MAX, decoded, nothing
+    from ottla.client.columns.decoding import DATA_BYTES_MAX, decode, nothing
 
-    pieces = decoded(batches, from_offset, until_offset, aborted, check_crc=check_crc, bytes_max=DATA_BYTES_MAX)
+    pieces = decode(batches, from_offset, until_offset, aborted, check_crc=check_crc, bytes_max=DATA_BYTES_MAX)
     columns = next(pieces, None)
     if next(pieces, None) is not None:
         raise ValueError("these are more than 2 GiB of records, too many for one piece of columns: use iterate_columns")
@@ -63,12 +63,12 @@ def iterate_columns(
     check_crc: bool = True,
     bytes_max: int = PIECE_BYTES,
 ) -> "Iterator[pa.RecordBatch]":
-    """The same in pieces, each of at most so many bytes of records, or of one batch; none is without rows."""
+    """The same in pieces, each of at most `bytes_max` of records, or of one batch; none is without rows."""
     _need_pyarrow()
-    from ottla.client.columns.decoding import DATA_BYTES_MAX, decoded
+    from ottla.client.columns.decoding import DATA_BYTES_MAX, decode
 
     bytes_max = min(bytes_max, DATA_BYTES_MAX)
-    pieces = decoded(batches, from_offset, until_offset, aborted, check_crc=check_crc, bytes_max=bytes_max)
+    pieces = decode(batches, from_offset, until_offset, aborted, check_crc=check_crc, bytes_max=bytes_max)
     return (columns for columns in pieces if columns.num_rows)
 
 
@@ -90,10 +90,10 @@ def columns_to_batches(
     record that has more. Sequences go on from one batch to the next.
     """
     _need_pyarrow()
-    from ottla.client.columns.encoding import BatchForm, encoded
+    from ottla.client.columns.encoding import BatchForm, encode
 
     form = BatchForm(codec, compression_level, batch_bytes, producer_id, producer_epoch, is_transactional)
-    return b"".join(encoded(columns, timestamp_ms, base_sequence, form))
+    return b"".join(encode(columns, timestamp_ms, base_sequence, form))
 
 
 def partitions_of_keys(keys: "pa.Array", partition_count: int) -> "npt.NDArray[np.int32]":

@@ -54,7 +54,7 @@ def nothing() -> Any:
     return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in SCHEMA], schema=SCHEMA)
 
 
-def decoded(
+def decode(
     batches: Buffer,
     from_offset: int,
     until_offset: int | None,
@@ -63,11 +63,11 @@ def decoded(
     check_crc: bool,
     bytes_max: int,
 ) -> Iterator[Any]:
-    """The visible records between two offsets, in pieces of so many bytes or of one batch."""
+    """The visible records between two offsets, in pieces of at most `bytes_max`, or of one batch."""
     headers = batch_headers(batches)
     if check_crc:
         headers.check_crcs(batches)
-    # Offsets are whatever a broker writes: a sum must not go around the end of the numbers.
+    # A broker may send any offset: no sum here may overflow.
     is_wanted = ~headers.is_control & (headers.base_offsets >= from_offset - headers.last_offset_deltas)
     if until_offset is not None:
         is_wanted &= headers.base_offsets < until_offset
@@ -75,7 +75,7 @@ def decoded(
         visible = [position for position, _ in visible_batches(batches, aborted, check_crc=False)]
         is_wanted &= np.isin(headers.positions, np.array(visible, np.int64))
     headers = headers.at(is_wanted)
-    pieces = _opened if headers.is_compressed.any() else _in_place
+    pieces = _decompress if headers.is_compressed.any() else _in_place
     for piece in pieces(batches, headers, bytes_max):
         yield _columns(piece, from_offset, until_offset)
 
@@ -92,21 +92,21 @@ def _in_place(batches: Buffer, headers: BatchHeaders, bytes_max: int) -> Iterato
         first = last
 
 
-def _opened(batches: Buffer, headers: BatchHeaders, bytes_max: int) -> Iterator[_Piece]:
+def _decompress(batches: Buffer, headers: BatchHeaders, bytes_max: int) -> Iterator[_Piece]:
     payloads: list[Buffer] = []
     first = size = 0
     for row, position in enumerate(headers.positions.tolist()):
         payload = decompressed_payload(batches, parse_header(batches, position), position)
         if payloads and size + len(payload) > bytes_max:
-            yield _joined(payloads, headers.at(slice(first, row)))
+            yield _join(payloads, headers.at(slice(first, row)))
             payloads, first, size = [], row, 0
         payloads.append(payload)
         size += len(payload)
     if payloads:
-        yield _joined(payloads, headers.at(slice(first, len(headers))))
+        yield _join(payloads, headers.at(slice(first, len(headers))))
 
 
-def _joined(payloads: list[Buffer], headers: BatchHeaders) -> _Piece:
+def _join(payloads: list[Buffer], headers: BatchHeaders) -> _Piece:
     ends = np.cumsum([len(payload) for payload in payloads], dtype=np.int64)
     data = payloads[0] if len(payloads) == 1 else b"".join(payloads)
     return _Piece(headers, data, np.append(0, ends[:-1]), ends)

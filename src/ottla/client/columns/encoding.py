@@ -1,11 +1,11 @@
 """Arrow columns into record batches, without a Python object for any record.
 
+That is why this is not `BatchBuilder`, which works on one record at a time; a property test keeps their bytes equal.
 Lengths and deltas become bytes as columns of numbers, and one function of Arrow joins them with keys and values, row by
-row: the buffer behind its result is the payload of all batches, one behind the other. (To lay the parts into one array
-and take them in turns is a little faster for small records and slower for large ones, because it copies them twice.)
+row: the buffer behind its result is the payload of all batches, one after the other. (Laying all parts into one array
+and taking them in turns is a little faster for small records, and slower for large ones, because it copies them twice.)
 """
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,29 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from crc32c import crc32c
 
 from ottla.client.columns.binary_columns import binary_values, varint_column
-from ottla.client.columns.header_encoding import encoded_headers
+from ottla.client.columns.header_encoding import encode_headers
 from ottla.protocol.columnar.varints import Int64s, Varints, as_varints
 from ottla.protocol.compression import Codec, compress
 from ottla.protocol.record_batch import (
     HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
     MAGIC,
     MAX_SEQUENCE,
     NO_LEADER_EPOCH,
     NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
+    BatchHeader,
+    encode_header,
 )
 
-# So many bytes of records are made at a time: what is between the columns and the batches stays small.
+# Records are encoded in groups of this size, so that what lies between columns and batches stays small.
 _GROUP_BYTES = 16 * 1024 * 1024
 _NO_HEADERS = b"\0"
-# The header, before and behind where its checksum begins.
-_UNCOVERED, _COVERED = struct.Struct(">qiibI"), struct.Struct(">hiqqqhii")
 _ATTRIBUTES = 0
-_BATCH_BYTES_MAX = 2**31 - 1
+_PAYLOAD_BYTES_MAX = 2**31 - 1 - HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class _Rows(NamedTuple):
         )
 
 
-def encoded(columns: Any, timestamp_ms: int, base_sequence: int, form: BatchForm) -> Iterator[bytes | memoryview]:
+def encode(columns: Any, timestamp_ms: int, base_sequence: int, form: BatchForm) -> Iterator[bytes | memoryview]:
     """The batches in order, each in one piece or several."""
     rows = _rows(columns, timestamp_ms)
     if not len(rows.timestamps):
@@ -104,7 +102,7 @@ def _rows(columns: Any, timestamp_ms: int) -> _Rows:
     keys = columns.column("key") if "key" in names else pa.nulls(count, pa.binary())
     keys, key_lengths = binary_values(keys, "key")
     headers, header_lengths = None, np.ones(count, np.int64)
-    if "headers" in names and (found := encoded_headers(columns.column("headers"))) is not None:
+    if "headers" in names and (found := encode_headers(columns.column("headers"))) is not None:
         headers, header_lengths = binary_values(found, "headers")
     times = (
         _times(columns.column("timestamp"), timestamp_ms)
@@ -126,10 +124,10 @@ def _times(column: Any, default_ms: int) -> Int64s:
 
 
 def _size_bounds(rows: _Rows) -> Int64s:
-    """At most so many bytes does each record take, whatever batch it comes into.
+    """The most bytes that each record can take, whichever batch it lands in.
 
-    Where batches begin depends on how long the records are, and the deltas in a record on where its batch begins. Their
-    lengths are taken at the longest, which is a few bytes too many.
+    Where batches begin depends on how long the records are, and the deltas in a record on where its batch begins. So
+    deltas are counted at their longest, which is a few bytes too many.
     """
     spread = int(rows.timestamps.max()) - int(rows.timestamps.min())
     deltas = as_varints(np.array([min(spread, 2**62), len(rows.timestamps)])).sizes.sum()
@@ -173,7 +171,7 @@ def _batches(rows: _Rows, bounds: Int64s, sequence: int, form: BatchForm) -> Ite
 
 
 def _payload(rows: _Rows, bounds: Int64s) -> tuple[memoryview, Int64s]:
-    """The records of all batches, one behind the other, and where each of them ends."""
+    """The records of all batches, one after the other, and where each of them ends."""
     counts = np.diff(bounds)
     firsts = np.repeat(bounds[:-1], counts)
     timestamp_deltas = as_varints(rows.timestamps - rows.timestamps[firsts])
@@ -198,10 +196,21 @@ def _payload(rows: _Rows, bounds: Int64s) -> tuple[memoryview, Int64s]:
 def _header(
     records: bytes | memoryview, count: int, base_timestamp: int, max_timestamp: int, sequence: int, form: BatchForm
 ) -> bytes:
-    length = HEADER_BYTES - LOG_OVERHEAD_BYTES + len(records)
-    if length > _BATCH_BYTES_MAX:
-        raise ValueError(f"a record of {len(records)} bytes is more than a batch can hold, {_BATCH_BYTES_MAX} bytes")
-    attributes = form.codec | (TRANSACTIONAL_FLAG if form.is_transactional else 0)
-    times = (base_timestamp, max_timestamp)
-    covered = _COVERED.pack(attributes, count - 1, *times, form.producer_id, form.producer_epoch, sequence, count)
-    return _UNCOVERED.pack(0, length, NO_LEADER_EPOCH, MAGIC, crc32c(records, crc32c(covered))) + covered
+    if len(records) > _PAYLOAD_BYTES_MAX:
+        raise ValueError(f"a record of {len(records)} bytes is more than a batch can hold, {_PAYLOAD_BYTES_MAX} bytes")
+    header = BatchHeader(
+        0,
+        0,
+        NO_LEADER_EPOCH,
+        MAGIC,
+        0,
+        form.codec | (TRANSACTIONAL_FLAG if form.is_transactional else 0),
+        count - 1,
+        base_timestamp,
+        max_timestamp,
+        form.producer_id,
+        form.producer_epoch,
+        sequence,
+        count,
+    )
+    return encode_header(header, records)

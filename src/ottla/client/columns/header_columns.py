@@ -98,7 +98,7 @@ def _pairs(data: Buffer, fields: _Fields) -> Any:
     try:
         names = names.cast(pa.string())
     except pa.ArrowInvalid:
-        # Whoever wrote a name that is no text is far away: it is shown as Kafka's own clients show it.
+        # A name that is not UTF-8 cannot be refused any more: it is shown as Kafka's own clients show it.
         names = pa.array([name.decode(errors="replace") for name in names.to_pylist()], pa.string())
     return pa.StructArray.from_arrays([names, values], fields=list(HEADERS.value_type))
 

@@ -12,7 +12,7 @@ from ottla.protocol.columnar.varints import as_varints
 _NOTHING = pa.scalar(b"", pa.large_binary())
 
 
-def encoded_headers(column: Any) -> Any | None:
+def encode_headers(column: Any) -> Any | None:
     """The number of headers and the headers of each row; None if no row has any."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -27,11 +27,11 @@ def encoded_headers(column: Any) -> Any | None:
     counts = pc.list_value_length(column).cast(pa.int64()).fill_null(0).to_numpy()
     bounds = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=bounds[1:])
-    lists = pa.LargeListArray.from_arrays(pa.array(bounds), _encoded(pairs))
-    return _joined(varint_column([as_varints(counts)]), pc.binary_join(lists, _NOTHING))
+    lists = pa.LargeListArray.from_arrays(pa.array(bounds), _encode(pairs))
+    return _join(varint_column([as_varints(counts)]), pc.binary_join(lists, _NOTHING))
 
 
-def _encoded(pairs: Any) -> Any:
+def _encode(pairs: Any) -> Any:
     try:
         fields = [pc.struct_field(pairs, name) for name in ("key", "value")]
     except pa.ArrowInvalid as error:
@@ -39,8 +39,8 @@ def _encoded(pairs: Any) -> Any:
     (names, name_lengths), (values, value_lengths) = (binary_values(field, "headers") for field in fields)
     if name_lengths.min() < 0:
         raise ValueError("a header in the column headers has no key: each needs one, its value may be null")
-    return _joined(varint_column([as_varints(name_lengths)]), names, varint_column([as_varints(value_lengths)]), values)
+    return _join(varint_column([as_varints(name_lengths)]), names, varint_column([as_varints(value_lengths)]), values)
 
 
-def _joined(*parts: Any) -> Any:
+def _join(*parts: Any) -> Any:
     return pc.binary_join_element_wise(*parts, _NOTHING)

@@ -1,1 +1,5 @@
-"""Parts of a simulated host: each takes the place of a real one, repeats exactly, and can fail on demand."""
+"""Whole nodes and their clients in one process, under simulated time, on simulated disks and a simulated network.
+
+`loop` is the event loop that makes time pass, `network` what connects programs, `disk` what survives them, `host` the
+machine under one program. A run depends on its seed alone: who finds a failure can repeat it.
+"""

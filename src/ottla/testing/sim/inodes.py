@@ -56,8 +56,8 @@ class SimulatedInode:
     data: bytearray = field(default_factory=bytearray)
     # The changes since the last sync, the oldest first.
     unsynced: list[FileChange] = field(default_factory=list)
-    # So many of the first bytes were there when a sync failed.
-    lost_bytes: int = 0
+    # What a failed sync was to write, from one position to another, as far as it was not cut off since.
+    lost: tuple[int, int] = (0, 0)
     # Whether it can be found by a path; an open file outlives its name.
     has_name: bool = False
 
@@ -71,20 +71,20 @@ class SimulatedInode:
         self.unsynced.append(FileChange(kept, bytes(self.data[kept:])))
         del self.data[kept:]
         self.data += bytes(size - kept)
-        self.lost_bytes = min(self.lost_bytes, kept)
+        start, end = self.lost
+        self.lost = (start, min(end, kept))
 
     def sync(self) -> None:
-        if not self.lost_bytes:
+        start, end = self.lost
+        if start >= end:
             self.unsynced.clear()
 
     def fail_sync(self) -> None:
         if self.unsynced:
-            self.lost_bytes = len(self.data)
+            self.lost = (self._unchanged_bytes(), len(self.data))
 
     def clone(self) -> SimulatedInode:
-        return SimulatedInode(
-            self.modified_ms, bytearray(self.data), list(self.unsynced), self.lost_bytes, self.has_name
-        )
+        return SimulatedInode(self.modified_ms, bytearray(self.data), list(self.unsynced), self.lost, self.has_name)
 
     def survivor(self, survival: Survival, chance: random.Random) -> SimulatedInode:
         """The file as a power cut leaves it, durable as a whole."""
@@ -103,6 +103,10 @@ class SimulatedInode:
             del found[chance.randint(size_before, len(found)) :]
         return self._with_holes(found, lambda: chance.random() < _LOST_PAGES_SHARE)
 
+    def _unchanged_bytes(self) -> int:
+        """So many of the first bytes are those of the last sync."""
+        return min(change.kept_bytes for change in self.unsynced)
+
     def _after_changes(self, count: int) -> bytearray:
         """The contents after so many of the unsynced changes."""
         data = bytearray(self.data)
@@ -114,8 +118,7 @@ class SimulatedInode:
     def _with_holes(self, found: bytearray, is_lost: Callable[[], bool]) -> bytearray:
         """Bytes of pages that differ from what is durable may be missing."""
         durable = self._after_changes(0)
-        unchanged_bytes = min(change.kept_bytes for change in self.unsynced)
-        for start in range(unchanged_bytes // PAGE_BYTES * PAGE_BYTES, len(found), PAGE_BYTES):
+        for start in range(self._unchanged_bytes() // PAGE_BYTES * PAGE_BYTES, len(found), PAGE_BYTES):
             page = slice(start, start + PAGE_BYTES)
             old, new = durable[page], found[page]
             if new != old and is_lost():

@@ -62,7 +62,7 @@ class DiskNode:
         self.tasks = Tasks()
         self.coordinator = AgreeingCoordinator()
         config = GroupConfig()
-        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, config.offsets_commit_timeout_ms, LOAD_BUFFER_BYTES)
+        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, LOAD_BUFFER_BYTES)
         topic = InternalTopic(offsets_topic_spec(config), lambda: self.image, self._create)
         self.groups = GroupCoordinator(config, log, topic, self.tasks, Machine())
 

@@ -1,27 +1,27 @@
 """A log in memory behind the coordinator's interface, a hand-driven clock, and an image with the offsets topic."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from immutables import Map
 
 from harness.watched_tasks import WatchedTasks
 from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
-from ottla.broker.coordinators.log import AppendLost
+from ottla.broker.coordinators.partition_log import CoordinatorLog
 from ottla.broker.groups import GroupConfig, GroupCoordinator
-from ottla.broker.groups.offsets_log import OffsetsLog
 from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.host import Machine
 from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import PLACEMENT, parse_header
+from ottla.storage.log import AppendInfo
 from ottla.storage.transaction_verification import VerificationGuard
 
 NODE_ID = 7
 TOPIC_ID = b"topic-id-of-t-00"
 
 
-class MemoryLog(OffsetsLog):
+class MemoryLog(CoordinatorLog):
     """Appends commit at once, unless they are held."""
 
     def __init__(self) -> None:
@@ -31,10 +31,19 @@ class MemoryLog(OffsetsLog):
         # What it says to each append to come, before it says `error` to all others.
         self.next_errors: list[ErrorCode | None] = []
         self.holds_commits = False
+        self.is_led_here = True
         self._waiting: list[asyncio.Future[None]] = []
         self._is_waited_for = asyncio.Event()
 
-    def append(self, partition: int, batch: bytes | bytearray) -> int:
+    def append(
+        self,
+        partition: int,
+        batch: bytes | bytearray,
+        *,
+        leader_epoch: int = 0,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:
         error = self.next_errors.pop(0) if self.next_errors else self.error
         if error is not None:
             raise ApiError(error)
@@ -43,36 +52,31 @@ class MemoryLog(OffsetsLog):
         PLACEMENT.pack_into(placed, 0, base, parse_header(placed).batch_length, 0)
         self.batches.setdefault(partition, []).append(placed)
         self.next_offset[partition] = parse_header(placed).next_offset
-        return self.next_offset[partition] - 1
+        return AppendInfo(base, self.next_offset[partition] - 1, leader_epoch, -1, -1, 0, is_duplicate=False)
 
-    def append_of_producer(
-        self,
-        partition: int,
-        batch: bytes | bytearray,
-        on_refused: Callable[[int], None],
-        *,
-        verification: VerificationGuard | None = None,
-        transaction_version: int = 0,
-    ) -> int:
-        return self.append(partition, batch)
+    def is_led(self, partition: int, leader_epoch: int) -> bool:
+        return self.is_led_here
 
-    def is_committed(self, partition: int, offset: int) -> bool:
+    def is_committed(self, partition: int, appended: AppendInfo) -> bool:
         return not self.holds_commits
 
-    async def wait_committed(self, partition: int, offset: int) -> None:
+    async def wait_committed(self, partition: int, appended: AppendInfo) -> None:
         if self.holds_commits:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
             self._is_waited_for.set()
             await waiting
 
-    async def waited_for(self, times: int = 1) -> None:
-        """Until what is held is waited for, by so many."""
-        while len(self._waiting) < times:
+    async def waited_for(self) -> None:
+        """Until what is held is waited for."""
+        while not self._waiting:
             self._is_waited_for.clear()
             await self._is_waited_for.wait()
 
-    async def settled(self, partition: int) -> None:
+    async def wait_settled(self, partition: int, leader_epoch: int) -> None:
+        pass
+
+    async def wait_all_committed(self, partition: int, leader_epoch: int) -> None:
         pass
 
     def is_empty(self, partition: int) -> bool:
@@ -87,13 +91,12 @@ class MemoryLog(OffsetsLog):
     def lose_last(self, partition: int) -> None:
         """What was appended last, and taken for appended, is not there after all."""
         self.batches[partition].pop()
-        failure = AppendLost(ErrorCode.KAFKA_STORAGE_ERROR)
-        for future in self._waiting:
-            future.set_exception(failure)
+        self.release(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def release(self, error: ErrorCode | None = None) -> None:
         """Let everything commit that is held, or fail it."""
         self.holds_commits = False
+        self.is_led_here = error is not ErrorCode.NOT_LEADER_OR_FOLLOWER
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():

@@ -325,10 +325,7 @@ class TestCommitsThatWait:
             waiting = asyncio.ensure_future(pending)
             await node.log.waited_for()
             node.log.release(ErrorCode.REQUEST_TIMED_OUT)
-            with pytest.raises(ApiError) as raised:
-                await waiting
-            assert raised.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
-            await node.background_ended()
+            await waiting
             assert committed(node) == 5
             await node.stop()
 
@@ -552,7 +549,7 @@ def test_what_a_transaction_commits_is_unstable_until_its_marker_is_committed() 
         assert is_unstable(node)
         commit = asyncio.ensure_future(answer)
         marker = asyncio.ensure_future(node.groups.end_transaction(0, 1, 0, 0, True, 0))
-        await node.log.waited_for(2)
+        await node.log.waited_for()
         assert is_unstable(node)
         node.log.release()
         await commit
@@ -566,7 +563,6 @@ def test_what_a_transaction_commits_is_unstable_until_its_marker_is_committed() 
 @pytest.mark.parametrize(
     ("error", "heard"),
     [
-        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER),
     ],

@@ -1,6 +1,7 @@
 """What a producer hears when its records cannot be made safe in time, or do not belong to a transaction."""
 
 import gc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.replication.partition import Partition
+from ottla.storage.log import AppendInfo
 
 PARTITIONS = 4
 
@@ -30,19 +32,20 @@ def test_a_request_has_one_deadline_for_all_its_partitions_and_pieces(
     monkeypatch.setitem(SLICE_RULES, ApiKey.PRODUCE, (in_pieces,))
     deadlines: list[float] = []
 
-    async def noting(partition: Partition, last_offset: int, deadline: float) -> bool:
+    async def noting(partition: Partition, appended: AppendInfo, deadline: float) -> bool:
         deadlines.append(deadline)
-        return await purgatory.wait_until_committed(partition, last_offset, deadline)
+        return await purgatory.wait_until_acknowledged(partition, appended, deadline)
 
-    monkeypatch.setattr(k00_produce, "wait_until_committed", noting)
+    monkeypatch.setattr(k00_produce, "wait_until_acknowledged", noting)
 
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()
         topic = CreatableTopic(name="orders", num_partitions=PARTITIONS, replication_factor=1)
         (created,) = (await client.call(CreateTopicsRequest(topics=[topic], timeout_ms=10_000))).topics
         for index in range(PARTITIONS):
+            partition = running.node.replicas.partition("orders", index)
             # A replica that never fetches.
-            running.node.replicas.partition("orders", index).in_sync_ids = (1, 2)
+            partition.apply(replace(partition.leadership, replicas=(1, 2), in_sync=(1, 2), partition_epoch=9))
         rows = [PartitionProduceData(index=index, records=batch_of(b"v")) for index in range(PARTITIONS)]
         data = [TopicProduceData(topic_id=created.topic_id, partition_data=rows)]
         (answered,) = (await client.call(ProduceRequest(acks=-1, timeout_ms=50, topic_data=data))).responses
@@ -207,7 +210,7 @@ def test_a_partition_that_went_away_while_the_coordinator_was_asked_is_looked_fo
         async def moving(self, *question):
             old = replicas.partition("orders", 0)
             replicas._topics["orders"][0] = Partition(
-                old.topic, old.index, old.topic_id, old.broker_id, old.log, old.leadership
+                old.topic, old.index, old.topic_id, replicas, old.log, old.leadership
             )
             return {}
 

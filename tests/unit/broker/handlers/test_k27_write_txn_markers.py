@@ -1,6 +1,7 @@
 """Markers of coordinators in ordinary partitions: one row for each, with what Kafka answers."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,14 +102,13 @@ def test_a_marker_is_answered_when_it_is_replicated(tmp_path: Path) -> None:
         requests, other = Requests(await running.connect()), Requests(await running.connect())
         await requests.create("orders", 1)
         partition = running.node.replicas.partition("orders", 0)
-        partition.in_sync_ids = (1, 2)
-        partition._follower_end_offsets[2] = 0
+        partition.apply(replace(partition.leadership, replicas=(1, 2), in_sync=(1, 2), partition_epoch=9))
         sent = requests.client.send(WriteTxnMarkersRequest(markers=[marker((7, 0), {"orders": [0]})]), 2)
         await other.create("others", 1)
         while partition.log.log_end_offset == 0:
             await other.client.call(WriteTxnMarkersRequest(markers=[]))
-        assert not partition.is_committed(0)
-        partition.follower_fetched(2, 1)
+        assert not partition.is_committed(0, 0)
+        partition.follower_fetched(2, 1, 0, leader_end_offset=1, broker_epoch=1)
         answer = await requests.client.receive(WriteTxnMarkersRequest, 2, sent)
         assert answer.markers[0].topics[0].partitions[0].error_code == 0
 
@@ -119,6 +119,8 @@ def test_too_few_replicas_are_told_before_anything_is_written(tmp_path: Path) ->
     async def scenario(running: RunningNode) -> None:
         requests = Requests(await running.connect())
         await requests.create("orders", 1, min_insync_replicas="2")
+        partition = running.node.replicas.partition("orders", 0)
+        partition.apply(replace(partition.leadership, replicas=(1, 2), partition_epoch=9))
         answered = await requests.mark(marker((7, 0), {"orders": [0]}))
         assert answered == [[("orders", 0, ErrorCode.NOT_ENOUGH_REPLICAS)]]
         await requests.create("others", 1)

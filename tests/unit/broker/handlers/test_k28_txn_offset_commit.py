@@ -126,7 +126,7 @@ def play(directories: list[Path]) -> Callable[..., None]:
     def run(*stories: Story) -> None:
         async def tell(story: Story) -> None:
             node = await DiskNode(directories).start()
-            assert (node.partition.queue is not None) == (len(directories) > 1)
+            assert (node.partition.barrier() is not None) == (len(directories) > 1)
             try:
                 async with asyncio.timeout(20):
                     await story(Client(node))

@@ -77,6 +77,7 @@ class TransactionNode:
             ProducerIds(self._block),
             self.tasks,
             ClockedMachine(lambda: self.now_ms),
+            commit_timeout_ms=30_000,
             transaction_version=lambda: self.version,
         )
 

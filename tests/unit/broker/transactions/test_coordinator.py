@@ -370,7 +370,7 @@ def test_a_new_leader_epoch_is_the_coordinator_epoch_of_the_markers_from_then_on
 
 
 def test_markers_are_tried_again_whatever_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ottla.broker.transactions.active_shard._RETRY_PAUSE_S", 0.0)
+    monkeypatch.setattr("ottla.broker.transactions.shard_driver._RETRY_PAUSE_S", 0.0)
 
     async def story(node: TransactionNode) -> None:
         failures = iter([ValueError("nobody foresaw this")])

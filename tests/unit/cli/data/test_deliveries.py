@@ -4,15 +4,15 @@ import pytest
 
 from ottla.cli.data.deliveries import Deliveries, Outcome
 from ottla.client import ClientError, TopicPartition
-from ottla.client.batch_writer import BatchWriter
 from ottla.client.delivery import Delivery, OpenBatch
 from ottla.client.producer_queue import Outcome as BatchOutcome
+from ottla.protocol.batch_builder import BatchBuilder
 
 TOPIC = TopicPartition("orders", 0)
 
 
 def open_batch() -> OpenBatch:
-    return OpenBatch(TOPIC, BatchWriter(), 0.0)
+    return OpenBatch(TOPIC, BatchBuilder(), 0.0)
 
 
 async def sent(batch: OpenBatch, number: int) -> Delivery:

@@ -91,14 +91,19 @@ def test_bytes_that_a_failed_sync_has_lost_stay_lost_when_a_later_sync_succeeds(
     assert inode.survivor(Survival.NOTHING, random.Random(0)).data == b""
 
 
-def test_what_is_written_anew_after_a_failed_sync_becomes_durable() -> None:
+@pytest.mark.parametrize(("cut_to", "durable"), [(0, b"anew"), (6, b"syncedanew"), (7, b"synced")])
+def test_what_is_written_anew_after_a_failed_sync_becomes_durable_if_all_that_was_lost_is_cut_off(
+    cut_to: int, durable: bytes
+) -> None:
     inode = SimulatedInode(NOW_MS)
+    inode.append(b"synced")
+    inode.sync()
     inode.append(b"lost")
     inode.fail_sync()
-    inode.resize(0)
+    inode.resize(cut_to)
     inode.append(b"anew")
     inode.sync()
-    assert inode.survivor(Survival.NOTHING, random.Random(0)).data == b"anew"
+    assert inode.survivor(Survival.NOTHING, random.Random(0)).data == durable
 
 
 def names(directory: SimulatedDirectory, survival: Survival, seed: int = 0) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ottla.broker.groups import active_shard
+from ottla.broker.coordinators import deadlines
 from ottla.coordinator.group.records import GroupCoordinatorRecord
 from ottla.coordinator.group.shard import GroupShard
 from unit.broker.groups.fakes import Node, image_with
@@ -46,7 +46,7 @@ def test_an_error_in_one_partition_does_not_end_the_expiry_of_offsets(
 def test_deadlines_are_kept_again_after_an_error_in_one(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(active_shard, "_RETRY_PAUSE_S", 0.001)
+    monkeypatch.setattr(deadlines, "_RETRY_PAUSE_S", 0.001)
 
     async def scenario() -> None:
         node = await Node().serve()
@@ -65,7 +65,7 @@ def test_deadlines_are_kept_again_after_an_error_in_one(
 
         monkeypatch.setattr(shard, "tick", failing_once)
         (active,) = node.groups.shards.all_active()
-        active._tick()
+        active.deadlines.check()
         await ticked.wait()
         await node.stop()
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ottla.client.producer import ProducerSettings
+from ottla.client.producer_settings import ProducerSettings
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 1 << 31])

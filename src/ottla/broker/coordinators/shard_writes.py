@@ -1,0 +1,228 @@
+"""What a shard has written and is not committed yet.
+
+A shard counts on what it decided as soon as the log has taken it, or the queue of a disk has, and goes on deciding.
+Nobody is told before it is committed.
+
+Guarantees
+- Writes take effect in the order of the log (`on_committed`), each once, each when the watermark has passed it in the
+  leader epoch in which the shard was loaded. What commits at once takes effect at once.
+- After `close` nothing takes effect, and nobody who waits hears of success: another shard, here or elsewhere, may have
+  decided otherwise.
+- A write that waited for its disk may fail after all. If the log refused it because of its producer, who is fenced or
+  whose transaction is over, it fails alone, and the shard is told before anything later takes effect. Otherwise the
+  shard has counted on what is not there: all that is not committed fails, and the shard is loaded again.
+- Whoever waits hears within the commit timeout: COORDINATOR_NOT_AVAILABLE. The write goes on without him, as it does if
+  he goes away.
+
+Nothing here survives a crash: the next shard reads the log.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from ottla.broker.coordinators.errors import coordinator_error
+from ottla.broker.coordinators.partition_log import CoordinatorLog
+from ottla.broker.tasks import Tasks
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.replication.partition import AppendOutcome
+from ottla.storage.log import AppendInfo
+from ottla.storage.transaction_verification import VerificationGuard
+
+logger = logging.getLogger(__name__)
+
+# So long one look at a queued append lasts. It has no end of its own: while we lead, its turn will come.
+_APPEND_PATIENCE_S = 60.0
+# What the log thinks of a producer; a disk never says so.
+_REFUSALS = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+    }
+)
+
+
+class Write:
+    """One batch of a shard; its number grows as offsets do, and is known before the offset is."""
+
+    __slots__ = ("_waiters", "error", "is_committed", "number", "on_committed", "on_refused", "outcome")
+
+    def __init__(
+        self,
+        number: int,
+        outcome: AppendOutcome,
+        on_committed: Callable[[int], None],
+        on_refused: Callable[[int], None] | None,
+    ) -> None:
+        self.number = number
+        self.outcome = outcome
+        self.on_committed = on_committed
+        self.on_refused = on_refused
+        self.is_committed = False
+        self.error: ApiError | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+
+    def succeed(self) -> None:
+        """The write is committed."""
+        self.is_committed = True
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def fail(self, error: ApiError) -> None:
+        """The write will not be committed, as far as this shard is concerned."""
+        self.error = error
+        for waiter in self._waiters:
+            if not waiter.done():
+                # One for each: an error keeps the stack of whoever raised it.
+                waiter.set_exception(ApiError(error.code, error.message))
+
+    async def wait(self, timeout_s: float, on_timeout: ApiError) -> None:
+        """Returns once the write is committed; ApiError if it fails, or is not known in time."""
+        if self.error is not None:
+            raise ApiError(self.error.code, self.error.message)
+        if self.is_committed:
+            return
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        self._waiters.append(waiter)
+        timer = loop.call_later(timeout_s, _give_up, waiter, on_timeout)
+        try:
+            await waiter
+        finally:
+            timer.cancel()
+            self._waiters.remove(waiter)
+
+
+def _give_up(waiter: "asyncio.Future[None]", error: ApiError) -> None:
+    if not waiter.done():
+        waiter.set_exception(error)
+
+
+class ShardWrites:
+    """The writes of one shard in one leader epoch."""
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        topic: str,
+        partition: int,
+        leader_epoch: int,
+        tasks: Tasks,
+        commit_timeout_ms: int,
+        on_lost: Callable[[], None],
+    ) -> None:
+        """`on_lost` is called when the shard has counted on what the log will never have."""
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.is_closed = False
+        self._log = log
+        self._topic = topic
+        self._tasks = tasks
+        self._commit_timeout_ms = commit_timeout_ms
+        self._on_lost = on_lost
+        self._in_flight: deque[Write] = deque()
+        self._next_number = 0
+        self._following: asyncio.Task[None] | None = None
+
+    def append(
+        self,
+        batch: bytes | bytearray,
+        on_committed: Callable[[int], None],
+        *,
+        on_refused: Callable[[int], None] | None = None,
+        verification: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> Write:
+        """Appends a batch; the log's own ApiError if it is refused. `commit_ready` is to follow.
+
+        Both callbacks get the number of the write. A batch of a producer, which may be refused, has `on_refused`.
+        """
+        if self.is_closed:
+            raise self._closed_error(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        outcome = self._log.append(
+            self.partition,
+            batch,
+            leader_epoch=self.leader_epoch,
+            verification=verification,
+            transaction_version=transaction_version,
+        )
+        write = Write(self._next_number, outcome, on_committed, on_refused)
+        self._next_number += 1
+        self._in_flight.append(write)
+        return write
+
+    def commit_ready(self) -> None:
+        """Lets all writes take effect that are committed; the others follow in the background."""
+        while self._in_flight and not self.is_closed:
+            write = self._in_flight[0]
+            info = write.outcome
+            if not isinstance(info, AppendInfo) or not self._log.is_committed(self.partition, info):
+                break
+            self._take_effect(write)
+        if self._in_flight and self._following is None and not self.is_closed:
+            name = f"commits of {self._topic}-{self.partition}"
+            self._following = self._tasks.start_background(name, self._follow())
+
+    async def wait(self, write: Write) -> None:
+        """Returns once a write has taken effect; ApiError in a coordinator's words if not, or not in time."""
+        message = f"{self._topic}-{self.partition} did not commit within {self._commit_timeout_ms} ms"
+        too_late = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message)
+        await write.wait(self._commit_timeout_ms / 1000, too_late)
+
+    def close(self) -> None:
+        """Leadership is gone, or the shard is loaded again: whoever waits hears so."""
+        self.is_closed = True
+        if self._following is not None and self._following is not asyncio.current_task():
+            self._following.cancel()
+        lost, self._in_flight = self._in_flight, deque()
+        for write in lost:
+            write.fail(self._closed_error(ErrorCode.NOT_COORDINATOR))
+
+    def _closed_error(self, code: ErrorCode) -> ApiError:
+        return ApiError(code, f"{self._topic}-{self.partition} is not served here any more")
+
+    def _take_effect(self, write: Write) -> None:
+        self._in_flight.popleft()
+        write.on_committed(write.number)
+        write.succeed()
+
+    async def _follow(self) -> None:
+        try:
+            while self._in_flight and not self.is_closed:
+                write = self._in_flight[0]
+                try:
+                    await self._wait_for(write)
+                except ApiError as error:
+                    if error.code is not ErrorCode.REQUEST_TIMED_OUT:
+                        self._failed(write, error)
+                    continue
+                # Unless somebody who wrote meanwhile has seen it first.
+                if self._in_flight and self._in_flight[0] is write:
+                    self._take_effect(write)
+        finally:
+            self._following = None
+
+    async def _wait_for(self, write: Write) -> None:
+        if not isinstance(write.outcome, AppendInfo):
+            deadline = asyncio.get_running_loop().time() + _APPEND_PATIENCE_S
+            write.outcome = await write.outcome.result(deadline)
+        await self._log.wait_committed(self.partition, write.outcome)
+
+    def _failed(self, write: Write, error: ApiError) -> None:
+        if self.is_closed:
+            return
+        if write.on_refused is not None and error.code in _REFUSALS:
+            self._in_flight.remove(write)
+            write.on_refused(write.number)
+            write.fail(error)
+            return
+        lost, self._in_flight = self._in_flight, deque()
+        logger.info("%s-%d: %d writes were not committed: %s", self._topic, self.partition, len(lost), error)
+        if self._log.is_led(self.partition, self.leader_epoch):
+            self._on_lost()
+        for one in lost:
+            one.fail(coordinator_error(error))

@@ -1,0 +1,196 @@
+"""What goes wrong in a simulation, one thing after the other, as the seed has it.
+
+A run chooses some kinds of faults and leaves others out (swarm testing: a run in which everything happens has few runs
+of anything). Faults that last are healed after a while, and all of them at the end. Power cuts are for runs in which
+every acknowledged write was synced: with one replica nothing else would be promised. Nor is a sync ever refused in such
+a run: what a disk failed to sync is in memory still, and a process that finds it there cannot know that it will be gone
+after a power cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from ottla.testing.sim.disk import DiskOperation, Survival
+from ottla.testing.sim.network import SimulatedNetwork
+from ottla.testing.sim.server import Life, SimulatedServer
+
+NORMAL_THREAD_S = 0.000_5
+# With every fault healed before it, a start that fails so often will always fail.
+_STARTS_MAX = 5
+
+
+class ServerStaysDown(Exception):
+    """The node cannot be started any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPlan:
+    """Which faults a run has, and how often."""
+
+    kinds: tuple[str, ...]
+    pause_s: float
+
+    @classmethod
+    def draw(cls, chance: random.Random, *, is_synced: bool) -> FaultPlan:
+        """Some kinds of faults; every run has a way for the server to die."""
+        possible = [kind for kind in KINDS if is_synced or kind != "power cut"]
+        kinds = [kind for kind in possible if chance.random() < 0.5]
+        deaths = [kind for kind in kinds if kind in ("kill", "power cut")]
+        if not deaths:
+            kinds.append(chance.choice(["kill", "power cut"] if is_synced else ["kill"]))
+        return cls(tuple(kinds), chance.choice([10.0, 30.0, 60.0, 120.0]))
+
+
+class Faults:
+    """Does harm to one server and the network around it."""
+
+    def __init__(
+        self,
+        plan: FaultPlan,
+        server: SimulatedServer,
+        network: SimulatedNetwork,
+        client_names: Sequence[str],
+        kill_client: Callable[[str], None],
+        chance: random.Random,
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        self.is_over = False
+        self._plan = plan
+        self._server = server
+        self._network = network
+        self._client_names = client_names
+        self._kill_client = kill_client
+        self._chance = chance
+
+    async def run(self) -> None:
+        """One fault after the other, with pauses, until it is over; then everything is healed."""
+        while not self.is_over:
+            await asyncio.sleep(self._chance.expovariate(1 / self._plan.pause_s))
+            kind = self._chance.choice(self._plan.kinds)
+            if self._server.life is Life.UP:
+                self.counts[kind] += 1
+                await _DO[kind](self)
+        await self.heal()
+
+    async def heal(self) -> None:
+        """Nothing is wrong any more, and the server is up."""
+        for disk in self._server.disks.values():
+            disk.faults.heal()
+            disk.capacity_bytes = None
+        self._server.resume()
+        self._server.slow_down(NORMAL_THREAD_S)
+        for name in self._client_names:
+            self._network.clear(self._server.name, name)
+        await self.bring_up()
+
+    async def bring_up(self) -> None:
+        """Starts the server until it stays up; ServerStaysDown if that never comes about."""
+        tries = 0
+        while self._server.life is Life.DOWN:
+            tries += 1
+            self._server.start()
+            await self._server.settled()
+            if not self._server.is_up:
+                if tries == _STARTS_MAX:
+                    raise ServerStaysDown(f"the node does not start any more: {self._server.failure!r}")
+                for disk in self._server.disks.values():
+                    disk.faults.heal()
+                    disk.capacity_bytes = None
+                await asyncio.sleep(0.5)
+
+    # -- the faults -------------------------------------------------------------------------------------------------
+
+    async def _down_time(self) -> None:
+        await asyncio.sleep(self._chance.choice([0.05, 0.5, 3.0, 20.0]) * self._chance.random())
+        await self.bring_up()
+
+    async def kill(self) -> None:
+        self._server.kill()
+        await self._down_time()
+
+    async def cut_power(self) -> None:
+        self._server.cut_power(self._chance.choice(list(Survival)))
+        await self._down_time()
+
+    async def kill_while_starting(self) -> None:
+        """Dies, and dies again before it is up."""
+        self._server.kill()
+        self._server.start()
+        await asyncio.sleep(self._chance.random() * 0.02)
+        if self._server.life is not Life.DOWN:
+            self._server.kill()
+        await self._down_time()
+
+    async def restart(self) -> None:
+        await self._server.shut_down()
+        await self._down_time()
+
+    async def pause(self) -> None:
+        self._server.pause()
+        await asyncio.sleep(self._chance.choice([0.1, 2.0, 12.0, 40.0]) * self._chance.random())
+        self._server.resume()
+
+    async def set_clock(self) -> None:
+        self._server.set_clock(int(self._chance.choice([1e2, 1e4, 3.6e6]) * (self._chance.random() * 2 - 1)))
+
+    async def slow_down(self) -> None:
+        self._server.slow_down(NORMAL_THREAD_S * self._chance.choice([10, 100, 1_000]))
+        await asyncio.sleep(self._chance.random() * 20)
+        self._server.slow_down(NORMAL_THREAD_S)
+
+    async def clog(self) -> None:
+        name = self._chance.choice(self._client_names)
+        self._network.link(self._server.name, name).is_clogged = True
+        await asyncio.sleep(self._chance.choice([0.5, 5.0, 20.0]) * self._chance.random())
+        self._network.clear(self._server.name, name)
+
+    async def reset(self) -> None:
+        connections = self._network.connections()
+        if connections:
+            self._network.reset(self._chance.choice(connections)[0])
+
+    async def fill_disk(self) -> None:
+        disk = self._chance.choice(list(self._server.disks.values()))
+        disk.capacity_bytes = disk.used_bytes + self._chance.choice([0, 100, 5_000])
+        await asyncio.sleep(self._chance.random() * 20)
+        for one in self._server.disks.values():
+            one.capacity_bytes = None
+        await self.bring_up()
+
+    async def fail_disk(self) -> None:
+        disk = self._chance.choice(list(self._server.disks.values()))
+        possible = [
+            one for one in DiskOperation if one is not DiskOperation.SYNC or "power cut" not in self._plan.kinds
+        ]
+        disk.faults.fail(self._chance.choice(possible), times=self._chance.choice([1, 3]))
+        await asyncio.sleep(self._chance.random() * 10)
+        disk.faults.heal()
+        # A directory that has failed stays offline until the next start.
+        if self._server.life is Life.UP:
+            self._server.kill()
+        await self.bring_up()
+
+    async def kill_client(self) -> None:
+        self._kill_client(self._chance.choice(self._client_names))
+
+
+_DO: dict[str, Callable[[Faults], Awaitable[None]]] = {
+    "kill": Faults.kill,
+    "power cut": Faults.cut_power,
+    "kill while starting": Faults.kill_while_starting,
+    "restart": Faults.restart,
+    "pause": Faults.pause,
+    "clock": Faults.set_clock,
+    "slow disk": Faults.slow_down,
+    "clogged link": Faults.clog,
+    "reset": Faults.reset,
+    "full disk": Faults.fill_disk,
+    "failing disk": Faults.fail_disk,
+    "client killed": Faults.kill_client,
+}
+KINDS = tuple(_DO)

@@ -1,0 +1,472 @@
+"""What the clients of a simulation do, and write down.
+
+Each load is a program on a machine of its own. It lives until it is killed or told to end; whatever its broker does to
+it, it goes on. Each life has a name of its own in the history: what a dead process had under way may still take effect.
+
+- `IdempotentLoad`, `PlainLoad`: records to some partitions, several under way.
+- `TransactionalLoad`: transactions over several partitions, committed or aborted.
+- `CopyLoad`: consumes, transforms, produces, each step one transaction; the key of what it writes is what it read.
+- `GroupLoad`: a member of a group that commits what it has read.
+- `ReadingLoad`: reads everything again and again, and asks where partitions end.
+- `KeyedLoad`: ever newer values of a few keys, for a compacted topic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ottla.client import (
+    Client,
+    ClientError,
+    ClientSettings,
+    CommitInDoubt,
+    Consumer,
+    ConsumerSettings,
+    FatalProducerError,
+    FetchLimits,
+    GroupSettings,
+    IsolationLevel,
+    OffsetReset,
+    OffsetSpec,
+    Producer,
+    ProducerSettings,
+    RebalanceListener,
+    Record,
+    RequestTimedOut,
+    TopicPartition,
+)
+from ottla.client.delivery import Delivery
+from ottla.client.machine import Machine
+from ottla.testing.history import ProducerKind, Recorder, TransactionResult, Value
+from ottla.testing.history.recorder import ConsumerRecorder, PendingOffsetCommit, PendingSend, ProducerRecorder
+from ottla.testing.sim.host import SimulatedHost
+
+# Shorter than a client's defaults, so that a short run sees what follows a timeout.
+REQUEST_TIMEOUT_MS = 5_000
+DELIVERY_TIMEOUT_MS = 30_000
+TRANSACTION_TIMEOUT_MS = 15_000
+SESSION_TIMEOUT_MS = 20_000
+HEARTBEAT_MS = 6_000
+# Long, so that idle readers cost little.
+POLL_MS = 10_000
+LIMITS = FetchLimits(max_wait_ms=3_000)
+_PAUSE_AFTER_ERROR_S = 0.5
+
+
+@dataclass(slots=True)
+class Pace:
+    """How much a load does: the pause between two rounds, and how many records in one."""
+
+    pause_s: float = 2.0
+    records_max: int = 4
+
+
+class Load(ABC):
+    """A client program, through all its lives."""
+
+    def __init__(self, name: str, bootstrap: str, recorder: Recorder, pace: Pace) -> None:
+        self.name = name
+        self._over = asyncio.Event()
+        self.errors: dict[str, int] = defaultdict(int)
+        self._bootstrap = bootstrap
+        self._recorder = recorder
+        self._pace = pace
+        self._life = 0
+
+    async def run(self, host: SimulatedHost, chance: random.Random) -> None:
+        """A life: ends when the load is over and everything that was begun has come to its end."""
+        self._life += 1
+        life = f"{self.name}.{self._life}"
+        machine = Machine(random=chance.random, time_ms=host.now_ms, secret_bytes=chance.randbytes)
+        settings = ClientSettings(
+            client_id=life, request_timeout_ms=REQUEST_TIMEOUT_MS, call_timeout_ms=DELIVERY_TIMEOUT_MS, machine=machine
+        )
+        session = 0
+        while not self.is_over:
+            session += 1
+            try:
+                async with Client(self._bootstrap, settings) as client:
+                    await self.work(client, f"{life}.{session}", chance)
+            except ClientError as error:
+                self.errors[str(error)[:60]] += 1
+                await asyncio.sleep(_PAUSE_AFTER_ERROR_S)
+
+    @abstractmethod
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        """Until the load is over, or a ClientError ends what was begun."""
+
+    @property
+    def is_over(self) -> bool:
+        return self._over.is_set()
+
+    def end(self) -> None:
+        """Has the load come to its end."""
+        self._over.set()
+
+    async def rest(self, chance: random.Random) -> None:
+        """The pause between two rounds; there is none before the end."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._over.wait(), chance.expovariate(1 / self._pace.pause_s))
+
+    def count(self, chance: random.Random) -> int:
+        """How many records a round has."""
+        return chance.randint(1, self._pace.records_max)
+
+
+async def _note_delivery(delivery: Delivery, pending: PendingSend) -> None:
+    try:
+        written = await delivery
+    except ClientError:
+        # It may have been written, or be written yet.
+        return
+    pending.ok(written.offset)
+
+
+class ProducingLoad(Load):
+    """Sends records outside of transactions."""
+
+    kind: ProducerKind
+    settings: ProducerSettings
+
+    def __init__(
+        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, partitions: Sequence[TopicPartition]
+    ) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self._partitions = partitions
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        recorder = self._recorder.producer(life, self.kind)
+        watching: list[asyncio.Task[None]] = []
+        async with client.producer(self.settings) as producer:
+            while not self.is_over:
+                for _ in range(self.count(chance)):
+                    partition = chance.choice(self._partitions)
+                    pending = recorder.send(partition)
+                    delivery = await producer.send(
+                        partition.topic, pending.value.encode(), partition=partition.partition
+                    )
+                    watching.append(asyncio.create_task(_note_delivery(delivery, pending)))
+                watching = [task for task in watching if not task.done()]
+                await self.rest(chance)
+        await asyncio.gather(*watching)
+
+
+class IdempotentLoad(ProducingLoad):
+    kind = ProducerKind.IDEMPOTENT
+    settings = ProducerSettings(delivery_timeout_ms=DELIVERY_TIMEOUT_MS)
+
+
+class PlainLoad(ProducingLoad):
+    kind = ProducerKind.ACKS_1
+    settings = ProducerSettings(acks=1, idempotent=False, delivery_timeout_ms=DELIVERY_TIMEOUT_MS)
+
+
+class TransactionalLoad(Load):
+    """Transactions over several partitions."""
+
+    def __init__(
+        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, partitions: Sequence[TopicPartition]
+    ) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self._partitions = partitions
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        recorder = self._recorder.producer(life, ProducerKind.TRANSACTIONAL)
+        async with client.producer(transactional(self.name)) as producer:
+            await producer.init_transactions()
+            while not self.is_over:
+                await self._transact(producer, recorder, chance)
+                await self.rest(chance)
+
+    async def _transact(self, producer: Producer, recorder: ProducerRecorder, chance: random.Random) -> None:
+        attempt = TransactionAttempt(producer, recorder)
+        try:
+            for _ in range(self.count(chance)):
+                await attempt.send(chance.choice(self._partitions))
+                if chance.random() < 0.3:
+                    await asyncio.sleep(chance.random() * 0.1)
+            if chance.random() < 0.2:
+                await attempt.abort()
+            else:
+                await attempt.commit()
+        except FatalProducerError:
+            raise
+        except ClientError:
+            await attempt.abort()
+
+
+def transactional(transactional_id: str) -> ProducerSettings:
+    return ProducerSettings(
+        transactional_id=transactional_id,
+        transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+        delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
+        max_block_ms=DELIVERY_TIMEOUT_MS,
+    )
+
+
+async def commit(producer: Producer) -> None:
+    """Commits, however often that has to be asked for."""
+    while True:
+        try:
+            return await producer.commit_transaction()
+        except CommitInDoubt:
+            continue
+
+
+async def abort(producer: Producer) -> None:
+    """Aborts, however often that has to be asked for."""
+    while True:
+        try:
+            return await producer.abort_transaction()
+        except RequestTimedOut:
+            continue
+
+
+class TransactionAttempt:
+    """A transaction from its begin to what the producer is told of its end."""
+
+    def __init__(self, producer: Producer, recorder: ProducerRecorder) -> None:
+        self._producer = producer
+        self._recorder = recorder
+        self._transaction = recorder.begin()
+        self._sends: list[asyncio.Task[None]] = []
+        self._commits: list[PendingOffsetCommit] = []
+        producer.begin_transaction()
+
+    async def send(self, partition: TopicPartition, key: bytes | None = None) -> None:
+        pending = self._recorder.send(partition)
+        delivery = await self._producer.send(
+            partition.topic, pending.value.encode(), key, partition=partition.partition
+        )
+        self._sends.append(asyncio.create_task(_note_delivery(delivery, pending)))
+
+    async def send_offsets(
+        self, consumer: Consumer, offsets: dict[TopicPartition, int], commits: list[PendingOffsetCommit]
+    ) -> None:
+        self._commits += commits
+        await self._producer.send_offsets_to_transaction(offsets, consumer.group_metadata())
+
+    async def commit(self) -> None:
+        """Commits, however often that has to be asked for; ClientError if the transaction cannot be committed."""
+        self._transaction.invoke_commit()
+        await commit(self._producer)
+        self._transaction.end(TransactionResult.COMMITTED)
+        for position in self._commits:
+            position.ok()
+
+    async def abort(self) -> None:
+        await abort(self._producer)
+        self._transaction.end(TransactionResult.ABORTED)
+        for position in self._commits:
+            position.fail()
+
+
+class CopyLoad(Load):
+    """Consume, transform, produce: every record of one topic comes out once in another."""
+
+    def __init__(
+        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, source: str, target: Sequence[TopicPartition]
+    ) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self.group = f"group-{name}"
+        self.source = source
+        self._target = target
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        recorder = self._recorder.producer(life, ProducerKind.TRANSACTIONAL)
+        settings = ConsumerSettings(
+            limits=LIMITS, isolation=IsolationLevel.READ_COMMITTED, offset_reset=OffsetReset.EARLIEST, auto_commit=False
+        )
+        async with (
+            client.producer(transactional(self.name)) as producer,
+            client.consumer(settings, group_settings(self.group)) as consumer,
+        ):
+            await producer.init_transactions()
+            consumer.subscribe([self.source])
+            while not self.is_over:
+                records = await consumer.poll(POLL_MS, max_records=self._pace.records_max)
+                if records and not await self._copy(producer, consumer, recorder, records, chance):
+                    consumer.reset_to_committed()
+                await self.rest(chance)
+
+    async def _copy(
+        self,
+        producer: Producer,
+        consumer: Consumer,
+        recorder: ProducerRecorder,
+        records: Sequence[Record],
+        chance: random.Random,
+    ) -> bool:
+        attempt = TransactionAttempt(producer, recorder)
+        try:
+            for record in records:
+                await attempt.send(chance.choice(self._target), record.value)
+            offsets = {TopicPartition(one.topic, one.partition): one.offset + 1 for one in records}
+            commits = [self._recorder.commit_offset(self.group, place, offset) for place, offset in offsets.items()]
+            await attempt.send_offsets(consumer, offsets, commits)
+            await attempt.commit()
+        except FatalProducerError:
+            raise
+        except ClientError:
+            await attempt.abort()
+            return False
+        return True
+
+
+def group_settings(group_id: str) -> GroupSettings:
+    return GroupSettings(group_id=group_id, session_timeout_ms=SESSION_TIMEOUT_MS, heartbeat_interval_ms=HEARTBEAT_MS)
+
+
+class _AssignmentNotes(RebalanceListener):
+    """Writes down which partitions a member owns."""
+
+    def __init__(self, consumer: Consumer, recorder: ConsumerRecorder, group: str) -> None:
+        self._consumer = consumer
+        self._recorder = recorder
+        self._group = group
+
+    async def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
+        del partitions
+        self._note(self._consumer.assignment)
+
+    async def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
+        self._note(self._consumer.assignment - partitions)
+
+    async def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
+        self._note(self._consumer.assignment - partitions)
+
+    def _note(self, owned: Iterable[TopicPartition]) -> None:
+        generation = self._consumer.group_metadata().membership.generation
+        self._recorder.assign(self._group, generation, sorted(one for one in owned))
+
+
+class GroupLoad(Load):
+    """A member of a group that reads everything and commits what it has read."""
+
+    def __init__(
+        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, group: str, topics: Sequence[str]
+    ) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self._group = group
+        self._topics = topics
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        recorder = self._recorder.consumer(life, IsolationLevel.READ_UNCOMMITTED)
+        settings = ConsumerSettings(limits=LIMITS, offset_reset=OffsetReset.EARLIEST, auto_commit=False)
+        async with client.consumer(settings, group_settings(self._group)) as consumer:
+            consumer.subscribe(self._topics, _AssignmentNotes(consumer, recorder, self._group))
+            while not self.is_over:
+                note_polled(recorder, await consumer.poll(POLL_MS))
+                await self._commit(consumer)
+                if chance.random() < 0.1:
+                    await self._look(consumer)
+                await self.rest(chance)
+
+    async def _commit(self, consumer: Consumer) -> None:
+        offsets = {one: place for one in sorted(consumer.assignment) if (place := consumer.position(one)) is not None}
+        if not offsets:
+            return
+        pending = [self._recorder.commit_offset(self._group, one, offset) for one, offset in offsets.items()]
+        await consumer.commit(offsets)
+        for position in pending:
+            position.ok()
+
+    async def _look(self, consumer: Consumer) -> None:
+        asked = sorted(consumer.assignment)
+        invoked = self._recorder.now()
+        found = await consumer.committed(asked)
+        for one in asked:
+            offset = found[one].offset if one in found else None
+            self._recorder.saw_committed_offset(self._group, one, offset, invoked=invoked)
+
+
+def note_polled(recorder: ConsumerRecorder, records: Iterable[Record]) -> None:
+    by_partition: dict[TopicPartition, list[tuple[int, Value]]] = {}
+    for record in records:
+        place = TopicPartition(record.topic, record.partition)
+        by_partition.setdefault(place, []).append((record.offset, Value.decode(record.value)))
+    for place, found in by_partition.items():
+        recorder.poll(place, found)
+
+
+class ReadingLoad(Load):
+    """Reads everything from the start, begins anew now and then, and asks where partitions end."""
+
+    def __init__(
+        self,
+        name: str,
+        bootstrap: str,
+        recorder: Recorder,
+        pace: Pace,
+        partitions: Sequence[TopicPartition],
+        isolation: IsolationLevel,
+    ) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self._partitions = partitions
+        self._isolation = isolation
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        recorder = self._recorder.consumer(life, self._isolation)
+        settings = ConsumerSettings(limits=LIMITS, isolation=self._isolation, offset_reset=OffsetReset.EARLIEST)
+        async with client.consumer(settings) as consumer:
+            consumer.assign(self._partitions)
+            for one in self._partitions:
+                consumer.seek(one, 0)
+                recorder.seek(one, 0)
+            while not self.is_over:
+                note_polled(recorder, await consumer.poll(POLL_MS))
+                if chance.random() < 0.02:
+                    one = chance.choice(self._partitions)
+                    offset = chance.randint(0, consumer.position(one) or 0)
+                    consumer.seek(one, offset)
+                    recorder.seek(one, offset)
+                if chance.random() < 0.1:
+                    invoked = self._recorder.now()
+                    ends = await consumer.list_offsets(dict.fromkeys(self._partitions, OffsetSpec.LATEST))
+                    for one, end in ends.items():
+                        self._recorder.saw_end_offset(one, self._isolation, end.offset, invoked=invoked)
+                await self.rest(chance)
+
+
+class KeyedLoad(Load):
+    """Ever newer values of a few keys."""
+
+    def __init__(self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, topic: str, key_count: int) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self.topic = topic
+        self._keys = [f"key-{number}".encode() for number in range(key_count)]
+        # By key: the newest number that was acknowledged, and the newest that was sent.
+        self.acknowledged: dict[bytes, int] = {}
+        self.sent: dict[bytes, int] = dict.fromkeys(self._keys, -1)
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        del life
+        # Transactional, so that nothing of an earlier life can be written behind what is newer.
+        async with client.producer(transactional(self.name)) as producer:
+            await producer.init_transactions()
+            while not self.is_over:
+                await self._write(producer, chance)
+                await self.rest(chance)
+
+    async def _write(self, producer: Producer, chance: random.Random) -> None:
+        written: dict[bytes, int] = {}
+        producer.begin_transaction()
+        try:
+            for _ in range(self.count(chance)):
+                key = chance.choice(self._keys)
+                self.sent[key] += 1
+                written[key] = self.sent[key]
+                await producer.send(self.topic, str(written[key]).encode(), key, partition=0)
+            await commit(producer)
+        except FatalProducerError:
+            raise
+        except ClientError:
+            await abort(producer)
+        else:
+            self.acknowledged |= written

@@ -1,0 +1,163 @@
+"""Writes of a shard: when they take effect, what becomes of those that fail, and of whoever waits."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.shard_writes import ShardWrites, Write
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.protocol.control_records import end_txn_batch
+from ottla.protocol.errors import ApiError, ErrorCode
+from unit.broker.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
+from unit.replication.partitions import batch_of_one
+
+COMMIT_TIMEOUT_MS = 60_000
+
+
+class Shard:
+    """The writes of a shard on a node with one disk, or with two: then appends wait for their turn."""
+
+    def __init__(self, node: DiskNode, commit_timeout_ms: int = COMMIT_TIMEOUT_MS) -> None:
+        self.node = node
+        self.committed: list[int] = []
+        self.refused: list[int] = []
+        self.lost = 0
+        log = PartitionCoordinatorLog(node.replicas, OFFSETS_TOPIC, LOAD_BUFFER_BYTES)
+        self.writes = ShardWrites(log, OFFSETS_TOPIC, 0, 0, node.tasks, commit_timeout_ms, self._note_lost)
+
+    def _note_lost(self) -> None:
+        self.lost += 1
+        self.writes.close()
+
+    @property
+    def disk(self) -> Any:
+        return next(disk for disk in self.node.disks if disk.root == self.node.partition.log.directory.parent)
+
+    def write(self, batch: bytes | None = None, *, is_of_producer: bool = False) -> Write:
+        on_refused = self.refused.append if is_of_producer else None
+        write = self.writes.append(batch or batch_of_one(), self.committed.append, on_refused=on_refused)
+        self.writes.commit_ready()
+        return write
+
+
+def run(home: Path, scenario: Callable[[DiskNode], Coroutine[Any, Any, None]], disks: int = 2) -> None:
+    async def with_node() -> None:
+        node = DiskNode([home / name for name in "ab"[:disks]])
+        await node.replicas.apply_all(node.image)
+        try:
+            await scenario(node)
+        finally:
+            await node.stop()
+
+    asyncio.run(with_node())
+
+
+async def error_of(shard: Shard, write: Write) -> ErrorCode:
+    with pytest.raises(ApiError) as refused:
+        await shard.writes.wait(write)
+    return refused.value.code
+
+
+def test_what_commits_at_once_takes_effect_at_once(tmp_path: Path) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+        write = shard.write()
+        assert write.is_committed
+        assert shard.committed == [0]
+        await shard.writes.wait(write)
+
+    run(tmp_path, scenario, disks=1)
+
+
+def test_what_waits_for_its_disk_takes_effect_in_order_when_the_disk_answers(tmp_path: Path) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node, commit_timeout_ms=1)
+        shard.disk.takes_appends.clear()
+        writes = [shard.write() for _ in range(3)]
+        assert [write.number for write in writes] == [0, 1, 2]
+        assert await error_of(shard, writes[2]) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert shard.committed == []
+        patient = Shard(node)
+        shard.disk.wake_up()
+        await patient.writes.wait(patient.write())
+        await writes[2].wait(60.0, ApiError(ErrorCode.REQUEST_TIMED_OUT))
+        assert shard.committed == [0, 1, 2], "nobody waited any more"
+
+    run(tmp_path, scenario)
+
+
+def test_all_that_is_not_committed_is_lost_with_one_that_failed(tmp_path: Path) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+        written = shard.write()
+        await shard.writes.wait(written)
+        shard.disk.is_full = True
+        failed = shard.write()
+        after = shard.write()
+        for write in (after, failed):
+            assert await error_of(shard, write) is ErrorCode.NOT_COORDINATOR
+        assert (shard.lost, shard.committed) == (1, [0])
+        with pytest.raises(ApiError):
+            shard.write()
+
+    run(tmp_path, scenario)
+
+
+def test_a_batch_that_its_producer_may_not_write_fails_alone_and_before_what_comes_after_it(tmp_path: Path) -> None:
+    def of_producer(epoch: int) -> bytes:
+        return bytes(
+            end_txn_batch(producer_id=1, producer_epoch=epoch, is_commit=True, coordinator_epoch=0, timestamp_ms=1)
+        )
+
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+        shard.write(of_producer(5), is_of_producer=True)
+        fenced = shard.write(of_producer(4), is_of_producer=True)
+        after = shard.write()
+        await shard.writes.wait(after)
+        assert (shard.refused, shard.committed) == ([fenced.number], [0, 2])
+        assert await error_of(shard, fenced) is ErrorCode.INVALID_PRODUCER_EPOCH
+        assert shard.lost == 0
+
+    run(tmp_path, scenario)
+
+
+def test_a_shard_that_was_closed_never_answers_success(tmp_path: Path) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+        shard.disk.takes_appends.clear()
+        write = shard.write()
+        waiting = asyncio.ensure_future(shard.writes.wait(write))
+        await asyncio.sleep(0)
+        shard.writes.close()
+        shard.disk.wake_up()
+        with pytest.raises(ApiError) as refused:
+            await waiting
+        assert refused.value.code is ErrorCode.NOT_COORDINATOR
+        assert await error_of(shard, write) is ErrorCode.NOT_COORDINATOR
+        successor = Shard(node)
+        await successor.writes.wait(successor.write())
+        assert node.partition.log.log_end_offset == 2, "the record is there, and counts for whoever reads the log"
+        assert shard.committed == []
+
+    run(tmp_path, scenario)
+
+
+def test_a_client_that_goes_away_takes_nothing_with_it(tmp_path: Path) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+        shard.disk.takes_appends.clear()
+        write = shard.write()
+        waiting = asyncio.ensure_future(shard.writes.wait(write))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        shard.disk.wake_up()
+        await shard.writes.wait(write)
+        assert shard.committed == [0]
+
+    run(tmp_path, scenario)

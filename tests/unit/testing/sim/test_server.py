@@ -1,0 +1,106 @@
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from ottla.client import Client, ClientSettings, NewTopic
+from ottla.client.machine import Machine
+from ottla.config.broker_config import single_node_defaults
+from ottla.testing.sim.disk import DiskOperation, Survival
+from ottla.testing.sim.host import EPOCH_MS, SimulatedHost
+from ottla.testing.sim.loop import SimulatedLoop
+from ottla.testing.sim.network import SimulatedNetwork
+from ottla.testing.sim.server import Life, SimulatedServer
+
+SETTINGS = ClientSettings(machine=Machine(time_ms=lambda: EPOCH_MS))
+
+
+class World:
+    """A server and one client."""
+
+    def __init__(self, **overrides: str) -> None:
+        self.loop = SimulatedLoop()
+        network = SimulatedNetwork(self.loop, random.Random(1))
+        config = single_node_defaults(Path("/disk"), "node-1:9092")
+        config |= {name.replace("_", "."): value for name, value in overrides.items()}
+        self.server = SimulatedServer(self.loop, network, "node-1", random.Random(2), config)
+        self._client_host = SimulatedHost(self.loop, network, "client", random.Random(3), {})
+
+    async def start(self) -> None:
+        self.server.start()
+        await self.server.settled()
+        assert self.server.is_up, self.server.failure
+
+    def run(self, story: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        async def begin() -> None:
+            await self.start()
+            await self.loop.start_on(self._client_host, story())
+
+        self.loop.run_until_complete(begin())
+        self.loop.close()
+        assert self.server.bugs == []
+
+
+async def produce(count: int) -> None:
+    async with Client("node-1:9092", SETTINGS) as client, client.producer() as producer:
+        for number in range(count):
+            await (await producer.send("t", str(number).encode(), partition=0))
+
+
+async def record_count() -> int:
+    async with Client("node-1:9092", SETTINGS) as client:
+        fetched = await client.fetch_batches("t", 0, 0)
+        return fetched.high_watermark
+
+
+async def create() -> None:
+    async with Client("node-1:9092", SETTINGS) as client:
+        await client.admin.create_topics([NewTopic("t", 1)])
+
+
+def test_what_was_written_is_there_after_a_kill_and_after_a_shutdown() -> None:
+    world = World()
+
+    async def story() -> None:
+        await create()
+        await produce(3)
+        world.server.kill()
+        assert world.server.life is Life.DOWN
+        await world.start()
+        assert await record_count() == 3
+        await world.server.shut_down()
+        await world.start()
+        assert await record_count() == 3
+        assert world.server.start_count == 3
+
+    world.run(story)
+
+
+def test_a_power_cut_takes_what_was_not_synced_and_nothing_else() -> None:
+    for flush, left in ((1 << 62, 0), (1, 3)):
+        world = World(log_flush_interval_messages=str(flush))
+
+        async def story(world: World = world, left: int = left) -> None:
+            await create()
+            await asyncio.sleep(100)
+            await produce(3)
+            world.server.cut_power(Survival.NOTHING)
+            await world.start()
+            assert await record_count() == left
+
+        world.run(story)
+
+
+def test_a_node_that_cannot_write_its_metadata_ends_itself() -> None:
+    world = World()
+
+    async def story() -> None:
+        for disk in world.server.disks.values():
+            disk.faults.fail(DiskOperation.SYNC)
+        await asyncio.sleep(10)
+        assert world.server.life is Life.DOWN
+        assert world.server.failure is not None
+        await world.start()
+
+    world.run(story)
