@@ -242,7 +242,8 @@ class MetadataLog:
                 f"together; split it into smaller requests",
             )
         accepted = self._shell.propose(values)
-        if accepted is None:
+        # The lead may end in the very step that appends: then the batch may be truncated, and nobody may count on it.
+        if accepted is None or accepted.epoch != self.leader_epoch:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
         self.last_append_ms = self.monotonic_ms()
         batch = MetadataBatch(

@@ -87,6 +87,22 @@ def test_losing_the_lead_ends_the_controller_and_those_who_wait_for_it_hear_so(t
     asyncio.run(scenario())
 
 
+def test_a_lead_that_is_lost_in_the_very_step_of_a_decision_fails_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log, controller, _ = await elected(tmp_path)
+        shell = log._shell
+        # No majority has fetched for longer than a leader may go on.
+        shell._now_ms = lambda: log.monotonic_ms() + 2 * log.settings.raft.check_quorum_timeout_ms
+        with pytest.raises(ApiError, match="NOT_CONTROLLER"):
+            await controller.submit(create_topic("a"))
+        assert not controller.is_active
+        assert not log._publisher._written, "another leader may write something else there"
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
+
+
 def test_gaining_the_lead_again_makes_a_controller_that_knows_what_was_written(tmp_path: Path) -> None:
     async def scenario() -> None:
         log, controller, peer = await elected(tmp_path)
