@@ -79,8 +79,10 @@ class Node:
         self.metrics = None if metrics_address is None else _metrics(metrics_address, host)
         self.cluster_id = ""
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
-        dispatcher = Dispatcher(load_handlers(), host) if self.metrics is None else self.metrics.dispatcher
-        self.broker = BrokerRole(config, dispatcher, host, self._fail)
+        self.broker: BrokerRole | None = None
+        if config.is_broker:
+            dispatcher = Dispatcher(load_handlers(), host) if self.metrics is None else self.metrics.dispatcher
+            self.broker = BrokerRole(config, dispatcher, host, self._fail)
         self._storage: NodeStorage | None = None
         self._log: MetadataLog | None = None
         self._controller: ControllerRole | None = None
@@ -88,11 +90,12 @@ class Node:
     @property
     def listeners(self) -> list[Listener]:
         """The sockets that are served, with the ports they really have."""
-        return list(self.broker.listeners)
+        return [] if self.broker is None else list(self.broker.listeners)
 
     @property
     def replicas(self) -> ReplicaManager:
-        """The partitions that live here."""
+        """The partitions that live on the broker."""
+        assert self.broker is not None, "a controller alone has none"
         return self.broker.replicas
 
     # -- start ------------------------------------------------------------------------------------------------------
@@ -100,9 +103,10 @@ class Node:
     async def start(self) -> None:
         """Returns when clients are served; StartupError if that is not to be."""
         try:
-            # Until there is a network between nodes, every node has both roles.
+            # Until there is a network between nodes, this lets pass nodes with both roles alone.
             unserved.check(self.config.static_values)
-            await self.broker.bind()
+            if self.broker is not None:
+                await self.broker.bind()
             if self.metrics is not None:
                 await self.metrics.endpoint.start()
             self._storage = storage = await asyncio.to_thread(open_storage, self.config, self._host)
@@ -110,20 +114,25 @@ class Node:
             if storage.was_formatted_now:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
             log, controller = await self._start_metadata(storage)
-            await self.broker.open(storage, log, controller)
+            if self.broker is not None:
+                await self.broker.open(storage, log, controller)
         except Exception as error:
             await self._abandon()
             if isinstance(error, START_FAILURES):
                 raise StartupError(str(error)) from error
             raise
+        if self.broker is not None:
+            await self._start_broker(self.broker)
+
+    async def _start_broker(self, broker: BrokerRole) -> None:
         try:
-            await self.broker.start()
-            self.broker.serve()
+            await broker.start()
+            broker.serve()
         except START_FAILURES as error:
             await self.stop()
             raise StartupError(str(error)) from error
         if self.metrics is not None:
-            await self.metrics.serve(self.listeners, self.broker.maintenance)
+            await self.metrics.serve(self.listeners, broker.maintenance)
 
     async def _start_metadata(self, storage: NodeStorage) -> tuple[MetadataLog, ControllerRole]:
         log = self._log = self._metadata_log(storage)
@@ -164,7 +173,8 @@ class Node:
 
     async def _abandon(self) -> None:
         """Lets go of what a start that failed had taken."""
-        await self.broker.abandon()
+        if self.broker is not None:
+            await self.broker.abandon()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
         if self._controller is not None:
@@ -188,15 +198,22 @@ class Node:
 
     async def stop(self) -> list[LogDirectory]:
         """Leaves everything so that the next start needs no recovery; without the directories that did not answer."""
+        assert self._storage is not None
         assert self._log is not None
         assert self._controller is not None
-        await self.broker.leave()
+        if self.broker is not None:
+            await self.broker.leave()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
-        await self.broker.stop()
+        if self.broker is not None:
+            await self.broker.stop()
         await self._controller.stop()
         await self._log.stop()
-        given_up = await self.broker.close_directories()
+        given_up: list[LogDirectory] = []
+        if self.broker is not None:
+            given_up = await self.broker.close_directories()
+        else:
+            self._storage.release()
         logger.info("Stopped")
         return given_up
 
