@@ -35,8 +35,8 @@ class OwnRequest:
 
     @staticmethod
     def of(request: Message) -> OwnRequest:
-        """In the newest version, which knows every field."""
-        return OwnRequest(request.VERSIONS.stop - 1)
+        """In the newest stable version, which knows every field."""
+        return OwnRequest(request.VERSIONS.stop - (2 if request.LATEST_VERSION_UNSTABLE else 1))
 
 
 class Controller(Protocol):

@@ -132,18 +132,23 @@ class ControllerRole:
         epoch = self._log.leader_epoch
         if self._active is not None:
             self._is_begun.set()
-        if self._active is not None or epoch is None or image.end_offset != self._log.end_offset:
-            return
+        elif epoch is not None and image.end_offset == self._log.end_offset:
+            # The lead may be lost in the attempt, and the next leader begins anew.
+            with contextlib.suppress(ApiError):
+                self._begin(image, epoch)
+
+    def _begin(self, image: ClusterImage, epoch: int) -> None:
         if self._log.is_in_transaction:
             # A former controller died inside a metadata transaction; nothing of it may become visible.
             self._log.append((AbortTransactionRecord(reason="the controller changed"),))
             return
-        self._active = ActiveController(image, epoch, self._log.append)
-        logger.info("Active controller in epoch %d from offset %d", epoch, image.end_offset)
+        active = ActiveController(image, epoch, self._log.append)
         if image.metadata_version == 0:
-            self._active.write(self._bootstrap_records())
+            active.write(self._bootstrap_records())
         else:
             self._is_begun.set()
+        self._active = active
+        logger.info("Active controller in epoch %d from offset %d", epoch, image.end_offset)
 
     def space_changed(self, full: DiskFull | None) -> None:
         """Decisions wait for space, their clients do not."""

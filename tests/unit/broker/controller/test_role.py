@@ -103,6 +103,32 @@ def test_a_lead_that_is_lost_in_the_very_step_of_a_decision_fails_it(tmp_path: P
     asyncio.run(scenario())
 
 
+def test_a_lead_that_is_lost_before_the_controller_has_begun_is_no_failure(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        peer = Peer(votes=True)
+        log = Node(tmp_path).create(peer)
+        await log.open()
+        controller = role(log)
+        was_lost = asyncio.Event()
+        begin = controller._begin
+
+        def begin_too_late(image: ClusterImage, epoch: int) -> None:
+            if not was_lost.is_set():
+                was_lost.set()
+                peer.ask(VoteRequest(epoch + 1, PEER, LOCAL, OffsetAndEpoch(1000, epoch), pre_vote=False))
+            begin(image, epoch)
+
+        controller._begin = begin_too_late  # type: ignore[method-assign]
+        log.start()
+        await controller.start()
+        assert was_lost.is_set()
+        assert controller.is_active, "by another election"
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
+
+
 def test_gaining_the_lead_again_makes_a_controller_that_knows_what_was_written(tmp_path: Path) -> None:
     async def scenario() -> None:
         log, controller, peer = await elected(tmp_path)
