@@ -58,7 +58,7 @@ class Node:
         self.root = root
         self.directory = root / "__cluster_metadata-0"
         self.disk: list[bytes] = []
-        timeout_ms = 3_600_000 if is_patient else 50
+        timeout_ms = 3_600_000 if is_patient else 200
         self.settings = MetadataQuorumSettings(
             max_idle_interval_ms=0,
             raft=QuorumSettings(election_timeout_ms=timeout_ms, fetch_timeout_ms=3_600_000),
