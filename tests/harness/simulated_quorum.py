@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from harness.hosts import ClockedMachine
-from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
+from harness.lone_quorum import LoneQuorum
+from ottla.broker.quorum import MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.metadata.decision import Decision
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY, plan_format
@@ -37,8 +38,8 @@ def format_disk(disk: SimulatedDisk) -> None:
     disk.sync_directory(ROOT)
 
 
-def make_quorum(disk: SimulatedDisk) -> MetadataQuorum:
-    return MetadataQuorum(
+def make_quorum(disk: SimulatedDisk) -> LoneQuorum:
+    return LoneQuorum(
         local=LOCAL,
         static_voters=None,
         directory=DIRECTORY,
@@ -57,7 +58,7 @@ def make_quorum(disk: SimulatedDisk) -> MetadataQuorum:
 
 
 @asynccontextmanager
-async def running_quorum(disk: SimulatedDisk) -> AsyncIterator[MetadataQuorum]:
+async def running_quorum(disk: SimulatedDisk) -> AsyncIterator[LoneQuorum]:
     quorum = make_quorum(disk)
     await quorum.start()
     try:
@@ -70,5 +71,5 @@ def topic_names(image: ClusterImage) -> set[str]:
     return {topic.name for topic in image.topics}
 
 
-def new_topic(name: str) -> Callable[[ClusterImage, int], Decision[None]]:
-    return lambda image, now_ms: Decision([TopicRecord(name=name, topic_id=name.encode().ljust(16))], None)
+def new_topic(name: str) -> Callable[[ClusterImage], Decision[None]]:
+    return lambda image: Decision([TopicRecord(name=name, topic_id=name.encode().ljust(16))], None)

@@ -68,7 +68,7 @@ async def write(*, is_clean: bool) -> Written:
     await quorum.start()
     for name in TOPICS:
         await quorum.submit(new_topic(name))
-    await quorum._snapshotter.finish()
+    await quorum.log.snapshotter.finish()
     left = disk.clone()
     await quorum.stop()
     found = (disk if is_clean else left).after_power_cut(Survival.EVERYTHING, random.Random(0))

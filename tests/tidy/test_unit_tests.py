@@ -13,6 +13,7 @@ SOURCES = ROOT / "src" / "ottla"
 
 # Packages, and what tests all that is in them.
 PACKAGES = {
+    "broker.controller.handlers": "tests/unit/broker/controller/handlers/test_controller_listener.py",
     "broker.handlers": "over the wire: tests/unit/broker/test_node.py, tests/interop, tests/fuzz",
     "broker.metrics": "tests/unit/broker/metrics/test_node_metrics.py: every metric of a running node",
     "broker.quorum": "tests/unit/broker/quorum, tests/system/test_crash_points_metadata.py",
@@ -38,7 +39,6 @@ MODULES = {
     "broker.leader_hints": "broker.test_node",
     "broker.network.descriptor_limit": "broker.test_node",
     "broker.network.listening_socket": "broker.test_node",
-    "broker.partition_view": "broker.test_node",
     "broker.topic_creation": "broker.test_node",
     "broker.transactions.shard_driver": "broker.transactions.test_coordinator",
     "config.client_metrics_configs": "config.test_dynamic_rules",
@@ -46,7 +46,7 @@ MODULES = {
     "coordinator.group.member": "coordinator.group.test_shard",
     "coordinator.result": "coordinator.group.test_shard",
     "coordinator.unknown_record": "coordinator.group.test_records",
-    "metadata.control_records": "broker.quorum.test_metadata_quorum",
+    "metadata.control_records": "broker.quorum.test_raft_shell",
     "metadata.controller.replica_assignment": "metadata.controller.test_topics",
     "metadata.controller.topic_names": "metadata.controller.test_topics",
     "protocol.decoder_source": "protocol.test_codec",

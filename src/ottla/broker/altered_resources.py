@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from ottla.metadata.controller.configs import ConfigResult
 from ottla.metadata.controller.topic_names import check_topic_name
 from ottla.metadata.image import ResourceType
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -75,7 +74,3 @@ def node_id_of(name: str) -> int:
         return int(name)
     except ValueError:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}") from None
-
-
-def refused(resource: AlteredResource, error: ApiError) -> ConfigResult:
-    return ConfigResult(resource.resource_type, resource.resource_name, error.code, error.message)

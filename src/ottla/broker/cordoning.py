@@ -1,7 +1,7 @@
 """Keeps new partitions off the log directories that `cordoned.log.dirs` names (KIP-1066).
 
 What is in such a directory stays in use; it only gets nothing new, so that an operator can empty it, or keep a disk
-that is filling up from getting more. The controller knows of it by the broker's registration: a broker whose
+that is filling up from getting more. The controller hears of it by a heartbeat: a broker whose
 directories are all cordoned gets no partitions. The setting may be changed at any time, and counts a moment later.
 """
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ottla.broker.quorum.metadata_quorum import MetadataQuorum
+from ottla.broker.controller.controller import Controller, OwnRequest
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
-from ottla.metadata.controller.brokers import cordon_log_dirs
 from ottla.metadata.image import BrokerImage, ClusterImage
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from ottla.storage.log_manager import LogManager
 
 _ALL: Final = "*"
@@ -22,10 +22,10 @@ _ALL: Final = "*"
 class Cordoning:
     """The cordoned directories of one broker."""
 
-    def __init__(self, logs: LogManager, quorum: MetadataQuorum, ids: Mapping[Path, bytes], tasks: Tasks) -> None:
+    def __init__(self, logs: LogManager, controller: Controller, ids: Mapping[Path, bytes], tasks: Tasks) -> None:
         """`ids` are those of the broker's log directories."""
         self._logs = logs
-        self._quorum = quorum
+        self._controller = controller
         self._ids = ids
         self._tasks = tasks
 
@@ -39,7 +39,15 @@ class Cordoning:
         cordoned = tuple(sorted(self._ids[path] for path in self._logs.cordoned if path in self._ids))
         broker = image.brokers.get(broker_id)
         if broker is not None and (broker.cordoned_log_dirs or ()) != cordoned:
-            self._tasks.start_background("cordoning", self._register(broker, cordoned))
+            self._tasks.start_background("cordoning", self._register(image, broker, cordoned))
 
-    async def _register(self, broker: BrokerImage, cordoned: tuple[bytes, ...]) -> None:
-        await self._quorum.submit(lambda image, _: cordon_log_dirs(image, broker.id, broker.epoch, cordoned))
+    async def _register(self, image: ClusterImage, broker: BrokerImage, cordoned: tuple[bytes, ...]) -> None:
+        request = BrokerHeartbeatRequest(
+            broker_id=broker.id,
+            broker_epoch=broker.epoch,
+            current_metadata_offset=image.end_offset - 1,
+            # It stays what it is.
+            want_fence=broker.is_fenced,
+            cordoned_log_dirs=cordoned,
+        )
+        await self._controller.handle(OwnRequest.of(request), request)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -92,8 +92,13 @@ class Dispatcher:
     services: Services
     authorizer: Authorizer = AllowEverything()
 
-    def __init__(self, modules: list[HandlerModule], host: Host) -> None:
-        self.apis: dict[int, Api] = {module.API_KEY: _describe_api(module) for module in modules}
+    def __init__(
+        self, modules: list[HandlerModule], host: Host, permissions: Mapping[ApiKey, Permission] = PERMISSIONS
+    ) -> None:
+        """The table of APIs of one kind of listener, and what each of them asks for there."""
+        self.apis: dict[int, Api] = {
+            module.API_KEY: _describe_api(module, permissions[ApiKey(module.API_KEY)]) for module in modules
+        }
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
         self.rejections = Rejections()
         self.response_budget = ResponseBudget()
@@ -233,7 +238,7 @@ class Dispatcher:
         return framed(encode_parts(response, version, header))
 
 
-def _describe_api(module: HandlerModule) -> Api:
+def _describe_api(module: HandlerModule, permission: Permission) -> Api:
     versions = module.REQUEST.VERSIONS
     if module.REQUEST.LATEST_VERSION_UNSTABLE:
         versions = versions[:-1]
@@ -244,7 +249,7 @@ def _describe_api(module: HandlerModule) -> Api:
         versions,
         module.handle,
         getattr(module, "error_response", None),
-        PERMISSIONS[ApiKey(module.API_KEY)],
+        permission,
         is_opaque,
         OPAQUE_REQUEST_ELEMENTS_MAX if is_opaque else REQUEST_ELEMENTS_MAX,
         slice_above_bytes(module.API_KEY),

@@ -1,11 +1,8 @@
-"""A node from start to stop: storage, quorum, logs, groups, listeners, in that order, and back.
+"""A node: a metadata log, and beside it a controller role and a broker role, as `process.roles` says.
 
-Start: bind the sockets (a busy port is found before anything else is touched), lock the directories, replay the
-metadata, open and recover the logs, register as a broker, load the groups, and only then take connections.
-
-Stop, on SIGTERM or SIGINT: take no more connections, answer what is in progress, close groups and quorum, flush and
-mark every directory as cleanly shut down, but for one that hangs. A node that is killed instead recovers at its next
-start.
+Start: take the addresses, lock the directories, open the metadata log and find a controller, start the broker on it.
+Stop, on SIGTERM or SIGINT: the broker leaves in controlled shutdown, ends what it does, then the controller and the
+metadata log end, then the log directories are closed. A node that is killed instead recovers at its next start.
 
 A failed metadata log, or the loss of every log directory, ends the process: it could no longer promise anything.
 """
@@ -13,81 +10,50 @@ A failed metadata log, or the loss of every log directory, ends the process: it 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ottla.broker.allocator import keep_freed_memory
-from ottla.broker.change_journal import ChangeJournal
-from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
-from ottla.broker.coordinators.runtime import CoordinatorRuntime
-from ottla.broker.cordoning import Cordoning
-from ottla.broker.directory_closing import close_directories, settled
+from ottla.broker.broker_role import BrokerRole
+from ottla.broker.controller.deciders import Surroundings
+from ottla.broker.controller.role import ControllerRole
 from ottla.broker.dispatch import Dispatcher
 from ottla.broker.dynamic_configs import DynamicConfigs
-from ottla.broker.groups import GroupCoordinator
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.handlers import load_handlers
-from ottla.broker.host import Host, Machine, storage_host
-from ottla.broker.maintenance import Maintenance
+from ottla.broker.host import Host, Machine
+from ottla.broker.lifecycle import BrokerRefused
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
 from ottla.broker.network.listener import Listener, ListenFailed
-from ottla.broker.network.listeners import Listeners
 from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
-from ottla.broker.producer_ids import ProducerIds
-from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
+from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
-from ottla.broker.quorum.opening import UnusableQuorum
-from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
-from ottla.broker.services import Services
+from ottla.broker.quorum.transport import NoPeers, UnusableQuorum
+from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.storage_format import lone_voter
-from ottla.broker.tasks import Tasks
-from ottla.broker.topic_creation import TopicCreation
-from ottla.broker.transactions.channel import TransactionChannel
-from ottla.broker.transactions.coordinator import TransactionCoordinator
-from ottla.broker.transactions.markers import MarkerWriter
-from ottla.broker.transactions.partition_adding import PartitionAdding
-from ottla.broker.transactions.state_topic import TRANSACTION_TOPIC, transaction_topic_spec
-from ottla.broker.volumes import Volumes
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError
-from ottla.coordinator.group.config import GroupConfig
-from ottla.coordinator.transaction.config import TransactionConfig
-from ottla.metadata.controller.brokers import BrokerRegistration, heartbeat, register_broker
-from ottla.metadata.controller.features import SUPPORTED, TRANSACTION_VERSION
-from ottla.metadata.controller.producer_ids import allocate_producer_ids
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
-from ottla.metadata.image import ClusterImage, ImageDelta
-from ottla.metadata.image import Listener as RegisteredListener
-from ottla.protocol.errors import ApiError
 from ottla.raft import ReplicaKey
-from ottla.replication.fetch_session import FetchSessionCache
 from ottla.storage.errors import DamagedFile, DifferentLogs, StorageError, UnsupportedSegment
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.log_manager import LogManager
-from ottla.storage.partition_directories import TopicPartition
 
 if TYPE_CHECKING:
     from ottla.broker.metrics.node_metrics import NodeMetrics
 
 logger = logging.getLogger("ottla.broker.node")
 
-FETCH_SESSION_EVICTION_MS = 120_000
-_INT32_MAX = 2**31 - 1
 THREAD_SWITCH_SECONDS = 0.0005
 FULL_COLLECTION_THRESHOLD = 1_000
-_OPENER_THREADS = 2
-
 
 # What the operator can mend; anything else is a bug, and its traceback is wanted.
 START_FAILURES = (
+    BrokerRefused,
     ConfigError,
     DamagedFile,
     DifferentLogs,
@@ -104,8 +70,6 @@ class StartupError(Exception):
 
 
 class Node:
-    """A broker with its own controller."""
-
     def __init__(
         self, config: BrokerConfig, metrics_address: tuple[str, int] | None = None, host: Host | None = None
     ) -> None:
@@ -115,69 +79,81 @@ class Node:
         self.metrics = None if metrics_address is None else _metrics(metrics_address, host)
         self.cluster_id = ""
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
-        self._tasks = Tasks()
-        self._openers = host.thread_pool(_OPENER_THREADS, "opener")
-        self._configs = DynamicConfigs(config)
-        self._dispatcher = Dispatcher(load_handlers(), host) if self.metrics is None else self.metrics.dispatcher
-        self._dispatcher.request_budget.limit_bytes = config.get_int("queued.max.request.bytes")
-        self._listeners = Listeners(config, self._dispatcher, self._tasks, host)
-        self._broker_epoch = -1
+        self.broker: BrokerRole | None = None
+        if config.is_broker:
+            dispatcher = Dispatcher(load_handlers(), host) if self.metrics is None else self.metrics.dispatcher
+            self.broker = BrokerRole(config, dispatcher, host, self._fail)
         self._storage: NodeStorage | None = None
-        self._quorum: MetadataQuorum
-        self._logs: LogManager
-        self.replicas: ReplicaManager
-        self._groups: GroupCoordinator
-        self._transactions: TransactionCoordinator
-        self._maintenance: Maintenance
-        self._cordoning: Cordoning
-        self._absent_directory_ids: tuple[bytes, ...]
-        self._journal: ChangeJournal
+        self._log: MetadataLog | None = None
+        self._controller: ControllerRole | None = None
 
     @property
     def listeners(self) -> list[Listener]:
         """The sockets that are served, with the ports they really have."""
-        return list(self._listeners)
+        return [] if self.broker is None else list(self.broker.listeners)
+
+    @property
+    def replicas(self) -> ReplicaManager:
+        """The partitions that live on the broker."""
+        assert self.broker is not None, "a controller alone has none"
+        return self.broker.replicas
 
     # -- start ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Returns when clients are served; StartupError if that is not to be."""
         try:
+            # Until there is a network between nodes, this lets pass nodes with both roles alone.
             unserved.check(self.config.static_values)
-            await self._listeners.start()
+            if self.broker is not None:
+                await self.broker.bind()
             if self.metrics is not None:
                 await self.metrics.endpoint.start()
             self._storage = storage = await asyncio.to_thread(open_storage, self.config, self._host)
             self.cluster_id = storage.cluster_id
             if storage.was_formatted_now:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
-            await self._start_quorum(storage)
-            await self._open_logs(storage)
+            log, controller = await self._start_metadata(storage)
+            if self.broker is not None:
+                await self.broker.open(storage, log, controller)
         except Exception as error:
             await self._abandon()
             if isinstance(error, START_FAILURES):
                 raise StartupError(str(error)) from error
             raise
-        self._dispatcher.services = self._assemble(self._dispatcher)
-        await self._register(storage)
-        await self._groups.shards.loaded()
-        await self._transactions.shards.loaded()
-        self._maintenance.apply(self._configs.current(self._quorum.image))
-        self._maintenance.start()
-        self._tasks.start_periodic("unmade partitions", self._make_unmade, SPACE_RETRY_S)
+        if self.broker is not None:
+            await self._start_broker(self.broker)
+
+    async def _start_broker(self, broker: BrokerRole) -> None:
         try:
-            self._listeners.serve(self._configs.current(self._quorum.image))
-        except ListenFailed as error:
-            # Somebody else began to listen meanwhile.
+            await broker.start()
+            broker.serve()
+        except START_FAILURES as error:
             await self.stop()
             raise StartupError(str(error)) from error
         if self.metrics is not None:
-            await self.metrics.serve(self.listeners, self._maintenance)
+            await self.metrics.serve(self.listeners, broker.maintenance)
 
-    async def _start_quorum(self, storage: NodeStorage) -> None:
+    async def _start_metadata(self, storage: NodeStorage) -> tuple[MetadataLog, ControllerRole]:
+        log = self._log = self._metadata_log(storage)
+        await log.open()
+        surroundings = Surroundings(
+            cluster_id=storage.cluster_id,
+            config=self.config,
+            configs=DynamicConfigs(self.config),
+            host=self._host,
+            kraft_version=lambda: log.kraft_version,
+        )
+        controller = self._controller = ControllerRole(log, surroundings)
+        log.start()
+        await controller.start()
+        log.failed.add_done_callback(self._log_failed)
+        return log, controller
+
+    def _metadata_log(self, storage: NodeStorage) -> MetadataLog:
         config = self.config
         directory = storage.metadata_directory.path / METADATA_PARTITION_DIRECTORY
-        self._quorum = MetadataQuorum(
+        return MetadataLog(
             local=ReplicaKey(config.node_id, storage.metadata_directory_id),
             static_voters=lone_voter(config, storage.metadata_directory_id) if config.quorum_voters else None,
             directory=directory,
@@ -191,196 +167,26 @@ class Node:
                 wall_clock_ms=self._host.now_ms,
             ),
             host=self._host,
-            settings=_quorum_settings(config),
+            transport=NoPeers(),
+            settings=MetadataQuorumSettings.of(config),
         )
-        await self._quorum.start()
-        self._quorum.failed.add_done_callback(self._quorum_failed)
-
-    async def _open_logs(self, storage: NodeStorage) -> None:
-        image = self._quorum.image
-        self._absent_directory_ids = _absent_directory_ids(image, self.config.node_id, storage)
-        self._logs = LogManager(
-            storage.directories,
-            offline=storage.offline_paths,
-            absent_ids=self._absent_directory_ids,
-            on_directory_failure=self._directory_failed,
-            host=storage_host(self._host),
-        )
-        ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
-        self._cordoning = Cordoning(self._logs, self._quorum, ids, self._tasks)
-        self._cordoning.apply(self._configs.current(image))
-        self.replicas = ReplicaManager(
-            self.config.node_id, self._logs, self._configs.log_config, self._host, directory_ids=ids
-        )
-        threads = self.config.get_int("num.recovery.threads.per.data.dir")
-
-        def load() -> None:
-            self._logs.load(
-                lambda topic: self._configs.log_config(image, topic),
-                recovery_threads=threads,
-                now_ms=self._host.now_ms(),
-            )
-
-        await asyncio.to_thread(load)
-        await self.replicas.apply_all(image)
-
-    def _assemble(self, dispatcher: Dispatcher) -> Services:
-        topic_creation = TopicCreation(self._quorum, self._configs, self._host)
-        group_config = _group_config(self.config)
-        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, self.config.get_int("offsets.load.buffer.size"))
-        offsets_topic = InternalTopic(
-            offsets_topic_spec(group_config), lambda: self._quorum.image, topic_creation.create_internal
-        )
-        self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks, self._host)
-        producer_ids = ProducerIds(self._allocate_producer_ids)
-        transaction_config = _transaction_config(self.config)
-        channel = TransactionChannel(self.config.node_id, self.config.inter_broker_listener_name, dispatcher)
-        transaction_topic = InternalTopic(
-            transaction_topic_spec(transaction_config), lambda: self._quorum.image, topic_creation.create_internal
-        )
-        self._transactions = TransactionCoordinator(
-            transaction_config,
-            PartitionCoordinatorLog(
-                self.replicas,
-                TRANSACTION_TOPIC,
-                self.config.get_int("transaction.state.log.load.buffer.size"),
-            ),
-            transaction_topic,
-            MarkerWriter(channel, lambda: self._quorum.image),
-            producer_ids,
-            self._tasks,
-            self._host,
-            commit_timeout_ms=self.config.get_int("request.timeout.ms"),
-            transaction_version=lambda: self._quorum.image.features.get(TRANSACTION_VERSION, 0),
-        )
-        self._maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
-        return Services(
-            cluster_id=self.cluster_id,
-            config=self.config,
-            host=self._host,
-            dynamic_configs=self._configs,
-            quorum=self._quorum,
-            replicas=self.replicas,
-            groups=self._groups,
-            transactions=self._transactions,
-            topic_creation=topic_creation,
-            partition_adding=PartitionAdding(transaction_config, transaction_topic, channel),
-            producer_ids=producer_ids,
-            fetch_sessions=FetchSessionCache(
-                self.config.get_int("max.incremental.fetch.session.cache.slots"),
-                FETCH_SESSION_EVICTION_MS,
-                lambda: self._host.random_below(_INT32_MAX),
-            ),
-            response_budget=dispatcher.response_budget,
-            tasks=self._tasks,
-            volumes=Volumes(self._host),
-            openers=self._openers,
-            served_versions={key: api.versions for key, api in dispatcher.apis.items()},
-        )
-
-    async def _register(self, storage: NodeStorage) -> None:
-        """Tells the controller that this broker is there, then that it has caught up."""
-        config = self.config
-        self._journal = ChangeJournal(self._configs, self._quorum.image)
-        self._quorum.subscribe(self._image_changed)
-        registration = BrokerRegistration(
-            broker_id=config.node_id,
-            incarnation_id=self._host.random_uuid(),
-            listeners=tuple(self._advertised()),
-            features=SUPPORTED,
-            # Those that are away stay known, or the next start would take what lies there for never written.
-            log_dirs=tuple(sorted((*storage.directory_ids, *self._absent_directory_ids))),
-            rack=config.rack,
-        )
-        try:
-            self._broker_epoch = await self._quorum.submit(lambda image, _: register_broker(image, registration))
-            await self._quorum.submit(
-                lambda image, _: heartbeat(
-                    image,
-                    broker_id=config.node_id,
-                    broker_epoch=self._broker_epoch,
-                    metadata_offset=image.end_offset,
-                )
-            )
-        except ApiError as error:
-            raise StartupError(f"The controller refused this broker: {error.message}") from error
-        self._cordoning.tell(self._quorum.image, config.node_id)
-        self.replicas.subscribe(self._partitions_lost)
-        self._lead_coordinators(self._quorum.image)
-        self._groups.start()
-        self._transactions.start()
-
-    def _advertised(self) -> list[RegisteredListener]:
-        ports = {listener.config.name: listener.port for listener in self._listeners}
-        return [
-            RegisteredListener(x.name, x.host, x.port or ports[x.name], _SECURITY_PROTOCOL_IDS[x.security_protocol])
-            for x in self.config.advertised_listeners
-        ]
 
     async def _abandon(self) -> None:
         """Lets go of what a start that failed had taken."""
-        await self._listeners.stop()
+        if self.broker is not None:
+            await self.broker.abandon()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
+        if self._controller is not None:
+            await self._controller.stop()
+        if self._log is not None:
+            await self._log.stop()
         if self._storage is not None:
             self._storage.release()
-        self._openers.shutdown()
-        self._dispatcher.close()
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 
-    async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
-        await self.replicas.apply(delta, image)
-        self._journal.note(delta, image)
-        for name, shards in self._coordinators():
-            if name in delta.deleted_topics.values():
-                shards.resign_all()
-        if delta.deleted_topics:
-            self._groups.topics_deleted(list(delta.deleted_topics.values()))
-        self._lead_coordinators(image)
-        self._listeners.apply(self._configs.current(image))
-        self._maintenance.apply(self._configs.current(image))
-        self._cordoning.apply(self._configs.current(image))
-        self._cordoning.tell(image, self.config.node_id)
-
-    def _coordinators(self) -> tuple[tuple[str, CoordinatorRuntime[Any, Any]], ...]:
-        return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)
-
-    def _lead_coordinators(self, image: ClusterImage) -> None:
-        """Serves the coordinators' partitions that this broker leads, and no others."""
-        for name, shards in self._coordinators():
-            topic = image.topics.by_name(name)
-            for index, state in () if topic is None else topic.partitions.items():
-                if state.leader == self.config.node_id and self.replicas.is_online(name, index):
-                    shards.become_leader(index, state.leader_epoch)
-                else:
-                    shards.resign(index)
-
-    def _partitions_lost(self, lost: list[TopicPartition]) -> None:
-        """A disk failed: what a coordinator knows of its partitions cannot be changed any more, and is not told."""
-        for name, shards in self._coordinators():
-            for topic, index in lost:
-                if topic == name and not self.replicas.is_online(topic, index):
-                    shards.resign(index)
-
-    async def _make_unmade(self) -> None:
-        await self.replicas.make_unmade(lambda: self._quorum.image, lambda: self._lead_coordinators(self._quorum.image))
-
-    async def _allocate_producer_ids(self) -> range:
-        block = await self._quorum.submit(
-            lambda image, _: allocate_producer_ids(image, self.config.node_id, self._broker_epoch)
-        )
-        return range(block.first, block.first + block.count)
-
-    def _directory_failed(self, directory: LogDirectory, lost: list[TopicPartition]) -> None:
-        """May be called in any thread."""
-        loop = self.failed.get_loop()
-        loop.call_soon_threadsafe(self.replicas.directory_failed, lost)
-        if not self._logs.online_directories:
-            error = StartupError(f"Every log directory has failed, {directory.path} last")
-            loop.call_soon_threadsafe(self._fail, error)
-
-    def _quorum_failed(self, failed: asyncio.Future[Exception]) -> None:
+    def _log_failed(self, failed: asyncio.Future[Exception]) -> None:
         if not failed.cancelled():
             self._fail(failed.result())
 
@@ -392,62 +198,24 @@ class Node:
 
     async def stop(self) -> list[LogDirectory]:
         """Leaves everything so that the next start needs no recovery; without the directories that did not answer."""
-        self._groups.close()
-        self._transactions.close()
+        assert self._storage is not None
+        assert self._log is not None
+        assert self._controller is not None
+        if self.broker is not None:
+            await self.broker.leave()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
-        await self._listeners.stop()
-        await self._maintenance.cancel()
-        all_threads = self.replicas.threads.values()
-        # A move of a log ends with what its disks have to do.
-        await settled(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
-        if not self._quorum.failed.done():
-            await self._leave()
-        await self._quorum.stop()
-        # Nobody waits any more for batches that were still to be opened.
-        self._openers.shutdown(cancel_futures=True)
-        self._dispatcher.close()
-        return await self._close_directories()
-
-    async def _close_directories(self) -> list[LogDirectory]:
-        all_threads = self.replicas.threads.values()
-
-        def end_passes() -> None:
-            self._maintenance.join()
-            self.replicas.stop_copying()
-
-        def close(directory: LogDirectory) -> None:
-            self._logs.close(
-                broker_epoch=self._broker_epoch,
-                now_ms=self._host.now_ms(),
-                threads_per_directory=self.config.get_int("num.recovery.threads.per.data.dir"),
-                only=directory,
-            )
-
-        passes = asyncio.get_running_loop().run_in_executor(None, end_passes)
-        await settled(passes, all_threads, all_threads)
-        given_up = await close_directories(all_threads, close, self._host)
+        if self.broker is not None:
+            await self.broker.stop()
+        await self._controller.stop()
+        await self._log.stop()
+        given_up: list[LogDirectory] = []
+        if self.broker is not None:
+            given_up = await self.broker.close_directories()
+        else:
+            self._storage.release()
         logger.info("Stopped")
         return given_up
-
-    async def _leave(self) -> None:
-        """Tells the controller that this broker goes; a full disk must not keep it from going."""
-        with contextlib.suppress(ApiError):
-            await self._quorum.submit(
-                lambda image, _: heartbeat(
-                    image,
-                    broker_id=self.config.node_id,
-                    broker_epoch=self._broker_epoch,
-                    metadata_offset=image.end_offset,
-                    wants_shutdown=True,
-                )
-            )
-
-
-def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorage) -> tuple[bytes, ...]:
-    """Directories with which this node was registered before, and that it does not have now."""
-    known = image.brokers.get(node_id)
-    return () if known is None else tuple(one for one in known.log_dirs if one not in storage.directory_ids)
 
 
 def _metrics(address: tuple[str, int], host: Host) -> NodeMetrics:
@@ -455,28 +223,6 @@ def _metrics(address: tuple[str, int], host: Host) -> NodeMetrics:
     from ottla.broker.metrics.node_metrics import NodeMetrics
 
     return NodeMetrics(address, load_handlers(), host)
-
-
-_SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
-
-
-def _quorum_settings(config: BrokerConfig) -> MetadataQuorumSettings:
-    return MetadataQuorumSettings(
-        max_bytes_between_snapshots=config.get_int("metadata.log.max.record.bytes.between.snapshots"),
-        max_snapshot_interval_ms=config.get_int("metadata.log.max.snapshot.interval.ms"),
-        max_retention_bytes=config.get_int("metadata.max.retention.bytes"),
-        max_retention_ms=config.get_int("metadata.max.retention.ms"),
-        max_idle_interval_ms=config.get_int("metadata.max.idle.interval.ms"),
-    )
-
-
-def _group_config(config: BrokerConfig) -> GroupConfig:
-    return GroupConfig(**{name: config.get_int(name.replace("_", ".")) for name in GroupConfig.__dataclass_fields__})
-
-
-def _transaction_config(config: BrokerConfig) -> TransactionConfig:
-    names = TransactionConfig.__dataclass_fields__
-    return TransactionConfig(**{name: config.get_int(name.replace("_", ".")) for name in names})
 
 
 def run(

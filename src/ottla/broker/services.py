@@ -5,12 +5,14 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+from ottla.broker.controller.controller import Controller
+from ottla.broker.controller.role import ControllerRole
 from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.groups import GroupCoordinator
 from ottla.broker.host import Host
 from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.producer_ids import ProducerIds
-from ottla.broker.quorum import MetadataQuorum
+from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
@@ -30,7 +32,13 @@ class Services:
     config: BrokerConfig
     host: Host
     dynamic_configs: DynamicConfigs
-    quorum: MetadataQuorum
+    metadata_log: MetadataLog
+    # What this broker has followed of the metadata.
+    metadata: ImageReader
+    # Whom to ask for changes; answers when the broker's own image has them.
+    controller: Controller
+    # The controller role of this node, None if it has none.
+    controller_role: ControllerRole | None
     replicas: ReplicaManager
     groups: GroupCoordinator
     transactions: TransactionCoordinator
@@ -48,5 +56,5 @@ class Services:
 
     @property
     def image(self) -> ClusterImage:
-        """The newest committed metadata."""
-        return self.quorum.image
+        """The newest metadata that this broker has followed."""
+        return self.metadata.image

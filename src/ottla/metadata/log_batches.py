@@ -9,10 +9,18 @@ from ottla.metadata.control_records import ControlRecord, decode_control_record,
 from ottla.metadata.record_serde import UnreadableMetadata, decode_record
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Buffer
-from ottla.protocol.record_batch import batch_records, crc_is_valid, iterate_headers
+from ottla.protocol.record_batch import BatchHeader, batch_records, crc_is_valid, iterate_headers
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.schema import Message
-from ottla.raft.batch import Batch, ControlRecordsContent, OpaqueContent
+from ottla.raft.batch import (
+    Batch,
+    ControlContent,
+    ControlRecordsContent,
+    KRaftVersionContent,
+    LeaderChangeContent,
+    OpaqueContent,
+    VotersContent,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +62,54 @@ def encode_values(values: Sequence[bytes], base_offset: int, epoch: int, timesta
     return builder.build()
 
 
+@dataclass(frozen=True, slots=True)
+class LocatedControl:
+    """The control records of one batch."""
+
+    base_offset: int
+    records: tuple[ControlContent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlScan:
+    """The control records of some batches, and where these end."""
+
+    control: tuple[LocatedControl, ...]
+    end_offset: int
+
+
+def read_control_records(buffer: Buffer) -> ControlScan:
+    """Opens the control batches of a buffer alone; UnreadableMetadata when one is damaged or unknown."""
+    found: list[LocatedControl] = []
+    end_offset = -1
+    try:
+        for position, header in iterate_headers(buffer):
+            end_offset = header.next_offset
+            if header.is_control:
+                _check_crc(buffer, header, position)
+                records = [decode_control_record(r.key, r.value) for r in batch_records(buffer, header, position)]
+                found.append(LocatedControl(header.base_offset, tuple(map(_log_content, records))))
+    except CorruptRecords as error:
+        raise UnreadableMetadata(f"the metadata log is damaged: {error.message}") from error
+    return ControlScan(tuple(found), end_offset)
+
+
+def _log_content(record: ControlRecord) -> ControlContent:
+    if isinstance(record, LeaderChangeContent | KRaftVersionContent | VotersContent):
+        return record
+    raise UnreadableMetadata(f"{type(record).__name__} belongs into a snapshot, not into the log")
+
+
+def _check_crc(buffer: Buffer, header: BatchHeader, position: int) -> None:
+    if not crc_is_valid(buffer, header, position):
+        raise UnreadableMetadata(f"the metadata batch at offset {header.base_offset} has a wrong checksum")
+
+
 def read_metadata_batches(buffer: Buffer) -> Iterator[MetadataBatch]:
     """Opens every batch of a buffer; UnreadableMetadata when one is damaged or unknown."""
     try:
         for position, header in iterate_headers(buffer):
-            if not crc_is_valid(buffer, header, position):
-                raise UnreadableMetadata(f"the metadata batch at offset {header.base_offset} has a wrong checksum")
+            _check_crc(buffer, header, position)
             records = list(batch_records(buffer, header, position))
             control: list[ControlRecord] = []
             data: list[Message] = []

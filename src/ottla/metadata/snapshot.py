@@ -35,7 +35,7 @@ class SnapshotContents:
     voters: VoterSet | None
 
     def image(self, snapshot: OffsetAndEpoch) -> ClusterImage:
-        builder = ImageBuilder(is_full=True)
+        builder = ImageBuilder()
         for record in self.records:
             builder.apply(record)
         return builder.build(end_offset=snapshot.offset, epoch=snapshot.epoch)

@@ -24,6 +24,7 @@ from ottla.raft.events import (
     Resign,
     ResponseReceived,
     SnapshotCreated,
+    SnapshotInstalled,
     Start,
     Tick,
 )
@@ -41,6 +42,7 @@ from ottla.raft.ready import (
     SnapshotChunk,
 )
 from ottla.raft.settings import QuorumSettings
+from ottla.raft.voter_history import Membership, VoterHistory
 from ottla.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "LeaderChangeContent",
     "LogStartMoved",
     "LogView",
+    "Membership",
     "OffsetAndEpoch",
     "OpaqueContent",
     "Persisted",
@@ -73,10 +76,12 @@ __all__ = [
     "ServeSnapshot",
     "SnapshotChunk",
     "SnapshotCreated",
+    "SnapshotInstalled",
     "Start",
     "Tick",
     "ValuesContent",
     "Voter",
+    "VoterHistory",
     "VoterSet",
     "VotersContent",
 ]

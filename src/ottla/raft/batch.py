@@ -1,7 +1,8 @@
 """What the log holds: batches of records with an offset range and the epoch of the leader that wrote them.
 
 The state machine never opens a batch. A leader describes the content (control records or the values of a proposal)
-and the shell encodes it; a follower passes on the bytes it was sent.
+and the shell encodes it. A follower passes on the bytes it was sent; whoever takes them from the wire opens those that
+hold control records and says what is in them, because voters are known from their records (`ottla.raft.voter_history`).
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ class ValuesContent:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueContent:
-    """A batch as the leader encoded it."""
+    """A batch as the leader encoded it, and the control records in it."""
 
     data: bytes
+    control: tuple[ControlContent, ...] = ()
 
 
 Content = ControlRecordsContent | ValuesContent | OpaqueContent
@@ -69,3 +71,10 @@ class Batch:
     @property
     def end_offset(self) -> int:
         return self.base_offset + self.count
+
+    @property
+    def control_records(self) -> tuple[ControlContent, ...]:
+        content = self.content
+        if isinstance(content, ControlRecordsContent):
+            return content.records
+        return content.control if isinstance(content, OpaqueContent) else ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ottla.raft.messages import RequestMessage, ResponseMessage
 from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.voter_history import Membership
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,14 @@ class SnapshotCreated:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotInstalled:
+    """The snapshot of `Ready.install_snapshot` is in place of the log, and this is the membership that it names."""
+
+    snapshot: OffsetAndEpoch
+    membership: Membership
+
+
+@dataclass(frozen=True, slots=True)
 class LogStartMoved:
     """Segments that a snapshot covers were removed."""
 
@@ -84,6 +93,7 @@ Event = (
     | Propose
     | Persisted
     | SnapshotCreated
+    | SnapshotInstalled
     | LogStartMoved
     | Resign
 )

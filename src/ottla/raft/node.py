@@ -2,7 +2,8 @@
 
 Guarantees, given that the shell keeps the contract of `ottla.raft.ready`: at most one leader per epoch; two logs that
 hold a record of the same offset and epoch are equal up to it; a record below a high watermark anywhere is in the log
-of every later leader. What must survive a crash is the election state and the log; everything else is rebuilt.
+of every later leader. The voters are those of the newest record in the log (KIP-853). What must survive a crash is the
+election state and the log; everything else is rebuilt.
 
 Not thread-safe: one caller, one event at a time. Time is monotonic milliseconds of any origin.
 """
@@ -24,6 +25,7 @@ from ottla.raft.events import (
     Resign,
     ResponseReceived,
     SnapshotCreated,
+    SnapshotInstalled,
     Start,
 )
 from ottla.raft.log_view import LogView
@@ -44,6 +46,7 @@ from ottla.raft.quorum import Quorum
 from ottla.raft.ready import Accepted, Ready
 from ottla.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from ottla.raft.settings import QuorumSettings
+from ottla.raft.voter_history import Membership, VoterHistory
 from ottla.raft.voters import ReplicaKey, VoterSet
 
 
@@ -52,21 +55,20 @@ class RaftNode:
         self,
         *,
         local: ReplicaKey,
-        voters: VoterSet,
+        history: VoterHistory,
         log: LogView,
         election: ElectionState,
         jitter: Callable[[int], int],
         settings: QuorumSettings | None = None,
-        kraft_version: int = 1,
     ) -> None:
+        """`history` is that of the log given, and is kept up with it from now on."""
         self._quorum = Quorum(
             local=local,
-            voters=voters,
+            history=history,
             log=log,
             election=election,
             settings=settings or QuorumSettings(),
             jitter=jitter,
-            kraft_version=kraft_version,
         )
 
     @property
@@ -93,7 +95,16 @@ class RaftNode:
 
     @property
     def voters(self) -> VoterSet:
+        """Those of the newest record in the log, committed or not."""
         return self._quorum.voters
+
+    @property
+    def kraft_version(self) -> int:
+        return self._quorum.kraft_version
+
+    def membership_at(self, end_offset: int) -> Membership:
+        """What a snapshot that ends there has to tell of the quorum."""
+        return self._quorum.history.at(end_offset)
 
     def step(self, event: Event, now_ms: int) -> Ready:
         quorum = self._quorum
@@ -110,6 +121,8 @@ class RaftNode:
     def next_deadline_ms(self, now_ms: int) -> int | None:
         """When to step again with a Tick if nothing else happens; None when time alone changes nothing."""
         quorum, role = self._quorum, self.role
+        if quorum.installing is not None:
+            return None
         if isinstance(role, Leader):
             deadlines = [parked.deadline_ms for parked in role.parked]
             check = role.check_quorum_deadline_ms(quorum.settings.check_quorum_timeout_ms)
@@ -148,7 +161,9 @@ class RaftNode:
             if isinstance(role, Leader) and role.epoch == event.epoch and role.persisted(event.end_offset):
                 quorum.advance_high_watermark(role.high_watermark)
         elif isinstance(event, SnapshotCreated):
-            quorum.log.snapshot = event.snapshot
+            quorum.snapshot_created(event.snapshot)
+        elif isinstance(event, SnapshotInstalled):
+            quorum.installed(event.snapshot, event.membership, now_ms)
         elif isinstance(event, LogStartMoved):
             quorum.log.move_start(event.start_offset)
         elif isinstance(event, Start):
@@ -195,6 +210,8 @@ class RaftNode:
     def _expire(self, now_ms: int) -> None:
         """Leave a role whose time is over."""
         quorum, role = self._quorum, self.role
+        if quorum.installing is not None:
+            return
         if isinstance(role, Leader):
             deadline = role.check_quorum_deadline_ms(quorum.settings.check_quorum_timeout_ms)
             if deadline is not None and now_ms >= deadline:
@@ -218,6 +235,8 @@ class RaftNode:
     def _act(self, now_ms: int) -> None:
         """Send what the role has to send now."""
         quorum, role = self._quorum, self.role
+        if quorum.installing is not None:
+            return
         if isinstance(role, Leader):
             replication.release_parked(quorum, role, now_ms)
             self._send_to(role.unacknowledged_ids, self._begin_epoch, now_ms)

@@ -1,7 +1,8 @@
 """The replica's state, the transitions between roles, and the output of the step under way.
 
 Guarantees: the epoch never falls; the high watermark never falls; a vote or a leader learnt is in `Ready.election`
-of the very step that acts on it. See `ottla.raft.roles` for the transition table.
+of the very step that acts on it; the voters are always those of the newest record in the log. See `ottla.raft.roles`
+for the transition table.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from ottla.raft.batch import (
 from ottla.raft.election_state import ElectionState
 from ottla.raft.log_view import LogView
 from ottla.raft.messages import RequestMessage
+from ottla.raft.offsets import OffsetAndEpoch
 from ottla.raft.ready import Ready, Request, RoleChange
 from ottla.raft.requests import RequestTracker
 from ottla.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from ottla.raft.roles.ballot import Ballot
 from ottla.raft.settings import QuorumSettings
+from ottla.raft.voter_history import Membership, VoterHistory
 from ottla.raft.voters import ReplicaKey, VoterSet
 
 
@@ -37,18 +40,19 @@ class Quorum:
         self,
         *,
         local: ReplicaKey,
-        voters: VoterSet,
+        history: VoterHistory,
         log: LogView,
         election: ElectionState,
         settings: QuorumSettings,
         jitter: Callable[[int], int],
-        kraft_version: int,
     ) -> None:
         self.local = local
-        self.voters = voters
+        self.history = history
         self.log = log
         self.settings = settings
-        self.kraft_version = kraft_version
+        # The snapshot that replaces the log, until the shell has said which voters it names. Until then this replica
+        # does not know who may elect it, and neither fetches nor stands for election.
+        self.installing: OffsetAndEpoch | None = None
         self.high_watermark = log.snapshot.offset if log.snapshot else -1
         self.requests = RequestTracker(
             timeout_ms=settings.request_timeout_ms, retry_backoff_ms=settings.retry_backoff_ms
@@ -61,6 +65,14 @@ class Quorum:
     @property
     def epoch(self) -> int:
         return self.role.epoch
+
+    @property
+    def voters(self) -> VoterSet:
+        return self.history.newest.voters
+
+    @property
+    def kraft_version(self) -> int:
+        return self.history.newest.kraft_version
 
     @property
     def is_voter(self) -> bool:
@@ -168,9 +180,43 @@ class Quorum:
 
     def append(self, content: Content, count: int) -> Batch:
         batch = Batch(self.log.end_offset, count, self.epoch, content)
+        self.take_in(batch)
+        return batch
+
+    def take_in(self, batch: Batch) -> None:
+        """Add a batch to the log. The voters that it names count from now on, committed or not."""
         self.log.append(batch)
         self.ready.append.append(batch)
-        return batch
+        if self.history.append(batch.base_offset, batch.control_records) and isinstance(self.role, Leader):
+            self.role.follow_voters(self.voters)
+
+    def truncate_to(self, offset: int) -> None:
+        if offset < self.high_watermark:
+            raise InvariantViolation(f"asked to truncate to {offset}, below the high watermark {self.high_watermark}")
+        self.log.truncate_to(offset)
+        self.history.truncate_to(offset)
+        self.ready.truncate_to = offset
+
+    def snapshot_created(self, snapshot: OffsetAndEpoch) -> None:
+        # A newer one of the leader may have been installed while this one was written.
+        if self.log.snapshot is None or snapshot.offset > self.log.snapshot.offset:
+            self.log.snapshot = snapshot
+            self.history.drop_before(snapshot.offset)
+
+    def install(self, snapshot: OffsetAndEpoch) -> None:
+        """Replace the log by a snapshot that was fetched whole."""
+        self.log.reset_to(snapshot)
+        self.installing = snapshot
+        self.ready.install_snapshot = snapshot
+        self.advance_high_watermark(snapshot.offset)
+
+    def installed(self, snapshot: OffsetAndEpoch, membership: Membership, now_ms: int) -> None:
+        if self.installing != snapshot:
+            raise InvariantViolation(f"{snapshot} was installed, and {self.installing} was asked for")
+        self.installing = None
+        self.history = VoterHistory(membership.voters, membership.kraft_version)
+        if isinstance(self.role, Follower):
+            self.role.fetch_deadline_ms = now_ms + self.settings.fetch_timeout_ms
 
     def send(self, to_id: int, message: RequestMessage, now_ms: int) -> None:
         self.ready.messages.append(Request(to_id, self.requests.sent(to_id, now_ms), message))

@@ -1,9 +1,10 @@
 """What one step asks of the shell.
 
 Contract, in this order and one Ready after the other: (1) persist `election`, `snapshot_chunk`, `install_snapshot`,
-`truncate_to`, `append`, durable before going on; (2) send `messages`; (3) apply committed records up to
-`high_watermark`; (4) report `Persisted`. A shell may join several Readys into one fsync, but no message may leave
-before everything that was asked for up to its own Ready is durable.
+`truncate_to`, `append`, durable before going on; (2) report `SnapshotInstalled` with the membership that an installed
+snapshot names; (3) send `messages`; (4) apply committed records up to `high_watermark`; (5) report `Persisted`. A shell
+may join several Readys into one fsync, but no message may leave before everything that was asked for up to its own
+Ready is durable.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def on_fetch_snapshot_request(quorum: Quorum, request: FetchSnapshotRequest, rep
             role.leader_id,
             request.snapshot,
             request.position,
-            quorum.settings.fetch_max_bytes,
+            quorum.settings.fetch_snapshot_max_bytes,
         )
     )
 
@@ -173,11 +173,7 @@ def _serve(quorum: Quorum, role: Leader, parked: ParkedFetch) -> None:
 
 
 def _truncate(quorum: Quorum, diverging: OffsetAndEpoch) -> None:
-    target = quorum.log.common_end_with(diverging)
-    if target < quorum.high_watermark:
-        raise InvariantViolation(f"asked to truncate to {target}, below the high watermark {quorum.high_watermark}")
-    quorum.log.truncate_to(target)
-    quorum.ready.truncate_to = target
+    quorum.truncate_to(quorum.log.common_end_with(diverging))
 
 
 def _take_in(quorum: Quorum, role: Follower, response: FetchResponse, now_ms: int) -> None:
@@ -186,13 +182,10 @@ def _take_in(quorum: Quorum, role: Follower, response: FetchResponse, now_ms: in
             # Records that do not continue our log are the peer's fault: leave them, ask again.
             quorum.requests.back_off(role.leader_id, now_ms)
             return
-        quorum.log.append(batch)
-        quorum.ready.append.append(batch)
+        quorum.take_in(batch)
     quorum.advance_high_watermark(min(response.high_watermark, quorum.log.end_offset))
 
 
 def _install(quorum: Quorum, role: Follower, snapshot: OffsetAndEpoch) -> None:
     role.download = None
-    quorum.log.reset_to(snapshot)
-    quorum.ready.install_snapshot = snapshot
-    quorum.advance_high_watermark(snapshot.offset)
+    quorum.install(snapshot)

@@ -13,7 +13,8 @@ class QuorumSettings:
     request_timeout_ms: int = 2000
     retry_backoff_ms: int = 20
     fetch_max_wait_ms: int = 500
-    fetch_max_bytes: int = 8 * 1024 * 1024
+    fetch_max_bytes: int = 1024 * 1024
+    fetch_snapshot_max_bytes: int = 1024 * 1024
 
     @property
     def check_quorum_timeout_ms(self) -> int:

@@ -1,4 +1,5 @@
-"""What each API asks for: the operation, and on what kind of resource. One table, for code, docs and tests.
+"""What each API asks for: the operation, and on what kind of resource. A table for each kind of listener, for code,
+docs and tests.
 
 Where an API touches several resources, the row names the one that decides whether the request as a whole makes sense;
 topics and groups named inside a request are judged one by one. `None` is free for everybody, authenticated or not.
@@ -64,4 +65,22 @@ PERMISSIONS: dict[ApiKey, Permission] = {
     ApiKey.DESCRIBE_PRODUCERS: (Operation.READ, Resource.TOPIC),
     ApiKey.LIST_CONFIG_RESOURCES: (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Operation.DESCRIBE, Resource.TOPIC),
+}
+
+_CLUSTER_ACTION: Permission = (Operation.CLUSTER_ACTION, Resource.CLUSTER)
+
+# On a listener of controllers, where brokers act for the cluster and tools administer it.
+CONTROLLER_PERMISSIONS: dict[ApiKey, Permission] = {
+    ApiKey.API_VERSIONS: None,
+    ApiKey.CREATE_TOPICS: PERMISSIONS[ApiKey.CREATE_TOPICS],
+    ApiKey.DELETE_TOPICS: PERMISSIONS[ApiKey.DELETE_TOPICS],
+    ApiKey.ALTER_CONFIGS: PERMISSIONS[ApiKey.ALTER_CONFIGS],
+    ApiKey.CREATE_PARTITIONS: PERMISSIONS[ApiKey.CREATE_PARTITIONS],
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: PERMISSIONS[ApiKey.INCREMENTAL_ALTER_CONFIGS],
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: PERMISSIONS[ApiKey.LIST_PARTITION_REASSIGNMENTS],
+    ApiKey.DESCRIBE_QUORUM: PERMISSIONS[ApiKey.DESCRIBE_QUORUM],
+    ApiKey.UPDATE_FEATURES: PERMISSIONS[ApiKey.UPDATE_FEATURES],
+    ApiKey.BROKER_REGISTRATION: _CLUSTER_ACTION,
+    ApiKey.BROKER_HEARTBEAT: _CLUSTER_ACTION,
+    ApiKey.ALLOCATE_PRODUCER_IDS: _CLUSTER_ACTION,
 }

@@ -17,6 +17,7 @@ from ottla.raft import (
     Event,
     LogStartMoved,
     LogView,
+    Membership,
     OffsetAndEpoch,
     Persisted,
     Propose,
@@ -32,9 +33,11 @@ from ottla.raft import (
     ServeFetch,
     ServeSnapshot,
     SnapshotCreated,
+    SnapshotInstalled,
     Start,
     Tick,
     Voter,
+    VoterHistory,
     VoterSet,
 )
 from ottla.raft.election_state import ElectionState
@@ -65,6 +68,13 @@ class Disk:
         for batch in self.batches:
             epochs.assign(batch.epoch, batch.base_offset)
         return LogView(self.start_offset, self.end_offset, epochs, self.snapshot)
+
+    def history(self, voters: VoterSet) -> VoterHistory:
+        """Formatting and every snapshot name these voters."""
+        history = VoterHistory(voters, 1)
+        for batch in self.batches:
+            history.append(batch.base_offset, batch.control_records)
+        return history
 
     def persist(self, ready: Ready) -> None:
         if ready.election is not None:
@@ -159,7 +169,7 @@ class Simulation:
         node.waiting, node.is_disk_busy = [], False
         node.raft = RaftNode(
             local=node.key,
-            voters=self.voters,
+            history=node.disk.history(self.voters),
             log=node.disk.view(),
             election=node.disk.election,
             jitter=self.random.randrange,
@@ -216,6 +226,8 @@ class Simulation:
             node.is_disk_busy = False
             for ready, _, _ in work:
                 node.disk.persist(ready)
+                if ready.install_snapshot is not None:
+                    self.step(node, SnapshotInstalled(ready.install_snapshot, Membership(self.voters, 1)))
             for ready, _, _ in work:
                 for message in ready.messages:
                     self._send(node, message)

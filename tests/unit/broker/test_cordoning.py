@@ -41,7 +41,7 @@ async def registered(running: RunningNode, count: int) -> None:
     node: Any = running.node
 
     async def known() -> tuple[bytes, ...]:
-        return node._quorum.image.brokers.get(1).cordoned_log_dirs or ()
+        return node.broker._metadata.image.brokers.get(1).cordoned_log_dirs or ()
 
     await eventually_async(known, lambda found: len(found) == count)
 

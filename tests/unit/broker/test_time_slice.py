@@ -124,7 +124,9 @@ async def fill(running: RunningNode) -> None:
 
 
 def handled(running: RunningNode, module: HandlerModule, request: Message, version: int) -> tuple[RequestContext, Any]:
-    context = RequestContext(module.API_KEY, version, "c", "h", "PLAINTEXT", "p", running.node._dispatcher.services)
+    context = RequestContext(
+        module.API_KEY, version, "c", "h", "PLAINTEXT", "p", running.node.broker.dispatcher.services
+    )
     return context, module.handle(context, request)
 
 

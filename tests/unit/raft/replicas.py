@@ -14,6 +14,7 @@ from ottla.raft import (
     ResponseReceived,
     Start,
     Voter,
+    VoterHistory,
     VoterSet,
 )
 from ottla.raft.election_state import ElectionState
@@ -52,7 +53,7 @@ def replica(
     """A started replica; its random numbers are all 0, so timeouts are the smallest possible."""
     node = RaftNode(
         local=key(local_id),
-        voters=voters(*voter_ids),
+        history=VoterHistory(voters(*voter_ids), 1),
         log=log or LogView(),
         election=election or ElectionState(),
         jitter=lambda bound: 0,

@@ -14,6 +14,7 @@ from ottla.raft import (
     Start,
     Tick,
     ValuesContent,
+    VoterHistory,
     VotersContent,
 )
 from ottla.raft.election_state import ElectionState
@@ -37,7 +38,7 @@ def start(node: RaftNode) -> Ready:
 def lone(log: LogView | None = None, election: ElectionState | None = None) -> RaftNode:
     return RaftNode(
         local=key(1),
-        voters=voters(1),
+        history=VoterHistory(voters(1), 1),
         log=log or LogView(),
         election=election or ElectionState(),
         jitter=lambda bound: 0,

@@ -3,8 +3,12 @@
 import pytest
 
 from ottla.raft import (
+    Batch,
+    KRaftVersionContent,
     LogView,
+    Membership,
     OffsetAndEpoch,
+    OpaqueContent,
     Persisted,
     Propose,
     RaftNode,
@@ -15,7 +19,9 @@ from ottla.raft import (
     ServeSnapshot,
     SnapshotChunk,
     SnapshotCreated,
+    SnapshotInstalled,
     Tick,
+    VotersContent,
 )
 from ottla.raft.election_state import ElectionState
 from ottla.raft.messages import (
@@ -26,7 +32,8 @@ from ottla.raft.messages import (
     QuorumError,
 )
 from ottla.raft.quorum import InvariantViolation
-from unit.raft.replicas import SETTINGS, answer, batch, grant, key, log_of, replica, requests_of
+from ottla.raft.roles import Follower
+from unit.raft.replicas import SETTINGS, answer, batch, grant, key, log_of, replica, requests_of, voters
 
 
 def leader(log: LogView | None = None, *, epoch: int = 0) -> RaftNode:
@@ -180,8 +187,29 @@ class TestFollower:
         ready = answer(node, requests_of(ready)[3], self.piece(snapshot, 3, b"de"), 62)
         assert ready.install_snapshot == snapshot
         assert ready.high_watermark == 40
-        following = requests_of(ready)[3].message
+        assert not ready.messages
+        following = requests_of(node.step(SnapshotInstalled(snapshot, Membership(voters(1, 2, 3), 1)), 63))[3].message
         assert (following.fetch_offset, following.last_fetched_epoch) == (40, 4)
+
+    def test_it_waits_for_the_voters_of_a_snapshot_before_it_fetches_or_stands(self) -> None:
+        node, request = self.follower()
+        snapshot = OffsetAndEpoch(40, 4)
+        first = requests_of(answer(node, request, self.response(snapshot=snapshot), 60))[3]
+        answer(node, first, self.piece(snapshot, 0, b"abcde"), 61)
+        assert node.next_deadline_ms(61) is None
+        assert not node.step(Tick(), 10_000).messages
+        node.step(SnapshotInstalled(snapshot, Membership(voters(2, 3, 4), 1)), 10_001)
+        assert node.voters == voters(2, 3, 4)
+        assert isinstance(node.role, Follower)
+
+    def test_it_goes_by_voters_that_are_not_committed_until_they_are_truncated(self) -> None:
+        node, request = self.follower()
+        named = Batch(0, 2, 5, OpaqueContent(b"voters", (KRaftVersionContent(1), VotersContent(voters(1, 2, 3, 4)))))
+        ready = answer(node, request, self.response(batches=(named, batch(2, 5))), 60)
+        assert node.voters == voters(1, 2, 3, 4)
+        diverging = self.response(diverging=OffsetAndEpoch(0, 0))
+        assert answer(node, requests_of(ready)[3], diverging, 61).truncate_to == 0
+        assert node.voters == voters(1, 2, 3)
 
     def test_a_snapshot_that_is_gone_makes_it_ask_anew(self) -> None:
         node, request = self.follower()

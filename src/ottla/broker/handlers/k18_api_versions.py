@@ -8,7 +8,7 @@ version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the cli
 import re
 
 from ottla.broker.request_context import RequestContext
-from ottla.metadata.controller.features import SUPPORTED
+from ottla.metadata.controller.features import SUPPORTED, finalized_levels
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
@@ -29,7 +29,8 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
     """Everything that this node serves."""
     if context.api_version >= 3 and not _is_valid_client(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    finalized, finalized_epoch = context.broker.quorum.finalized_features()
+    image = context.broker.image
+    finalized = finalized_levels(image, context.broker.metadata_log.kraft_version)
     return ApiVersionsResponse(
         api_keys=_served(context),
         supported_features=[
@@ -38,7 +39,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
             # Version 3 clients cannot take a lowest version of 0 (KAFKA-17492).
             if versions.minimum > 0 or context.api_version >= 4
         ],
-        finalized_features_epoch=finalized_epoch,
+        finalized_features_epoch=image.end_offset - 1,
         finalized_features=[
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
             for name, level in sorted(finalized.items())

@@ -29,15 +29,16 @@ async def handle(context: RequestContext, request: CreateTopicsRequest) -> Creat
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, f"One request can create at most {MAX_PARTITIONS_PER_REQUEST} partitions"
         )
-    results = await context.broker.topic_creation.create(request.topics, validate_only=request.validate_only)
+    response = await context.broker.controller.handle(context, request)
+    assert isinstance(response, CreateTopicsResponse)
     if context.api_version >= 5:
         configs = {topic.name: {row.name: row.value or "" for row in topic.configs} for topic in request.topics}
         time_slice = context.time_slice()
-        for result in results:
+        for result in response.topics:
             if not result.error_code:
                 result.configs = _settings(context, configs[result.name])
                 await time_slice.pause_if_used()
-    return CreateTopicsResponse(topics=results)
+    return response
 
 
 def error_response(context: RequestContext, request: CreateTopicsRequest, error: ApiError) -> CreateTopicsResponse:

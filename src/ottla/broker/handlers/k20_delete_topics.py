@@ -4,30 +4,21 @@ Versions: 4 is flexible; 5 has error messages; 6 ids. The metadata says at once 
 after `file.delete.delay.ms`. `delete.topic.enable` forbids it altogether.
 """
 
-from collections.abc import Sequence
-
+from ottla.broker.controller.deciders import topics_to_delete
 from ottla.broker.request_context import RequestContext
-from ottla.metadata.controller.topics import delete_topics
 from ottla.protocol.api_keys import ApiKey
-from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from ottla.protocol.errors import ApiError
+from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest
 from ottla.protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from ottla.protocol.schema import Message
 
 API_KEY = ApiKey.DELETE_TOPICS
 REQUEST = DeleteTopicsRequest
 
 
-async def handle(context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+async def handle(context: RequestContext, request: DeleteTopicsRequest) -> Message:
     """One row per topic, in the order of the request."""
-    is_enabled = context.broker.config.get_bool("delete.topic.enable")
-    if not is_enabled and context.api_version < 3:
-        # The older versions have no word for it.
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled (delete.topic.enable)")
-    wanted = _wanted(context, request)
-    results = await context.broker.quorum.submit(
-        lambda image, _now_ms: delete_topics(image, wanted, is_enabled=is_enabled)
-    )
-    return DeleteTopicsResponse(responses=results)
+    return await context.broker.controller.handle(context, request)
 
 
 def error_response(context: RequestContext, request: DeleteTopicsRequest, error: ApiError) -> DeleteTopicsResponse:
@@ -36,12 +27,6 @@ def error_response(context: RequestContext, request: DeleteTopicsRequest, error:
         DeletableTopicResult(
             name=topic.name, topic_id=topic.topic_id, error_code=error.code, error_message=error.message
         )
-        for topic in _wanted(context, request)
+        for topic in topics_to_delete(request, context.api_version)
     ]
     return DeleteTopicsResponse(responses=rows)
-
-
-def _wanted(context: RequestContext, request: DeleteTopicsRequest) -> Sequence[DeleteTopicState]:
-    if context.api_version >= 6:
-        return request.topics
-    return [DeleteTopicState(name=name) for name in request.topic_names]

@@ -6,12 +6,10 @@ are not served here, as in Kafka. Each resource succeeds or fails alone.
 Versions: 1 is the same as 0; 2 is flexible.
 """
 
-from ottla.broker.altered_resources import Refusals, refused
-from ottla.broker.config_schema import BrokerConfigSchema
+from collections.abc import Iterator
+
+from ottla.broker.altered_resources import Refusals
 from ottla.broker.request_context import RequestContext
-from ottla.metadata.controller.configs import ConfigResult, alter_configs
-from ottla.metadata.decision import Decision
-from ottla.metadata.image import ClusterImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
@@ -23,46 +21,36 @@ REQUEST = AlterConfigsRequest
 
 async def handle(context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
     """One row per resource, in the order asked, once the changes are in force here."""
-    services = context.broker
-    refusals = Refusals(request.resources, services.config.node_id)
-    rows: list[ConfigResult | None] = []
+    refusals = Refusals(request.resources, context.broker.config.node_id)
+    rows: list[AlterConfigsResourceResponse | None] = []
     forwarded: list[AlterConfigsResource] = []
     for resource in request.resources:
         try:
             refusals.check(resource, resource.configs)
         except ApiError as error:
-            rows.append(refused(resource, error))
+            rows.append(_refused(resource, error))
         else:
             rows.append(None)
             forwarded.append(resource)
-    results: list[ConfigResult] = []
+    decided: Iterator[AlterConfigsResourceResponse] = iter(())
     if forwarded:
-        schema = BrokerConfigSchema(services.config, lambda: services.image)
-
-        def decide(image: ClusterImage, now_ms: int) -> Decision[list[ConfigResult]]:
-            del now_ms
-            return alter_configs(image, forwarded, schema=schema, validate_only=request.validate_only)
-
-        results = await services.quorum.submit(decide)
-    decided = iter(results)
-    return _response([row or next(decided) for row in rows])
+        wanted = AlterConfigsRequest(resources=forwarded, validate_only=request.validate_only)
+        response = await context.broker.controller.handle(context, wanted)
+        assert isinstance(response, AlterConfigsResponse)
+        decided = iter(response.responses)
+    return AlterConfigsResponse(responses=[row or next(decided) for row in rows])
 
 
 def error_response(context: RequestContext, request: AlterConfigsRequest, error: ApiError) -> AlterConfigsResponse:
     """The same failure for every resource."""
     del context
-    return _response([refused(resource, error) for resource in request.resources])
+    return AlterConfigsResponse(responses=[_refused(resource, error) for resource in request.resources])
 
 
-def _response(results: list[ConfigResult]) -> AlterConfigsResponse:
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=result.error,
-                error_message=result.message,
-                resource_type=result.resource_type,
-                resource_name=result.resource_name,
-            )
-            for result in results
-        ]
+def _refused(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=error.code,
+        error_message=error.message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
     )

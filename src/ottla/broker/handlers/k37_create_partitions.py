@@ -4,24 +4,19 @@ Versions: 2 is flexible; 3 may say that the controller is over its quota. `valid
 """
 
 from ottla.broker.request_context import RequestContext
-from ottla.metadata.controller.topics import create_partitions
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.create_partitions_request import CreatePartitionsRequest
 from ottla.protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
+from ottla.protocol.schema import Message
 
 API_KEY = ApiKey.CREATE_PARTITIONS
 REQUEST = CreatePartitionsRequest
 
 
-async def handle(context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+async def handle(context: RequestContext, request: CreatePartitionsRequest) -> Message:
     """One row per topic, in the order of the request."""
-    results = await context.broker.quorum.submit(
-        lambda image, _now_ms: create_partitions(
-            image, request.topics, pick=context.broker.host.random_below, validate_only=request.validate_only
-        )
-    )
-    return CreatePartitionsResponse(results=results)
+    return await context.broker.controller.handle(context, request)
 
 
 def error_response(

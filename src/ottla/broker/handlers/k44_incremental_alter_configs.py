@@ -7,13 +7,13 @@ force here. `validate_only` does everything but the change.
 Versions: 1 is flexible.
 """
 
-from ottla.broker.altered_resources import Refusals, node_id_of, refused
-from ottla.broker.config_schema import BrokerConfigSchema
+from collections.abc import Iterator
+
+from ottla.broker.altered_resources import Refusals, node_id_of
 from ottla.broker.request_context import RequestContext
 from ottla.config.logger_levels import check_logger_level, set_logger_level
-from ottla.metadata.controller.configs import AlterOperation, ConfigResult, incremental_alter_configs
-from ottla.metadata.decision import Decision
-from ottla.metadata.image import ClusterImage, ResourceType
+from ottla.metadata.controller.configs import AlterOperation
+from ottla.metadata.image import ResourceType
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.incremental_alter_configs_request import (
@@ -32,32 +32,28 @@ REQUEST = IncrementalAlterConfigsRequest
 
 async def handle(context: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
     """One row per resource, in the order asked."""
-    services = context.broker
-    refusals = Refusals(request.resources, services.config.node_id, locally_served=(ResourceType.BROKER_LOGGER,))
-    rows: list[ConfigResult | None] = []
+    node_id = context.broker.config.node_id
+    refusals = Refusals(request.resources, node_id, locally_served=(ResourceType.BROKER_LOGGER,))
+    rows: list[AlterConfigsResourceResponse | None] = []
     forwarded: list[AlterConfigsResource] = []
     for resource in request.resources:
         try:
             refusals.check(resource, _needing_value(resource))
             if resource.resource_type == ResourceType.BROKER_LOGGER:
-                _alter_loggers(context, resource, validate_only=request.validate_only)
-                rows.append(ConfigResult(resource.resource_type, resource.resource_name))
+                _alter_loggers(node_id, resource, validate_only=request.validate_only)
+                rows.append(_row(resource))
             else:
                 rows.append(None)
                 forwarded.append(resource)
         except ApiError as error:
-            rows.append(refused(resource, error))
-    results: list[ConfigResult] = []
+            rows.append(_row(resource, error))
+    decided: Iterator[AlterConfigsResourceResponse] = iter(())
     if forwarded:
-        schema = BrokerConfigSchema(services.config, lambda: services.image)
-
-        def decide(image: ClusterImage, now_ms: int) -> Decision[list[ConfigResult]]:
-            del now_ms
-            return incremental_alter_configs(image, forwarded, schema=schema, validate_only=request.validate_only)
-
-        results = await services.quorum.submit(decide)
-    decided = iter(results)
-    return _response([row or next(decided) for row in rows])
+        wanted = IncrementalAlterConfigsRequest(resources=forwarded, validate_only=request.validate_only)
+        response = await context.broker.controller.handle(context, wanted)
+        assert isinstance(response, IncrementalAlterConfigsResponse)
+        decided = iter(response.responses)
+    return IncrementalAlterConfigsResponse(responses=[row or next(decided) for row in rows])
 
 
 def error_response(
@@ -65,15 +61,14 @@ def error_response(
 ) -> IncrementalAlterConfigsResponse:
     """The same failure for every resource."""
     del context
-    return _response([refused(resource, error) for resource in request.resources])
+    return IncrementalAlterConfigsResponse(responses=[_row(resource, error) for resource in request.resources])
 
 
 def _needing_value(resource: AlterConfigsResource) -> list[AlterableConfig]:
     return [config for config in resource.configs if config.config_operation != AlterOperation.DELETE]
 
 
-def _alter_loggers(context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool) -> None:
-    node_id = context.broker.config.node_id
+def _alter_loggers(node_id: int, resource: AlterConfigsResource, *, validate_only: bool) -> None:
     if node_id_of(resource.resource_name) != node_id:
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
@@ -103,15 +98,10 @@ def _operation_name(operation: int) -> str:
         return f"Unknown ({operation})"
 
 
-def _response(results: list[ConfigResult]) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=result.error,
-                error_message=result.message,
-                resource_type=result.resource_type,
-                resource_name=result.resource_name,
-            )
-            for result in results
-        ]
+def _row(resource: AlterConfigsResource, error: ApiError | None = None) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=ErrorCode.NONE if error is None else error.code,
+        error_message=None if error is None else error.message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
     )

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ottla.broker.quorum.log_store import MetadataLogStore
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile
 from ottla.broker.quorum.snapshot_files import SnapshotFiles
+from ottla.broker.quorum.transport import UnusableQuorum
 from ottla.metadata.image import ClusterImage
+from ottla.metadata.log_batches import LocatedControl, read_control_records
 from ottla.metadata.record_serde import UnreadableMetadata
-from ottla.metadata.snapshot import SnapshotContents, snapshot_file_name
-from ottla.raft import LogView, OffsetAndEpoch, ReplicaKey, VoterSet
+from ottla.metadata.snapshot import BOOTSTRAP_FILE, SnapshotContents, snapshot_file_name
+from ottla.protocol.records import CorruptRecords
+from ottla.raft import LogView, OffsetAndEpoch, ReplicaKey, VoterHistory, VoterSet
 from ottla.raft.election_state import ElectionState
 from ottla.raft.epochs import EpochHistory
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
 
-
-class UnusableQuorum(Exception):
-    """The metadata directory is not for this node to run; the message says why and what to do."""
+_READ_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedQuorum:
-    voters: VoterSet
-    kraft_version: int
+    history: VoterHistory
     # The state at the newest snapshot, and when that was; the log holds what came after.
     image: ClusterImage
     snapshot_timestamp_ms: int | None
@@ -35,6 +35,8 @@ class OpenedQuorum:
     election: ElectionState
     state_file: QuorumStateFile
     snapshots: SnapshotFiles
+    # With what formatting lets a new cluster begin; None if there is no such file.
+    bootstrap: bytes | None
 
 
 def open_quorum(
@@ -55,24 +57,22 @@ def open_quorum(
     voters = contents.voters if contents and contents.voters else static_voters
     if voters is None:
         raise UnusableQuorum(f"{directory} names no voters: format the storage, or set controller.quorum.voters")
+    state_file = QuorumStateFile(file_system, directory)
+    election = state_file.read()
+    log = open_log(snapshots[0].offset if snapshots else 0)
+    if newest and not _leads_to(log, newest):
+        log.truncate_fully_and_start_at(newest.offset)
+    history = VoterHistory(voters, contents.kraft_version if contents else 0)
+    for control in _control_records(log, newest.offset if newest else log.start_offset, directory):
+        history.append(control.base_offset, control.records)
+    voters = history.newest.voters
     if voters.ids == (local.id,) and not voters.contains(local):
         raise UnusableQuorum(
             f"{directory} belongs to another disk of node {local.id}: the directory.id in meta.properties is not that "
             "of its voter. Restore the meta.properties that belongs to it"
         )
-    if not voters.is_only(local):
-        raise UnusableQuorum(
-            f"the quorum's voters are {', '.join(map(str, voters.ids))}; this release runs with one voter, "
-            f"this node ({local.id})"
-        )
-    state_file = QuorumStateFile(file_system, directory)
-    election = state_file.read()
-    log = open_log(snapshots[0].offset if snapshots else 0)
-    if newest and log.end_offset < newest.offset:
-        log.truncate_fully_and_start_at(newest.offset)
     return OpenedQuorum(
-        voters=voters,
-        kraft_version=contents.kraft_version if contents else 0,
+        history=history,
         image=_image(contents, directory, newest) if contents and newest else ClusterImage(),
         snapshot_timestamp_ms=contents.last_contained_log_timestamp_ms if contents else None,
         log=log,
@@ -80,7 +80,30 @@ def open_quorum(
         election=election,
         state_file=state_file,
         snapshots=files,
+        bootstrap=file_system.read_file(directory.parent / BOOTSTRAP_FILE),
     )
+
+
+def _leads_to(log: MetadataLogStore, snapshot: OffsetAndEpoch) -> bool:
+    """Whether the log holds what the snapshot stands for: a crash may have come between a snapshot of the leader and
+    the end of the log that it replaces."""
+    if log.end_offset < snapshot.offset:
+        return False
+    last_epoch = EpochHistory(log.epoch_starts()).epoch_at(snapshot.offset - 1)
+    return log.start_offset >= snapshot.offset or last_epoch in (None, snapshot.epoch)
+
+
+def _control_records(log: MetadataLogStore, from_offset: int, directory: Path) -> Iterator[LocatedControl]:
+    end_offset = log.end_offset
+    while from_offset < end_offset:
+        try:
+            data = log.read(from_offset, end_offset, _READ_BYTES)
+            yield from (found := read_control_records(data)).control
+        except (UnreadableMetadata, CorruptRecords) as error:
+            raise DamagedFile(directory, f"the log cannot be read from offset {from_offset} on: {error}") from None
+        if found.end_offset <= from_offset:
+            raise DamagedFile(directory, f"the log has no batch at offset {from_offset}, and ends at {end_offset}")
+        from_offset = found.end_offset
 
 
 def _image(contents: SnapshotContents, directory: Path, snapshot: OffsetAndEpoch) -> ClusterImage:

@@ -11,12 +11,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from ottla.broker.quorum.log_store import MetadataLogStore
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile
+from ottla.broker.quorum.snapshot_files import SnapshotFiles
 from ottla.metadata.log_batches import encode_log_batch
-from ottla.raft import Batch, Ready, VoterSet
+from ottla.raft import Batch, Membership, OffsetAndEpoch, Ready
 from ottla.storage.errors import DiskFull
+
+T = TypeVar("T")
 
 _SPACE_RETRY_S = 0.5
 
@@ -27,27 +31,38 @@ class Persister:
         *,
         log: MetadataLogStore,
         state_file: QuorumStateFile,
-        kraft_version: int,
-        voters: VoterSet,
+        snapshots: SnapshotFiles,
+        membership: Callable[[], Membership],
         wall_clock_ms: Callable[[], int],
         on_full: Callable[[DiskFull | None], None],
     ) -> None:
-        """`on_full` is told of each try that finds no space, and with None of each step that was taken."""
+        """`membership` is the newest. `on_full` is told of each try that finds no space, and with None of each step
+        that was taken."""
         self._log = log
         self._state_file = state_file
-        self._kraft_version = kraft_version
-        self._voters = voters
+        self._snapshots = snapshots
+        self._membership = membership
         self._wall_clock_ms = wall_clock_ms
         self._on_full = on_full
 
-    async def persist(self, readys: Sequence[Ready]) -> None:
+    async def persist(self, readys: Sequence[Ready]) -> list[tuple[OffsetAndEpoch, Membership]]:
+        """The snapshots that were installed, and the voters that they name."""
         election = next((ready.election for ready in reversed(readys) if ready.election), None)
         if election is not None:
             # Only the newest state counts: no message of the earlier ones has left yet.
-            write = partial(self._state_file.write, election, kraft_version=self._kraft_version, voters=self._voters)
-            await self._with_space(write)
+            now = self._membership()
+            await self._with_space(
+                partial(self._state_file.write, election, kraft_version=now.kraft_version, voters=now.voters)
+            )
+        installed: list[tuple[OffsetAndEpoch, Membership]] = []
         has_appended = False
         for ready in readys:
+            if ready.snapshot_chunk is not None:
+                chunk = ready.snapshot_chunk
+                await self._with_space(partial(self._snapshots.write_part, chunk.snapshot, chunk.position, chunk.data))
+            if ready.install_snapshot is not None:
+                membership = await self._with_space(partial(self._install, ready.install_snapshot))
+                installed.append((ready.install_snapshot, membership))
             if ready.truncate_to is not None:
                 await self._with_space(partial(self._log.truncate_to, ready.truncate_to))
             if ready.append:
@@ -55,6 +70,14 @@ class Persister:
                 has_appended = True
         if has_appended:
             await self._with_space(self._log.flush)
+        return installed
+
+    def _install(self, snapshot: OffsetAndEpoch) -> Membership:
+        """A crash in between leaves a log that does not lead up to the snapshot: the next start empties it."""
+        contents = self._snapshots.finish_part(snapshot)
+        self._log.truncate_fully_and_start_at(snapshot.offset)
+        # A static quorum has its voters from the settings.
+        return Membership(contents.voters or self._membership().voters, contents.kraft_version)
 
     async def _append(self, batches: Sequence[Batch]) -> None:
         now_ms = self._wall_clock_ms()
@@ -69,14 +92,14 @@ class Persister:
         except DiskFull:
             await self._with_space(append_the_rest)
 
-    async def _with_space(self, step: Callable[[], None]) -> None:
+    async def _with_space(self, step: Callable[[], T]) -> T:
         """Takes a step in a thread, again and again until there is space for it."""
         while True:
             try:
-                await asyncio.to_thread(step)
+                done = await asyncio.to_thread(step)
             except DiskFull as error:
                 self._on_full(error)
                 await asyncio.sleep(_SPACE_RETRY_S)
             else:
                 self._on_full(None)
-                return
+                return done

@@ -1,9 +1,10 @@
-"""When the metadata log is snapshotted and cut, and how idle it may be; Kafka's names, units and defaults."""
+"""The settings of the metadata log and its quorum; Kafka's names, units and defaults."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ottla.config.broker_config import BrokerConfig
 from ottla.raft import QuorumSettings
 
 
@@ -19,3 +20,22 @@ class MetadataQuorumSettings:
     # metadata.max.idle.interval.ms; 0 turns it off
     max_idle_interval_ms: int = 500
     raft: QuorumSettings = field(default_factory=QuorumSettings)
+
+    @staticmethod
+    def of(config: BrokerConfig) -> MetadataQuorumSettings:
+        return MetadataQuorumSettings(
+            max_bytes_between_snapshots=config.get_int("metadata.log.max.record.bytes.between.snapshots"),
+            max_snapshot_interval_ms=config.get_int("metadata.log.max.snapshot.interval.ms"),
+            max_retention_bytes=config.get_int("metadata.max.retention.bytes"),
+            max_retention_ms=config.get_int("metadata.max.retention.ms"),
+            max_idle_interval_ms=config.get_int("metadata.max.idle.interval.ms"),
+            raft=QuorumSettings(
+                election_timeout_ms=config.get_int("controller.quorum.election.timeout.ms"),
+                election_backoff_max_ms=config.get_int("controller.quorum.election.backoff.max.ms"),
+                fetch_timeout_ms=config.get_int("controller.quorum.fetch.timeout.ms"),
+                request_timeout_ms=config.get_int("controller.quorum.request.timeout.ms"),
+                retry_backoff_ms=config.get_int("controller.quorum.retry.backoff.ms"),
+                fetch_max_bytes=config.get_int("controller.quorum.fetch.max.bytes"),
+                fetch_snapshot_max_bytes=config.get_int("controller.quorum.fetch.snapshot.max.bytes"),
+            ),
+        )

@@ -1,7 +1,7 @@
 """The snapshot files beside the metadata log.
 
-A snapshot appears under its name only when it is whole and on the disk; whatever else a crash leaves is removed on
-the next start.
+A snapshot appears under its name only when it is whole and on the disk: one of our own, and one that comes piece by
+piece from the leader. Whatever else a crash leaves is removed on the next start.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class SnapshotFiles:
                 self._file_system.remove(self._directory / name)
 
     def read(self, snapshot: OffsetAndEpoch) -> SnapshotContents:
-        path = self._path(snapshot)
+        return self._read(self._path(snapshot))
+
+    def _read(self, path: Path) -> SnapshotContents:
         data = self._file_system.read_file(path)
         if data is None:
             raise DamagedFile(path, "it is gone")
@@ -48,14 +50,47 @@ class SnapshotFiles:
 
     def write(self, snapshot: OffsetAndEpoch, batches: Iterable[Buffer]) -> None:
         """Durable when it returns; may wait for the disk."""
-        path = self._path(snapshot)
-        part = path.with_name(path.name + _PART)
+        part = self._part(snapshot)
         try:
             self._file_system.write_file(part, b"".join(batches), sync=True)
         except DiskFull:
             self._file_system.remove(part)
             raise
-        self._file_system.rename(part, path)
+        self._reveal(snapshot)
+
+    def write_part(self, snapshot: OffsetAndEpoch, position: int, data: Buffer) -> None:
+        """Adds a piece that the leader has sent; one at the beginning begins anew. May wait for the disk."""
+        part = self._part(snapshot)
+        file = self._file_system.open(part, create=True)
+        try:
+            size = file.size()
+            if size < position:
+                raise DamagedFile(part, f"it ends at {size}, and the next piece of the snapshot begins at {position}")
+            if size > position:
+                file.truncate(position)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.append([rest]) :]
+        finally:
+            file.close()
+
+    def finish_part(self, snapshot: OffsetAndEpoch) -> SnapshotContents:
+        """Gives a snapshot that has come whole its name; durable when it returns. May wait for the disk."""
+        part = self._part(snapshot)
+        if self._file_system.file_size(part) is None and self._file_system.file_size(self._path(snapshot)) is not None:
+            # Tried again after a later step failed.
+            return self.read(snapshot)
+        contents = self._read(part)
+        file = self._file_system.open(part)
+        try:
+            file.sync()
+        finally:
+            file.close()
+        self._reveal(snapshot)
+        return contents
+
+    def _reveal(self, snapshot: OffsetAndEpoch) -> None:
+        self._file_system.rename(self._part(snapshot), self._path(snapshot))
         self._file_system.sync_directory(self._directory)
 
     def remove(self, snapshot: OffsetAndEpoch) -> None:
@@ -63,6 +98,10 @@ class SnapshotFiles:
 
     def size_bytes(self, snapshot: OffsetAndEpoch) -> int:
         return self._file_system.file_size(self._path(snapshot)) or 0
+
+    def _part(self, snapshot: OffsetAndEpoch) -> Path:
+        path = self._path(snapshot)
+        return path.with_name(path.name + _PART)
 
     def _path(self, snapshot: OffsetAndEpoch) -> Path:
         return self._directory / snapshot_file_name(snapshot)

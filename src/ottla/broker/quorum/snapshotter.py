@@ -3,6 +3,8 @@
 A snapshot is taken when enough bytes of records were applied since the last one, or when enough time has passed and
 anything has changed. Older snapshots, and the log before the oldest that stays, go when log and snapshots together
 exceed the retention size, or when they are too old; the newest snapshot always stays.
+
+The publisher of images says what was applied; a snapshot is written beside it, in a thread.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ottla.broker.quorum.snapshot_files import SnapshotFiles
 from ottla.metadata.image import ClusterImage
 from ottla.metadata.log_batches import MetadataBatch
 from ottla.metadata.snapshot import encode_snapshot
-from ottla.raft import Event, LogStartMoved, OffsetAndEpoch, SnapshotCreated, VoterSet
+from ottla.raft import Event, LogStartMoved, Membership, OffsetAndEpoch, SnapshotCreated
 from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 
 logger = logging.getLogger("ottla.broker.quorum")
@@ -30,17 +32,17 @@ class Snapshotter:
         files: SnapshotFiles,
         log: MetadataLogStore,
         settings: MetadataQuorumSettings,
-        voters: VoterSet,
-        kraft_version: int,
+        membership_at: Callable[[int], Membership],
         wall_clock_ms: Callable[[], int],
         last_snapshot_ms: int,
         report: Callable[[Event], object],
     ) -> None:
+        """`membership_at` tells what a snapshot that ends at an offset has to say of the quorum; `report` takes raft's
+        events. Both are called on the loop."""
         self._files = files
         self._log = log
         self._settings = settings
-        self._voters = voters
-        self._kraft_version = kraft_version
+        self._membership_at = membership_at
         self._wall_clock_ms = wall_clock_ms
         self._last_snapshot_ms = last_snapshot_ms
         self._report = report
@@ -59,6 +61,11 @@ class Snapshotter:
             self._last_snapshot_ms = self._wall_clock_ms()
             self._task = asyncio.create_task(self._take(image, self._last_timestamp_ms), name="metadata snapshot")
 
+    def installed(self) -> None:
+        """A snapshot of the leader has taken the place of the log."""
+        self._bytes_since_snapshot = 0
+        self._last_snapshot_ms = self._wall_clock_ms()
+
     async def finish(self) -> None:
         """Wait for a snapshot under way."""
         if self._task is not None:
@@ -73,8 +80,9 @@ class Snapshotter:
 
     async def _take(self, image: ClusterImage, timestamp_ms: int) -> None:
         snapshot = OffsetAndEpoch(image.end_offset, image.epoch)
+        membership = self._membership_at(image.end_offset)
         try:
-            await asyncio.to_thread(self._write, snapshot, image, timestamp_ms)
+            await asyncio.to_thread(self._write, snapshot, image, membership, timestamp_ms)
             self._report(SnapshotCreated(snapshot))
             start_offset = await asyncio.to_thread(self._remove_old)
             if start_offset is not None:
@@ -87,14 +95,14 @@ class Snapshotter:
         finally:
             self._task = None
 
-    def _write(self, snapshot: OffsetAndEpoch, image: ClusterImage, timestamp_ms: int) -> None:
+    def _write(self, snapshot: OffsetAndEpoch, image: ClusterImage, membership: Membership, timestamp_ms: int) -> None:
         batches = encode_snapshot(
             image.to_records(),
             epoch=snapshot.epoch,
             now_ms=self._wall_clock_ms(),
             last_contained_log_timestamp_ms=timestamp_ms,
-            voters=self._voters,
-            kraft_version=self._kraft_version,
+            voters=membership.voters,
+            kraft_version=membership.kraft_version,
         )
         self._files.write(snapshot, batches)
 

@@ -46,7 +46,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.HIGH,
         "Time a voter waits for a fetch from or an answer of the quorum before it starts an election.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controller.quorum.fetch.timeout.ms",
@@ -56,7 +55,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         "Time a follower goes without hearing from the leader before it becomes a candidate, and a leader "
         "without its majority before it resigns.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controller.quorum.election.backoff.max.ms",
@@ -65,7 +63,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.HIGH,
         "Longest pause between two elections, so that candidates stop splitting the vote.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controller.quorum.append.linger.ms",
@@ -83,7 +80,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.MEDIUM,
         "Time a node waits for the answer to a request of the quorum.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controller.quorum.retry.backoff.ms",
@@ -92,7 +88,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.LOW,
         "Pause before a failed request of the quorum is sent again.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controller.quorum.auto.join.enable",
@@ -109,7 +104,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.LOW,
         "Bytes of a metadata snapshot that are fetched at once.",
         validator=Range(1),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controller.quorum.fetch.max.bytes",
@@ -118,7 +112,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.LOW,
         "Bytes of the metadata log that are fetched at once.",
         validator=Range(1),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controller.performance.sample.period.ms",

@@ -111,10 +111,32 @@ def heartbeat(
     metadata_offset: int,
     wants_fence: bool = False,
     wants_shutdown: bool = False,
+    cordoned_log_dirs: tuple[bytes, ...] | None = None,
     is_unclean_allowed: UncleanAllowed = never_unclean,
 ) -> Decision[HeartbeatResult]:
-    """`metadata_offset` is the newest offset that the broker has applied."""
+    """`metadata_offset` is the newest offset that the broker has applied. `cordoned_log_dirs` are those that get no new
+    partitions, None if nothing is said about them (KIP-1066)."""
     broker = known_broker(image, broker_id, broker_epoch)
+    decided = _next_state(
+        image,
+        broker,
+        metadata_offset,
+        wants_fence=wants_fence,
+        wants_shutdown=wants_shutdown,
+        is_unclean_allowed=is_unclean_allowed,
+    )
+    return Decision([*_cordon(broker, cordoned_log_dirs), *decided.records], decided.response)
+
+
+def _next_state(
+    image: ClusterImage,
+    broker: BrokerImage,
+    metadata_offset: int,
+    *,
+    wants_fence: bool,
+    wants_shutdown: bool,
+    is_unclean_allowed: UncleanAllowed,
+) -> Decision[HeartbeatResult]:
     # A broker that has not even seen its own registration knows nothing of this cluster.
     is_caught_up = metadata_offset >= broker.epoch
     if broker.is_fenced:
@@ -122,12 +144,12 @@ def heartbeat(
             return Decision([], HeartbeatResult(is_caught_up, True, True))
         if wants_fence or not is_caught_up:
             return Decision([], HeartbeatResult(is_caught_up, True, False))
-        records = unfence_broker(image, broker_id, broker_epoch, is_unclean_allowed=is_unclean_allowed).records
+        records = unfence_broker(image, broker.id, broker.epoch, is_unclean_allowed=is_unclean_allowed).records
         return Decision(records, HeartbeatResult(True, False, False))
     if wants_shutdown:
         return _controlled_shutdown(image, broker, is_caught_up, is_unclean_allowed)
     if wants_fence:
-        records = fence_broker(image, broker_id, broker_epoch, is_unclean_allowed=is_unclean_allowed).records
+        records = fence_broker(image, broker.id, broker.epoch, is_unclean_allowed=is_unclean_allowed).records
         return Decision(records, HeartbeatResult(is_caught_up, True, False))
     return Decision([], HeartbeatResult(is_caught_up, False, False))
 
@@ -152,17 +174,12 @@ def fence_broker(
     return Decision([change, *changes_when_broker_leaves(image, broker_id, is_unclean_allowed)], None)
 
 
-def cordon_log_dirs(
-    image: ClusterImage, broker_id: int, broker_epoch: int, cordoned: tuple[bytes, ...]
-) -> Decision[None]:
-    """These log directories of the broker, and no others, get no new partitions (KIP-1066)."""
-    broker = known_broker(image, broker_id, broker_epoch)
-    if (broker.cordoned_log_dirs or ()) == cordoned:
-        return Decision([], None)
-    change = BrokerRegistrationChangeRecord(
-        broker_id=broker_id, broker_epoch=broker_epoch, cordoned_log_dirs=list(cordoned)
-    )
-    return Decision([change], None)
+def _cordon(broker: BrokerImage, cordoned: tuple[bytes, ...] | None) -> list[Message]:
+    if cordoned is None or (broker.cordoned_log_dirs or ()) == cordoned:
+        return []
+    return [
+        BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=list(cordoned))
+    ]
 
 
 def unregister_broker(image: ClusterImage, broker_id: int) -> Decision[None]:

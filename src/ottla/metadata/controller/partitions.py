@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ottla.metadata.image import NO_LEADER, BrokersImage, ClusterImage, PartitionState
+from ottla.metadata.image import NO_LEADER, BrokersImage, ClusterImage, PartitionState, TopicImage
 from ottla.metadata.image.topics import NO_LEADER_CHANGE, UNASSIGNED_DIRECTORY
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
@@ -56,7 +56,7 @@ def changes_when_broker_leaves(
 ) -> list[PartitionChangeRecord]:
     """The broker is fenced, shuts down or registers anew: it leads nothing and leaves the in-sync sets."""
     changes = []
-    for topic in image.topics:
+    for topic in _in_order(image):
         for partition_id, state in sorted(topic.partitions.items()):
             if broker_id != state.leader and broker_id not in state.isr:
                 continue
@@ -79,7 +79,7 @@ def changes_when_broker_returns(
 ) -> list[PartitionChangeRecord]:
     """The broker is unfenced: partitions without a leader may now have one."""
     changes = []
-    for topic in image.topics:
+    for topic in _in_order(image):
         for partition_id, state in sorted(topic.partitions.items()):
             if state.leader != NO_LEADER or broker_id not in state.replicas:
                 continue
@@ -93,6 +93,11 @@ def changes_when_broker_returns(
                 change.topic_id, change.partition_id = topic.id, partition_id
                 changes.append(change)
     return changes
+
+
+def _in_order(image: ClusterImage) -> list[TopicImage]:
+    """The same records in the same order in every process, whatever its hashes."""
+    return sorted(image.topics, key=lambda topic: topic.id)
 
 
 def leads_anything(image: ClusterImage, broker_id: int) -> bool:

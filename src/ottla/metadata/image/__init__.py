@@ -4,7 +4,7 @@ from ottla.metadata.image.brokers import BrokerImage, BrokersImage, Listener, Ve
 from ottla.metadata.image.builder import ImageBuilder, apply_records
 from ottla.metadata.image.cluster import METADATA_VERSION, ClusterImage, ProducerIdsImage
 from ottla.metadata.image.configs import ConfigsImage, Resource, ResourceType
-from ottla.metadata.image.delta import ImageDelta
+from ottla.metadata.image.delta import ImageDelta, difference
 from ottla.metadata.image.kept_records import KeptRecords
 from ottla.metadata.image.topics import NO_LEADER, PartitionState, TopicImage, TopicsImage
 
@@ -27,4 +27,5 @@ __all__ = [
     "TopicsImage",
     "VersionRange",
     "apply_records",
+    "difference",
 ]

@@ -14,6 +14,8 @@ from immutables import Map
 from ottla.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from ottla.protocol.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
 
+# Kafka's reserved ids: unassigned, and migrating from a release without directory ids. The one between is "lost".
+_NOT_CHOSEN_DIRECTORIES = (bytes(16), bytes(15) + b"\x02")
 _BECOMES_FENCED = 1
 _BECOMES_UNFENCED = -1
 _ENTERS_CONTROLLED_SHUTDOWN = 1
@@ -53,7 +55,15 @@ class BrokerImage:
         return bool(self.cordoned_log_dirs) and set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
 
     def listener(self, name: str) -> Listener | None:
-        return next((listener for listener in self.listeners if listener.name == name), None)
+        for listener in self.listeners:
+            if listener.name == name:
+                return listener
+        return None
+
+    def has_online_directory(self, directory: bytes) -> bool:
+        """Whether a replica's directory is one that this broker has. One that nobody has chosen yet counts as such, and
+        all do for a broker that does not tell its directories (KIP-858)."""
+        return directory in self.log_dirs or not self.log_dirs or directory in _NOT_CHOSEN_DIRECTORIES
 
     @staticmethod
     def of(record: RegisterBrokerRecord) -> BrokerImage:

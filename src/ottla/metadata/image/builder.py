@@ -38,7 +38,7 @@ from ottla.protocol.uuids import uuid_to_text
 
 
 class ImageBuilder:
-    def __init__(self, base: ClusterImage | None = None, *, is_full: bool = False) -> None:
+    def __init__(self, base: ClusterImage | None = None) -> None:
         base = base or ClusterImage()
         self.topics = base.topics
         self.configs = base.configs
@@ -47,7 +47,7 @@ class ImageBuilder:
         self.producer_ids = base.producer_ids
         self.kept = base.kept
         self.zk_migration_state = base.zk_migration_state
-        self.delta = ImageDelta(is_full=is_full)
+        self.delta = ImageDelta()
 
     def apply(self, record: Message) -> None:
         if KeptRecords.keeps(record):
@@ -94,14 +94,7 @@ class ImageBuilder:
         topic = self._known_topic(record.topic_id)
         self.topics = self.topics.without_topic(topic.id)
         self.configs = self.configs.without((ResourceType.TOPIC, topic.name))
-        delta = self.delta
-        if topic.id in delta.created_topics:
-            # Created and deleted within one delta: for a follower of the metadata it never existed.
-            delta.created_topics.discard(topic.id)
-        else:
-            delta.deleted_topics[topic.id] = topic.name
-        delta.changed_partitions = {key for key in delta.changed_partitions if key[0] != topic.id}
-        delta.changed_configs.discard((ResourceType.TOPIC, topic.name))
+        self.delta.remove_topic(topic.id, topic.name)
 
     def _clear_elr(self, record: ClearElrRecord) -> None:
         if record.topic_name:

@@ -44,6 +44,10 @@ class ConfigsImage:
         """The resources of a type that have a dynamic value."""
         return sorted(name for kind, name in self._by_resource if kind == resource_type)
 
+    def resources(self) -> Iterator[Resource]:
+        """All that have a dynamic value."""
+        return iter(self._by_resource)
+
     def with_value(self, resource: Resource, name: str, value: str | None) -> ConfigsImage:
         values = self._by_resource.get(resource, Map())
         if value is not None:

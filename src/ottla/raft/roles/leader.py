@@ -64,6 +64,17 @@ class Leader:
         self.progress = {voter.key.id: ReplicaProgress(voter.key) for voter in self.voters.voters}
         self.unacknowledged_ids = {key.id for key in self.voters.others(self.local)}
 
+    def follow_voters(self, voters: VoterSet) -> None:
+        """The voters have changed: from now on these decide what is committed."""
+        former, self.voters = self.progress, voters
+        self.progress = {}
+        for voter in voters.voters:
+            known = former.get(voter.key.id) or self.observers.pop(voter.key, None)
+            is_same = known is not None and known.key.matches(voter.key)
+            self.progress[voter.key.id] = known if known is not None and is_same else ReplicaProgress(voter.key)
+        self.unacknowledged_ids &= set(self.progress)
+        self.unacknowledged_ids |= {key.id for key in voters.others(self.local) if key.id not in former}
+
     @property
     def leader_id(self) -> int:
         return self.local.id

@@ -430,6 +430,8 @@ class ReadingLoad(Load):
                     invoked = self._recorder.now()
                     ends = await consumer.list_offsets(dict.fromkeys(self._partitions, OffsetSpec.LATEST))
                     for one, end in ends.items():
+                        if end.error is not None:
+                            continue
                         self._recorder.saw_end_offset(one, self._isolation, end.offset, invoked=invoked)
                 await self.rest(chance)
 

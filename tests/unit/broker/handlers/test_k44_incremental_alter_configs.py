@@ -152,7 +152,7 @@ def test_a_resource_named_twice_is_refused_twice() -> None:
     services = ConfigServices()
     rows = alter(services, (TOPIC, "orders", [("retention.ms", SET, "5")]), (TOPIC, "orders", []))
     assert rows == [(42, "Each resource must appear at most once.", TOPIC, "orders")] * 2
-    assert services.quorum.decision_count == 0
+    assert services.controller.decision_count == 0
 
 
 def test_validation_alone_changes_nothing() -> None:
@@ -180,7 +180,7 @@ def test_log_levels_are_set_in_this_process_and_not_in_the_metadata() -> None:
         assert logger.level == logging.NOTSET
     finally:
         logger.setLevel(logging.NOTSET)
-    assert services.quorum.decision_count == 0
+    assert services.controller.decision_count == 0
 
 
 def test_one_wrong_level_keeps_all_levels() -> None:

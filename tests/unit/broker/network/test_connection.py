@@ -180,7 +180,7 @@ def test_more_requests_than_fit_into_a_turn_take_effect_after_the_client_left(tm
         client.writer.write(struct.pack(">i", 100_000) + b"the beginning of a large request")
         await client.close()
         assert await values_once_gone(running, admin) == sent
-        assert running.node._dispatcher.request_budget.reserved_bytes == 0
+        assert running.node.broker.dispatcher.request_budget.reserved_bytes == 0
 
     run_node(tmp_path / "data", scenario)
 
@@ -291,7 +291,7 @@ def test_a_request_that_fails_outside_its_handler_ends_the_connection_after_the_
     answered = REQUESTS_PER_TURN + 5
 
     async def scenario(running: RunningNode) -> None:
-        dispatcher = running.node._dispatcher
+        dispatcher = running.node.broker.dispatcher
         dispatch = dispatcher.dispatch
         calls = 0
 

@@ -88,7 +88,7 @@ def test_clients_that_are_gone_before_they_are_accepted_take_no_slot_of_their_ad
             next_in_line = await running.connect()
             await next_in_line.call(PING)
             await next_in_line.close()
-            await until(lambda: running.node._listeners._quotas.count == 0)
+            await until(lambda: running.node.broker.listeners._quotas.count == 0)
 
     run_node(tmp_path / "data", scenario, {"max.connections.per.ip": "2"})
 
@@ -194,14 +194,14 @@ def test_large_requests_wait_for_memory_while_small_ones_pass(tmp_path: Path) ->
         (created,) = (await admin.call(CreateTopicsRequest(topics=[topic], timeout_ms=1000))).topics
         holder, other = await running.connect(), await running.connect()
         holder.writer.write((1_000_000).to_bytes(4, "big") + bytes(100_000))
-        await until(lambda: running.node._dispatcher.request_budget.reserved_bytes == 1_000_000)
+        await until(lambda: running.node.broker.dispatcher.request_budget.reserved_bytes == 1_000_000)
         sent = other.send(_produce(created.topic_id, batch_of(bytes(200_000))), 13)
         for _ in range(20):
             await admin.call(PING)
-        assert running.node._dispatcher.request_budget.reserved_bytes == 1_000_000
+        assert running.node.broker.dispatcher.request_budget.reserved_bytes == 1_000_000
         await holder.close()
         await other.receive(ProduceRequest, 13, sent)
-        assert running.node._dispatcher.request_budget.reserved_bytes == 0
+        assert running.node.broker.dispatcher.request_budget.reserved_bytes == 0
 
     run_node(
         tmp_path / "data", scenario, {"socket.request.max.bytes": "1000000", "queued.max.request.bytes": "1000000"}

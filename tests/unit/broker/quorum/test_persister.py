@@ -9,8 +9,9 @@ from ottla.broker.quorum import persister as persister_module
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.persister import Persister
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile
+from ottla.broker.quorum.snapshot_files import SnapshotFiles
 from ottla.protocol.record_batch import iterate_headers
-from ottla.raft import Batch, Ready, ValuesContent, VoterSet
+from ottla.raft import Batch, Membership, Ready, ValuesContent, VoterSet
 from ottla.raft.election_state import ElectionState
 from ottla.storage.errors import DiskFull
 from ottla.testing.sim.disk import SimulatedDisk
@@ -45,8 +46,8 @@ def persist(number: int | None) -> tuple[DiskLogStore, RefuseOne, list[DiskFull 
     persister = Persister(
         log=log,
         state_file=QuorumStateFile(disk, DIRECTORY),
-        kraft_version=1,
-        voters=VoterSet(()),
+        snapshots=SnapshotFiles(disk, DIRECTORY),
+        membership=lambda: Membership(VoterSet(()), 1),
         wall_clock_ms=lambda: 2_000,
         on_full=told.append,
     )

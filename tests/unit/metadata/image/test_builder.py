@@ -87,7 +87,7 @@ def test_a_delta_names_what_changed(image: ClusterImage) -> None:
     builder.apply(ProducerIdsRecord(broker_id=1, broker_epoch=1001, next_producer_id=1000))
     delta = builder.delta
     assert delta.changed_partitions == {(topic_id(1), 1)}
-    assert delta.changed_topics == {topic_id(1)}
+    assert delta.changed_topics == [topic_id(1)]
     assert delta.changed_configs == {(ResourceType.BROKER, "")}
     assert delta.changed_brokers == {2}
     assert delta.features_changed

@@ -66,3 +66,17 @@ def test_invented_observers_do_not_grow_the_leader() -> None:
     for replica_id in range(100, 100 + MAX_OBSERVERS + 5):
         role.fetched(key(1).__class__(replica_id), 0, 20, replica_id)
     assert len(role.observers) == MAX_OBSERVERS
+
+
+def test_voters_that_change_decide_from_then_on() -> None:
+    role = leader(1, 2)
+    role.persisted(20)
+    role.fetched(key(2), 20, 20, 1001)
+    role.fetched(key(3), 18, 20, 1001)
+    role.persisted(30)
+    role.follow_voters(voters(1, 3, 4))
+    assert set(role.progress) == {1, 3, 4}
+    assert role.unacknowledged_ids == {3, 4}
+    assert not role.observers
+    assert role.fetched(key(3), 25, 30, 1002)
+    assert role.high_watermark == 25

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.simulated_disk import SimulatedDisk, Survival
 from ottla.storage.cleaning.inline_worker import InlineWorker
 from ottla.storage.cleaning.job import WorkerFailed
 from ottla.storage.compaction import compact, survey
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 NOW_MS = 1_700_000_000_000
 ROOT = Path("/disk")

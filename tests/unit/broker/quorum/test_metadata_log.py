@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.hosts import ClockedMachine
-from ottla.broker.quorum import MetadataQuorum, MetadataQuorumSettings
-from ottla.broker.quorum.opening import UnusableQuorum
+from harness.lone_quorum import LoneQuorum
+from ottla.broker.quorum import MetadataQuorumSettings
+from ottla.broker.quorum.transport import UnusableQuorum
+from ottla.metadata.controller.features import finalized_levels
 from ottla.metadata.decision import Decision
 from ottla.metadata.format import plan_format
 from ottla.metadata.image import ClusterImage, ImageDelta
@@ -54,8 +56,8 @@ class Node:
         self.log = MemoryLogStore(self.disk, start_offset)
         return self.log
 
-    def create(self, settings: MetadataQuorumSettings = QUIET) -> MetadataQuorum:
-        return MetadataQuorum(
+    def create(self, settings: MetadataQuorumSettings = QUIET) -> LoneQuorum:
+        return LoneQuorum(
             local=LOCAL,
             static_voters=self.static_voters,
             directory=self.directory,
@@ -66,7 +68,7 @@ class Node:
         )
 
     @asynccontextmanager
-    async def running(self, settings: MetadataQuorumSettings = QUIET) -> AsyncIterator[MetadataQuorum]:
+    async def running(self, settings: MetadataQuorumSettings = QUIET) -> AsyncIterator[LoneQuorum]:
         quorum = self.create(settings)
         await quorum.start()
         try:
@@ -83,10 +85,10 @@ def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
 
 
-def create_topic(name: str) -> Callable[[ClusterImage, int], Decision[int]]:
+def create_topic(name: str) -> Callable[[ClusterImage], Decision[int]]:
     """Fails when the topic is there; the response is the offset that the decider was told."""
 
-    def decide(image: ClusterImage, now_ms: int) -> Decision[int]:
+    def decide(image: ClusterImage) -> Decision[int]:
         if image.topics.by_name(name) is not None:
             raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, name)
         return Decision([TopicRecord(name=name, topic_id=name.encode().ljust(16))], image.end_offset)
@@ -97,13 +99,12 @@ def create_topic(name: str) -> Callable[[ClusterImage, int], Decision[int]]:
 def test_a_formatted_node_begins_its_cluster_at_once(node: Node) -> None:
     async def scenario() -> None:
         async with node.running() as quorum:
-            assert quorum.is_active
-            assert quorum.leader_id == 1
+            assert quorum.controller.is_active
+            assert quorum.log.leader_id == 1
             # Leader change, version and voters, then the bootstrap records.
-            assert quorum.finalized_features() == (
-                {"metadata.version": 30, "kraft.version": 1, "transaction.version": 2},
-                4,
-            )
+            levels = {"metadata.version": 30, "kraft.version": 1, "transaction.version": 2}
+            assert finalized_levels(quorum.image, quorum.log.kraft_version) == levels
+            assert quorum.image.end_offset == 5
 
     asyncio.run(scenario())
     assert node.log.is_closed
@@ -116,18 +117,6 @@ def test_a_submission_returns_when_the_image_contains_it(node: Node) -> None:
             assert quorum.image.topics.by_name("t") is not None
             assert quorum.image.end_offset == offset + 1
             assert len(node.disk) == 3
-
-    asyncio.run(scenario())
-
-
-def test_a_decision_sees_those_before_it_although_they_are_not_durable_yet(node: Node) -> None:
-    async def scenario() -> None:
-        async with node.running() as quorum:
-            first = asyncio.create_task(quorum.submit(create_topic("t")))
-            second = asyncio.create_task(quorum.submit(create_topic("t")))
-            await first
-            with pytest.raises(ApiError, match="TOPIC_ALREADY_EXISTS"):
-                await second
 
     asyncio.run(scenario())
 
@@ -150,7 +139,7 @@ def test_a_restart_finds_everything_again_in_a_new_epoch(node: Node) -> None:
             image = quorum.image
         async with node.running() as quorum:
             assert quorum.image == image
-            assert quorum.describe().epoch == 2
+            assert quorum.log.describe().epoch == 2
             await quorum.submit(create_topic("u"))
         async with node.running() as quorum:
             assert sorted(quorum.image.topics.names()) == ["t", "u"]
@@ -172,21 +161,7 @@ def test_a_refused_decision_writes_nothing(node: Node) -> None:
             end_offset = quorum.image.end_offset
             with pytest.raises(ValueError, match="no"):
                 await quorum.submit(_raise)
-            assert await quorum.submit(lambda image, now_ms: Decision([], image.end_offset)) == end_offset
-
-    asyncio.run(scenario())
-
-
-def test_records_that_contradict_the_image_never_reach_the_log(node: Node) -> None:
-    twice = [TopicRecord(name="t", topic_id=b"1" * 16), TopicRecord(name="t", topic_id=b"2" * 16)]
-
-    async def scenario() -> None:
-        async with node.running() as quorum:
-            with pytest.raises(ValueError, match="created twice"):
-                await quorum.submit(lambda image, now_ms: Decision(twice, None))
-            await quorum.submit(create_topic("t"))
-        async with node.running() as quorum:
-            assert len(quorum.image.topics) == 1
+            assert await quorum.submit(lambda image: Decision([], image.end_offset)) == end_offset
 
     asyncio.run(scenario())
 
@@ -199,7 +174,7 @@ def test_subscribers_follow_before_a_submission_is_answered(node: Node) -> None:
 
     async def scenario() -> None:
         async with node.running() as quorum:
-            quorum.subscribe(follow)
+            quorum.follow(follow)
             await quorum.submit(create_topic("t"))
             assert [delta.created_topics for delta, _ in seen] == [{b"t".ljust(16)}]
             assert seen[0][1] == quorum.image
@@ -276,7 +251,7 @@ def test_a_snapshot_shortens_the_log_and_the_next_start_uses_it(node: Node) -> N
         assert node.snapshot_names()[0] != "00000000000000000000-0000000000.checkpoint"
         async with node.running() as quorum:
             assert quorum.image == image
-            assert quorum.finalized_features()[0]["kraft.version"] == 1
+            assert quorum.log.kraft_version == 1
 
     asyncio.run(scenario())
 
@@ -331,7 +306,8 @@ def test_a_static_quorum_of_one_runs_the_same_way(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with node.running() as quorum:
             await quorum.submit(create_topic("t"))
-            assert quorum.finalized_features()[0] == {"metadata.version": 30, "transaction.version": 2}
+            levels = finalized_levels(quorum.image, quorum.log.kraft_version)
+            assert levels == {"metadata.version": 30, "transaction.version": 2}
 
     asyncio.run(scenario())
     assert json.loads((node.directory / "quorum-state").read_text())["data_version"] == 0
@@ -385,7 +361,7 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
     async def scenario() -> None:
         async with node.running() as quorum:
             await quorum.submit(create_topic("t"))
-            described = quorum.describe()
+            described = quorum.log.describe()
             assert (described.leader_id, described.epoch, described.high_watermark) == (1, 1, 6)
             (voter,) = described.voters
             assert (voter.id, voter.directory_id, voter.log_end_offset) == (1, LOCAL.directory_id, 6)
@@ -396,7 +372,7 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
     asyncio.run(scenario())
 
 
-def _raise(image: ClusterImage, now_ms: int) -> Decision[None]:
+def _raise(image: ClusterImage) -> Decision[None]:
     raise ValueError("no")
 
 
@@ -408,7 +384,7 @@ def test_a_full_disk_refuses_decisions_until_there_is_space(node: Node) -> None:
             async def note(delta: ImageDelta, image: ClusterImage) -> None:
                 made.set()
 
-            quorum.subscribe(note)
+            quorum.follow(note)
             node.log.fail_next_flush = DiskFull(node.root, "write", node.root, "No space left on device")
             with pytest.raises(ApiError, match="KAFKA_STORAGE_ERROR"):
                 await quorum.submit(create_topic("t"))

@@ -1,0 +1,349 @@
+"""The broker role of a node: its listeners, the partitions that live on it, groups and transactions.
+
+Start: take the addresses (a busy port is found before anything else is touched); open and recover the logs that the
+metadata names; register; load the groups; and only then take connections.
+
+Stop, as Kafka does: controlled shutdown first, while clients are still served and leaderships move away; then no more
+groups and transactions, no more connections, nothing in the background; in the end the logs are flushed, and each
+directory is marked as cleanly shut down, but for one that hangs.
+
+The loss of every log directory ends the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from ottla.broker.change_journal import ChangeJournal
+from ottla.broker.controller.following import FollowingController
+from ottla.broker.controller.role import ControllerRole
+from ottla.broker.coordinators.internal_topic import InternalTopic
+from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.runtime import CoordinatorRuntime
+from ottla.broker.cordoning import Cordoning
+from ottla.broker.directory_closing import close_directories, settled
+from ottla.broker.dispatch import Dispatcher
+from ottla.broker.dynamic_configs import DynamicConfigs
+from ottla.broker.groups import GroupCoordinator
+from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
+from ottla.broker.host import Host, storage_host
+from ottla.broker.lifecycle import BrokerLifecycle
+from ottla.broker.maintenance import Maintenance
+from ottla.broker.network.listeners import Listeners
+from ottla.broker.node_storage import NodeStorage
+from ottla.broker.producer_ids import ProducerIds
+from ottla.broker.quorum import ImageReader, MetadataLog
+from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
+from ottla.broker.services import Services
+from ottla.broker.tasks import Tasks
+from ottla.broker.topic_creation import TopicCreation
+from ottla.broker.transactions.channel import TransactionChannel
+from ottla.broker.transactions.coordinator import TransactionCoordinator
+from ottla.broker.transactions.markers import MarkerWriter
+from ottla.broker.transactions.partition_adding import PartitionAdding
+from ottla.broker.transactions.state_topic import TRANSACTION_TOPIC, transaction_topic_spec
+from ottla.broker.volumes import Volumes
+from ottla.config.broker_config import BrokerConfig
+from ottla.coordinator.group.config import GroupConfig
+from ottla.coordinator.transaction.config import TransactionConfig
+from ottla.metadata.controller.features import TRANSACTION_VERSION
+from ottla.metadata.image import ClusterImage, ImageDelta
+from ottla.protocol.messages.broker_registration_request import Listener as RegisteredListener
+from ottla.replication.fetch_session import FetchSessionCache
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.log_manager import LogManager
+from ottla.storage.partition_directories import TopicPartition
+
+logger = logging.getLogger("ottla.broker.role")
+
+FETCH_SESSION_EVICTION_MS = 120_000
+_INT32_MAX = 2**31 - 1
+_OPENER_THREADS = 2
+_SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+
+
+class NoDirectories(Exception):
+    """There is no log directory left to serve."""
+
+
+class BrokerRole:
+    def __init__(
+        self, config: BrokerConfig, dispatcher: Dispatcher, host: Host, on_failure: Callable[[Exception], None]
+    ) -> None:
+        """`on_failure` is told what the node cannot go on with."""
+        self.config = config
+        self.dispatcher = dispatcher
+        self.dispatcher.request_budget.limit_bytes = config.get_int("queued.max.request.bytes")
+        self._host = host
+        self._on_failure = on_failure
+        self._loop = asyncio.get_running_loop()
+        self._tasks = Tasks()
+        self._openers = host.thread_pool(_OPENER_THREADS, "opener")
+        self._configs = DynamicConfigs(config)
+        self.listeners = Listeners(config, dispatcher, self._tasks, host)
+        self.maintenance: Maintenance
+        self.replicas: ReplicaManager
+        self._storage: NodeStorage
+        self._log: MetadataLog
+        self._controller_role: ControllerRole
+        self._metadata: ImageReader
+        self._controller: FollowingController
+        self._lifecycle: BrokerLifecycle
+        self._logs: LogManager
+        self._groups: GroupCoordinator
+        self._transactions: TransactionCoordinator
+        self._cordoning: Cordoning
+        self._absent_directory_ids: tuple[bytes, ...]
+        self._journal: ChangeJournal
+
+    # -- start ------------------------------------------------------------------------------------------------------
+
+    async def bind(self) -> None:
+        """Takes the addresses; ListenFailed if one is busy."""
+        await self.listeners.start()
+
+    async def open(self, storage: NodeStorage, log: MetadataLog, controller_role: ControllerRole) -> None:
+        """Opens and recovers the logs that the metadata names. StorageError, DamagedFile if they cannot be."""
+        self._storage = storage
+        self._log = log
+        self._controller_role = controller_role
+        self._metadata = log.reader()
+        self._controller = FollowingController(controller_role, log, self._metadata)
+        self._lifecycle = BrokerLifecycle(self.config.node_id, storage.cluster_id, self._controller, self._metadata)
+        image = self._metadata.image
+        self._absent_directory_ids = _absent_directory_ids(image, self.config.node_id, storage)
+        self._logs = LogManager(
+            storage.directories,
+            offline=storage.offline_paths,
+            absent_ids=self._absent_directory_ids,
+            on_directory_failure=self._directory_failed,
+            host=storage_host(self._host),
+        )
+        ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
+        self._cordoning = Cordoning(self._logs, self._controller, ids, self._tasks)
+        self._cordoning.apply(self._configs.current(image))
+        self.replicas = ReplicaManager(
+            self.config.node_id, self._logs, self._configs.log_config, self._host, directory_ids=ids
+        )
+        threads = self.config.get_int("num.recovery.threads.per.data.dir")
+
+        def load() -> None:
+            self._logs.load(
+                lambda topic: self._configs.log_config(image, topic),
+                recovery_threads=threads,
+                now_ms=self._host.now_ms(),
+            )
+
+        await asyncio.to_thread(load)
+        await self.replicas.apply_all(image)
+
+    async def start(self) -> None:
+        """Registers, and gets everything ready for clients; BrokerRefused if the controller does not take it."""
+        self.dispatcher.services = self._assemble(self.dispatcher, self._storage.cluster_id)
+        self._journal = ChangeJournal(self._configs, self._metadata.image)
+        self._metadata.start(self._image_changed, "broker")
+        await self._lifecycle.register(
+            incarnation_id=self._host.random_uuid(),
+            listeners=self._advertised(),
+            # Those that are away stay known, or the next start would take what lies there for never written.
+            log_dirs=sorted((*self._storage.directory_ids, *self._absent_directory_ids)),
+            rack=self.config.rack,
+        )
+        self._cordoning.tell(self._metadata.image, self.config.node_id)
+        self.replicas.subscribe(self._partitions_lost)
+        self._lead_coordinators(self._metadata.image)
+        self._groups.start()
+        self._transactions.start()
+        await self._groups.shards.loaded()
+        await self._transactions.shards.loaded()
+        self.maintenance.apply(self._configs.current(self._metadata.image))
+        self.maintenance.start()
+        self._tasks.start_periodic("unmade partitions", self._make_unmade, SPACE_RETRY_S)
+
+    def serve(self) -> None:
+        """Takes connections from now on; ListenFailed if somebody else began to listen meanwhile."""
+        self.listeners.serve(self._configs.current(self._metadata.image))
+
+    def _assemble(self, dispatcher: Dispatcher, cluster_id: str) -> Services:
+        topic_creation = TopicCreation(self._controller)
+        group_config = _group_config(self.config)
+        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, self.config.get_int("offsets.load.buffer.size"))
+        offsets_topic = InternalTopic(
+            offsets_topic_spec(group_config), lambda: self._metadata.image, topic_creation.create_internal
+        )
+        self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks, self._host)
+        producer_ids = ProducerIds(self._lifecycle.allocate_producer_ids)
+        transaction_config = _transaction_config(self.config)
+        channel = TransactionChannel(self.config.node_id, self.config.inter_broker_listener_name, dispatcher)
+        transaction_topic = InternalTopic(
+            transaction_topic_spec(transaction_config), lambda: self._metadata.image, topic_creation.create_internal
+        )
+        self._transactions = TransactionCoordinator(
+            transaction_config,
+            PartitionCoordinatorLog(
+                self.replicas,
+                TRANSACTION_TOPIC,
+                self.config.get_int("transaction.state.log.load.buffer.size"),
+            ),
+            transaction_topic,
+            MarkerWriter(channel, lambda: self._metadata.image),
+            producer_ids,
+            self._tasks,
+            self._host,
+            commit_timeout_ms=self.config.get_int("request.timeout.ms"),
+            transaction_version=lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
+        )
+        self.maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
+        return Services(
+            cluster_id=cluster_id,
+            config=self.config,
+            host=self._host,
+            dynamic_configs=self._configs,
+            metadata_log=self._log,
+            metadata=self._metadata,
+            controller=self._controller,
+            controller_role=self._controller_role,
+            replicas=self.replicas,
+            groups=self._groups,
+            transactions=self._transactions,
+            topic_creation=topic_creation,
+            partition_adding=PartitionAdding(transaction_config, transaction_topic, channel),
+            producer_ids=producer_ids,
+            fetch_sessions=self._fetch_sessions(),
+            response_budget=dispatcher.response_budget,
+            tasks=self._tasks,
+            volumes=Volumes(self._host),
+            openers=self._openers,
+            served_versions={key: api.versions for key, api in dispatcher.apis.items()},
+        )
+
+    def _fetch_sessions(self) -> FetchSessionCache:
+        return FetchSessionCache(
+            self.config.get_int("max.incremental.fetch.session.cache.slots"),
+            FETCH_SESSION_EVICTION_MS,
+            lambda: self._host.random_below(_INT32_MAX),
+        )
+
+    def _advertised(self) -> list[RegisteredListener]:
+        ports = {listener.config.name: listener.port for listener in self.listeners}
+        return [
+            RegisteredListener(
+                name=x.name,
+                host=x.host,
+                port=x.port or ports[x.name],
+                security_protocol=_SECURITY_PROTOCOL_IDS[x.security_protocol],
+            )
+            for x in self.config.advertised_listeners
+        ]
+
+    # -- while it runs ------------------------------------------------------------------------------------------------
+
+    async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
+        await self.replicas.apply(delta, image)
+        self._journal.note(delta, image)
+        for name, shards in self._coordinators():
+            if name in delta.deleted_topics.values():
+                shards.resign_all()
+        if delta.deleted_topics:
+            self._groups.topics_deleted(list(delta.deleted_topics.values()))
+        self._lead_coordinators(image)
+        self.listeners.apply(self._configs.current(image))
+        self.maintenance.apply(self._configs.current(image))
+        self._cordoning.apply(self._configs.current(image))
+        self._cordoning.tell(image, self.config.node_id)
+
+    def _coordinators(self) -> tuple[tuple[str, CoordinatorRuntime[Any, Any]], ...]:
+        return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)
+
+    def _lead_coordinators(self, image: ClusterImage) -> None:
+        """Serves the coordinators' partitions that this broker leads, and no others."""
+        for name, shards in self._coordinators():
+            topic = image.topics.by_name(name)
+            for index, state in () if topic is None else topic.partitions.items():
+                if state.leader == self.config.node_id and self.replicas.is_online(name, index):
+                    shards.become_leader(index, state.leader_epoch)
+                else:
+                    shards.resign(index)
+
+    def _partitions_lost(self, lost: list[TopicPartition]) -> None:
+        """A disk failed: what a coordinator knows of its partitions cannot be changed any more, and is not told."""
+        for name, shards in self._coordinators():
+            for topic, index in lost:
+                if topic == name and not self.replicas.is_online(topic, index):
+                    shards.resign(index)
+
+    async def _make_unmade(self) -> None:
+        await self.replicas.make_unmade(
+            lambda: self._metadata.image, lambda: self._lead_coordinators(self._metadata.image)
+        )
+
+    def _directory_failed(self, directory: LogDirectory, lost: list[TopicPartition]) -> None:
+        """May be called in any thread."""
+        self._loop.call_soon_threadsafe(self.replicas.directory_failed, lost)
+        if not self._logs.online_directories:
+            error = NoDirectories(f"Every log directory has failed, {directory.path} last")
+            self._loop.call_soon_threadsafe(self._on_failure, error)
+
+    # -- stop -------------------------------------------------------------------------------------------------------
+
+    async def leave(self) -> None:
+        """Has the controller move its leaderships away, as far as others can take them, and serves meanwhile."""
+        await self._lifecycle.leave(self._log.failed)
+
+    async def stop(self) -> None:
+        """Ends what serves clients, and what works in the background."""
+        self._groups.close()
+        self._transactions.close()
+        await self.listeners.stop()
+        await self.maintenance.cancel()
+        all_threads = self.replicas.threads.values()
+        # A move of a log ends with what its disks have to do.
+        await settled(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
+        await self._metadata.stop()
+
+    async def abandon(self) -> None:
+        """Lets go of what a start that failed had taken."""
+        await self.listeners.stop()
+        self._openers.shutdown()
+        self.dispatcher.close()
+
+    async def close_directories(self) -> list[LogDirectory]:
+        """Leaves the logs so that the next start needs no recovery; the directories that did not answer."""
+        all_threads = self.replicas.threads.values()
+
+        def end_passes() -> None:
+            self.maintenance.join()
+            self.replicas.stop_copying()
+
+        def close(directory: LogDirectory) -> None:
+            self._logs.close(
+                broker_epoch=self._lifecycle.broker_epoch,
+                now_ms=self._host.now_ms(),
+                threads_per_directory=self.config.get_int("num.recovery.threads.per.data.dir"),
+                only=directory,
+            )
+
+        # Nobody waits any more for batches that were still to be opened.
+        self._openers.shutdown(cancel_futures=True)
+        self.dispatcher.close()
+        passes = asyncio.get_running_loop().run_in_executor(None, end_passes)
+        await settled(passes, all_threads, all_threads)
+        return await close_directories(all_threads, close, self._host)
+
+
+def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorage) -> tuple[bytes, ...]:
+    """Directories with which this node was registered before, and that it does not have now."""
+    known = image.brokers.get(node_id)
+    return () if known is None else tuple(one for one in known.log_dirs if one not in storage.directory_ids)
+
+
+def _group_config(config: BrokerConfig) -> GroupConfig:
+    return GroupConfig(**{name: config.get_int(name.replace("_", ".")) for name in GroupConfig.__dataclass_fields__})
+
+
+def _transaction_config(config: BrokerConfig) -> TransactionConfig:
+    names = TransactionConfig.__dataclass_fields__
+    return TransactionConfig(**{name: config.get_int(name.replace("_", ".")) for name in names})

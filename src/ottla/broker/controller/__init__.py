@@ -1,0 +1,1 @@
+"""The controller: request messages in, decisions about the metadata, response messages out."""

@@ -1,0 +1,54 @@
+"""Decisions in flight on the active controller.
+
+A decision is made on the image that results from all decisions before it, durable or not, so two that arrive together
+cannot contradict each other. It is answered when it is committed. When leadership or the disk is lost, the undecided
+fail: their records may or may not survive, as with any request that times out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from ottla.broker.quorum.offset_waiters import OffsetWaiters
+from ottla.metadata.decision import Decision
+from ottla.metadata.image import ClusterImage, apply_records
+from ottla.protocol.schema import Message
+
+T = TypeVar("T")
+
+
+class ActiveController:
+    """Exists while this node leads an epoch and has caught up with its own log."""
+
+    def __init__(self, image: ClusterImage, epoch: int, append: Callable[[Sequence[Message]], int]) -> None:
+        self.pending = image
+        self.epoch = epoch
+        self._append = append
+        self._waiters = OffsetWaiters(image.end_offset)
+
+    def decide(self, decide: Callable[[ClusterImage], Decision[T]]) -> tuple[T, int]:
+        """Make a decision and write it; its response, and the offset up to which all must be committed first."""
+        decision = decide(self.pending)
+        if decision.records:
+            self.write(decision.records)
+        return decision.response, self.pending.end_offset
+
+    def write(self, records: Sequence[Message]) -> None:
+        base_offset = self.pending.end_offset
+        # Applied before it is appended: records that make no sense must fail here, not after they are durable.
+        pending, _ = apply_records(self.pending, records, end_offset=base_offset + len(records), epoch=self.epoch)
+        appended = self._append(records)
+        assert appended == base_offset, f"decided for offset {base_offset}, written at {appended}"
+        self.pending = pending
+
+    def until(self, end_offset: int) -> asyncio.Future[None]:
+        """Done when all before an offset is committed."""
+        return self._waiters.until(end_offset)
+
+    def committed(self, end_offset: int) -> None:
+        self._waiters.reached(end_offset)
+
+    def abandon(self, error: Exception) -> None:
+        self._waiters.abandon(error)

@@ -1,0 +1,25 @@
+"""BrokerRegistration: a broker begins a life, and gets the epoch of it (KIP-631).
+
+Versions: 2 adds log directories (KIP-858); 3 the epoch of the life before; 4 lets the lowest level of a feature be 0.
+"""
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError
+from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
+from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
+from ottla.protocol.schema import Message
+
+API_KEY = ApiKey.BROKER_REGISTRATION
+REQUEST = BrokerRegistrationRequest
+
+
+async def handle(context: RequestContext, request: BrokerRegistrationRequest) -> Message:
+    return await context.broker.controller.handle(context, request)
+
+
+def error_response(
+    context: RequestContext, request: BrokerRegistrationRequest, error: ApiError
+) -> BrokerRegistrationResponse:
+    del context, request
+    return BrokerRegistrationResponse(error_code=error.code)

@@ -1,0 +1,25 @@
+"""BrokerHeartbeat: a broker says that it lives, how far it has come, and what it wants (KIP-631).
+
+Versions: 1 adds log directories that are offline (KIP-858); 2 those that are cordoned (KIP-1066).
+"""
+
+from ottla.broker.request_context import RequestContext
+from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.errors import ApiError
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from ottla.protocol.schema import Message
+
+API_KEY = ApiKey.BROKER_HEARTBEAT
+REQUEST = BrokerHeartbeatRequest
+
+
+async def handle(context: RequestContext, request: BrokerHeartbeatRequest) -> Message:
+    return await context.broker.controller.handle(context, request)
+
+
+def error_response(
+    context: RequestContext, request: BrokerHeartbeatRequest, error: ApiError
+) -> BrokerHeartbeatResponse:
+    del context, request
+    return BrokerHeartbeatResponse(error_code=error.code)

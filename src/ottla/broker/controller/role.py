@@ -1,0 +1,185 @@
+"""The controller role of a node: it decides while the node leads the metadata quorum.
+
+Guarantees
+- There is an active controller exactly while this node leads and the image has caught up with its log. Losing the
+  lead ends it in the same moment: whoever waits for a decision hears NOT_CONTROLLER.
+- `handle` answers after its records are committed. Decisions that are made together share an append and an fsync.
+
+A controller that begins aborts the metadata transaction that its predecessor may have left open, and begins the
+cluster with the records of `bootstrap.checkpoint` if the log is new.
+
+A disk without space is waited for; meanwhile requests are refused, and those under way fail as after a timeout: they
+may yet be done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from ottla.broker.controller.active_controller import ActiveController
+from ottla.broker.controller.controller import RequestOrigin
+from ottla.broker.controller.deciders import DECIDERS, Surroundings
+from ottla.broker.quorum.metadata_log import MetadataLog
+from ottla.metadata.decision import Decision
+from ottla.metadata.image import ClusterImage
+from ottla.metadata.record_serde import UnreadableMetadata
+from ottla.metadata.snapshot import BOOTSTRAP_FILE, read_snapshot
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.abort_transaction_record import AbortTransactionRecord
+from ottla.protocol.messages.no_op_record import NoOpRecord
+from ottla.protocol.schema import Message
+from ottla.storage.errors import DamagedFile, DiskFull
+
+T = TypeVar("T")
+
+logger = logging.getLogger("ottla.broker.controller")
+
+
+class ControllerRole:
+    def __init__(self, log: MetadataLog, surroundings: Surroundings) -> None:
+        self._log = log
+        self._surroundings = surroundings
+        self._active: ActiveController | None = None
+        self._is_begun = asyncio.Event()
+        self._is_stopping = False
+        self._full: DiskFull | None = None
+        self._no_ops: asyncio.Task[None] | None = None
+        log.watch(self)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node is the active controller and can decide."""
+        return self._active is not None
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Returns when there is an active controller, here or elsewhere; here, with what it began with published."""
+        begun = asyncio.create_task(self._is_begun.wait())
+        await asyncio.wait((begun, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
+        begun.cancel()
+        if self._log.failed.done():
+            raise self._log.failed.result()
+        self._no_ops = asyncio.create_task(self._write_no_ops(), name="metadata no-ops")
+
+    async def stop(self) -> None:
+        """Decides nothing more, and waits until what was decided is committed, if that can be."""
+        self._is_stopping = True
+        if self._no_ops is not None:
+            self._no_ops.cancel()
+            await asyncio.gather(self._no_ops, return_exceptions=True)
+        active = self._active
+        if active is not None and self._full is None:
+            finished = active.until(active.pending.end_offset)
+            await asyncio.wait((finished, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
+            # What fails here was reported to those who asked for it.
+            _ = finished.done() and finished.exception()
+        self._end("The controller is shutting down")
+
+    # --- decisions ------------------------------------------------------------------------------------------------
+
+    async def handle(self, origin: RequestOrigin, request: Message) -> Message:
+        """As `Controller.handle`."""
+        decide = DECIDERS.get(request.API_KEY)
+        if decide is None:
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION, f"The controller does not serve {type(request).__name__}")
+        return await self.submit(lambda image: decide(image, origin, request, self._surroundings))
+
+    async def submit(self, decide: Callable[[ClusterImage], Decision[T]]) -> T:
+        """Decide on the image with all earlier decisions applied; the response once the outcome is committed. The
+        image's `end_offset` is the offset that the first record of the decision gets."""
+        active = self._active
+        if active is None or self._is_stopping:
+            raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
+        if self._full is not None:
+            raise _no_space(self._full)
+        response, end_offset = active.decide(decide)
+        await active.until(end_offset)
+        return response
+
+    async def _write_no_ops(self) -> None:
+        """A record now and then shows followers and operators that the quorum commits."""
+        interval_ms = self._log.settings.max_idle_interval_ms
+        while interval_ms > 0:
+            idle_ms = self._log.monotonic_ms() - self._log.last_append_ms
+            if idle_ms < interval_ms:
+                await asyncio.sleep((interval_ms - idle_ms) / 1000)
+            elif self._active is None or self._full is not None:
+                await asyncio.sleep(interval_ms / 1000)
+            else:
+                # The lead may be lost in the attempt.
+                with contextlib.suppress(ApiError):
+                    self._active.write((NoOpRecord(),))
+
+    # --- what happens to the log ----------------------------------------------------------------------------------
+
+    def role_changed(self) -> None:
+        if self._active is not None and self._log.leader_epoch != self._active.epoch:
+            self._end("This node is not the active controller any more")
+        if self._log.leader_id not in (None, self._log.local.id):
+            self._is_begun.set()
+
+    def committed(self, end_offset: int) -> None:
+        if self._active is not None:
+            self._active.committed(end_offset)
+
+    def published(self, image: ClusterImage) -> None:
+        """Once the leader's whole log is committed and applied, it may decide."""
+        epoch = self._log.leader_epoch
+        if self._active is not None:
+            self._is_begun.set()
+        elif epoch is not None and image.end_offset == self._log.end_offset:
+            # The lead may be lost in the attempt, and the next leader begins anew.
+            with contextlib.suppress(ApiError):
+                self._begin(image, epoch)
+
+    def _begin(self, image: ClusterImage, epoch: int) -> None:
+        if self._log.is_in_transaction:
+            # A former controller died inside a metadata transaction; nothing of it may become visible.
+            self._log.append((AbortTransactionRecord(reason="the controller changed"),))
+            return
+        active = ActiveController(image, epoch, self._log.append)
+        if image.metadata_version == 0:
+            active.write(self._bootstrap_records())
+        else:
+            self._is_begun.set()
+        self._active = active
+        logger.info("Active controller in epoch %d from offset %d", epoch, image.end_offset)
+
+    def space_changed(self, full: DiskFull | None) -> None:
+        """Decisions wait for space, their clients do not."""
+        if full is not None and not self._is_begun.is_set():
+            # A start says so and ends, rather than to wait for somebody to notice.
+            self._log.fail(full)
+        elif full is not None and self._full is None:
+            logger.error("Metadata cannot be written until there is space: %s", full)
+            if self._active is not None:
+                self._active.abandon(_no_space(full))
+        elif full is None and self._full is not None:
+            logger.warning("Metadata can be written again")
+        self._full = full
+
+    def log_failed(self, error: Exception) -> None:
+        self._end(f"The metadata log failed: {error}")
+
+    def _end(self, reason: str) -> None:
+        if self._active is not None:
+            self._active.abandon(ApiError(ErrorCode.NOT_CONTROLLER, reason))
+            self._active = None
+
+    def _bootstrap_records(self) -> tuple[Message, ...]:
+        path = self._log.directory.parent / BOOTSTRAP_FILE
+        if self._log.bootstrap is None:
+            raise DamagedFile(path, "it is missing, and a new cluster begins with it; format the storage anew")
+        try:
+            return read_snapshot(self._log.bootstrap).records
+        except UnreadableMetadata as error:
+            raise DamagedFile(path, f"{error}; a new cluster begins with it, format the storage anew") from None
+
+
+def _no_space(full: DiskFull) -> ApiError:
+    return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The metadata log has no space: {full}")

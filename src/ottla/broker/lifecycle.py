@@ -1,0 +1,111 @@
+"""A broker's life as it tells the controller: it registers, reports, and asks to go (KIP-631).
+
+    register   an epoch for this life; a heartbeat that says "caught up" then lets it lead
+    leave      controlled shutdown: heartbeats that ask to go, until the controller has moved its leaderships away
+
+The epoch is in every request that a broker makes for itself, so that one of an earlier life is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from ottla.broker.controller.controller import Controller, OwnRequest
+from ottla.broker.quorum.image_publisher import ImageReader
+from ottla.metadata.controller.features import SUPPORTED
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from ottla.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
+from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
+
+logger = logging.getLogger("ottla.broker.lifecycle")
+
+# How long a broker waits to be let go. Whoever stops it will not wait for ever.
+LEAVE_TIMEOUT_S = 30.0
+# The first answer comes before anything has moved; Kafka's brokers ask again as soon.
+_FIRST_REPEAT_S = 0.05
+_REPEAT_S = 0.5
+
+
+class BrokerRefused(Exception):
+    """The controller does not take this broker; the message says why."""
+
+
+class BrokerLifecycle:
+    def __init__(self, broker_id: int, cluster_id: str, controller: Controller, metadata: ImageReader) -> None:
+        self._broker_id = broker_id
+        self._cluster_id = cluster_id
+        self._controller = controller
+        self._metadata = metadata
+        self.broker_epoch = -1
+
+    async def register(
+        self, *, incarnation_id: bytes, listeners: Sequence[Listener], log_dirs: Sequence[bytes], rack: str | None
+    ) -> None:
+        """Tells the controller that this broker is there, then that it has caught up; BrokerRefused if it must not."""
+        request = BrokerRegistrationRequest(
+            broker_id=self._broker_id,
+            cluster_id=self._cluster_id,
+            incarnation_id=incarnation_id,
+            listeners=listeners,
+            features=[
+                Feature(name=name, min_supported_version=levels.minimum, max_supported_version=levels.maximum)
+                for name, levels in sorted(SUPPORTED.items())
+            ],
+            log_dirs=log_dirs,
+            rack=rack,
+        )
+        try:
+            registered = await self._controller.handle(OwnRequest.of(request), request)
+            assert isinstance(registered, BrokerRegistrationResponse)
+            self.broker_epoch = registered.broker_epoch
+            await self._heartbeat(wants_shutdown=False)
+        except ApiError as error:
+            raise BrokerRefused(f"The controller refused this broker: {error.message}") from error
+
+    async def leave(self, is_lost: asyncio.Future[Exception]) -> None:
+        """Controlled shutdown. Returns when the controller lets the broker go, or will not: after LEAVE_TIMEOUT_S, when
+        `is_lost` says that there is no metadata log any more, or when it refuses, as with a full disk."""
+        asking = asyncio.create_task(self._ask_to_leave(), name="controlled shutdown")
+        await asyncio.wait((asking, is_lost), timeout=LEAVE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            logger.warning("The controller has not let this broker go; it goes without its consent")
+        elif (error := asking.exception()) is not None:
+            logger.warning("The controller does not let this broker go; it goes without its consent: %s", error)
+
+    async def _ask_to_leave(self) -> None:
+        pause_s = _FIRST_REPEAT_S
+        while True:
+            try:
+                if (await self._heartbeat(wants_shutdown=True)).should_shut_down:
+                    return
+            except ApiError as error:
+                if error.code is not ErrorCode.NOT_CONTROLLER:
+                    raise
+            await asyncio.sleep(pause_s)
+            pause_s = _REPEAT_S
+
+    async def allocate_producer_ids(self) -> range:
+        """A block of ids that nobody else has."""
+        request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
+        block = await self._controller.handle(OwnRequest.of(request), request)
+        assert isinstance(block, AllocateProducerIdsResponse)
+        return range(block.producer_id_start, block.producer_id_start + block.producer_id_len)
+
+    async def _heartbeat(self, *, wants_shutdown: bool) -> BrokerHeartbeatResponse:
+        request = BrokerHeartbeatRequest(
+            broker_id=self._broker_id,
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=self._metadata.image.end_offset - 1,
+            want_shut_down=wants_shutdown,
+        )
+        response = await self._controller.handle(OwnRequest.of(request), request)
+        assert isinstance(response, BrokerHeartbeatResponse)
+        return response

@@ -1,0 +1,297 @@
+"""The metadata log of a node: raft with its disk, the images made from what is committed, and their snapshots.
+
+Every node has one, whatever its roles. Three parts, each of which waits for nobody but its own disk: the raft shell,
+the publisher of images with its readers, and the snapshotter. What happens is passed on here, from raft to the
+publisher and to the watchers: the controller role is one.
+
+When one of them fails, `failed` is set and the node must restart: after a failed fsync nobody knows what the disk
+holds, and a reader that cannot follow would serve something else than the log says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from ottla.broker.host import Host
+from ottla.broker.quorum.description import QuorumDescription, describe_quorum
+from ottla.broker.quorum.image_publisher import ImagePublisher, ImageReader
+from ottla.broker.quorum.log_store import MetadataLogStore
+from ottla.broker.quorum.opening import OpenedQuorum, open_quorum
+from ottla.broker.quorum.persister import Persister
+from ottla.broker.quorum.raft_shell import RaftShell
+from ottla.broker.quorum.settings import MetadataQuorumSettings
+from ottla.broker.quorum.snapshotter import Snapshotter
+from ottla.broker.quorum.transport import Transport
+from ottla.metadata.controller.features import unsupported_level
+from ottla.metadata.image import ClusterImage
+from ottla.metadata.log_batches import MetadataBatch
+from ottla.metadata.record_serde import encode_record
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.schema import Message
+from ottla.raft import (
+    Membership,
+    OffsetAndEpoch,
+    RaftNode,
+    ReplicaKey,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    VoterSet,
+)
+from ottla.raft.roles import Leader
+from ottla.storage.errors import DiskFull
+from ottla.storage.file_system import FileSystem
+
+logger = logging.getLogger("ottla.broker.quorum")
+
+# A decision is one batch. The bound is far above what a request can ask for; unfencing a broker of a hundred thousand
+# partitions takes about a tenth of it.
+MAX_BATCH_BYTES = 64 * 1024 * 1024
+
+
+class LogWatcher(Protocol):
+    """Who is told at once what happens to the metadata log. None of this may wait."""
+
+    def role_changed(self) -> None:
+        """This node has begun or ceased to lead, or has heard of another leader."""
+
+    def committed(self, end_offset: int) -> None: ...
+
+    def published(self, image: ClusterImage) -> None: ...
+
+    def space_changed(self, full: DiskFull | None) -> None:
+        """The disk has no space for what was written to the log; None as often as it has."""
+
+    def log_failed(self, error: Exception) -> None: ...
+
+
+class MetadataLog:
+    def __init__(
+        self,
+        *,
+        local: ReplicaKey,
+        static_voters: VoterSet | None,
+        directory: Path,
+        file_system: FileSystem,
+        open_log: Callable[[int], MetadataLogStore],
+        host: Host,
+        transport: Transport,
+        settings: MetadataQuorumSettings | None = None,
+    ) -> None:
+        """`directory` is `__cluster_metadata-0`; `bootstrap.checkpoint` lies beside it. `static_voters` are those of
+        controller.quorum.voters, None when formatting named the voters. `open_log` gets the offset from which on the
+        log is needed, and runs in a thread."""
+        self.local = local
+        self.directory = directory
+        self.settings = settings or MetadataQuorumSettings()
+        self.bootstrap: bytes | None = None
+        self.committed_offset = 0
+        self.last_append_ms = 0
+        self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._static_voters = static_voters
+        self._file_system = file_system
+        self._open_log = open_log
+        self._host = host
+        self._transport = transport
+        self._watchers: list[LogWatcher] = []
+        self._is_open = False
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Finds out what the disk holds. UnusableQuorum, DamagedFile if that is not for this node to run."""
+        opened = await asyncio.to_thread(
+            open_quorum,
+            local=self.local,
+            static_voters=self._static_voters,
+            directory=self.directory,
+            file_system=self._file_system,
+            open_log=self._open_log,
+        )
+        self._log = opened.log
+        try:
+            self._transport.check(self.local, opened.history.newest.voters)
+        except Exception:
+            await asyncio.to_thread(self._log.abandon)
+            raise
+        self.bootstrap = opened.bootstrap
+        self.committed_offset = opened.image.end_offset
+        self._assemble(opened)
+        self._is_open = True
+        warning = unsupported_level(opened.image)
+        if warning:
+            logger.warning("%s; what depends on it is not served", warning)
+
+    def _assemble(self, opened: OpenedQuorum) -> None:
+        node = RaftNode(
+            local=self.local,
+            history=opened.history,
+            log=opened.log_view,
+            election=opened.election,
+            jitter=self._host.random_below,
+            settings=self.settings.raft,
+        )
+        persister = Persister(
+            log=opened.log,
+            state_file=opened.state_file,
+            snapshots=opened.snapshots,
+            membership=lambda: Membership(node.voters, node.kraft_version),
+            wall_clock_ms=self._host.now_ms,
+            on_full=self._space_changed,
+        )
+        self._shell = RaftShell(node, persister, self._transport, self, self.monotonic_ms)
+        snapshot_ms = opened.snapshot_timestamp_ms
+        self.snapshotter = Snapshotter(
+            files=opened.snapshots,
+            log=opened.log,
+            settings=self.settings,
+            membership_at=node.membership_at,
+            wall_clock_ms=self._host.now_ms,
+            last_snapshot_ms=self._host.now_ms() if snapshot_ms is None else snapshot_ms,
+            report=self._shell.step,
+        )
+        self._publisher = ImagePublisher(
+            image=opened.image,
+            log=opened.log,
+            snapshots=opened.snapshots,
+            snapshotter=self.snapshotter,
+            directory=self.directory,
+            on_published=self._published,
+            on_failure=self.fail,
+        )
+
+    def start(self) -> None:
+        """Takes part in the quorum, and publishes images."""
+        self._publisher.start()
+        self._shell.start()
+
+    async def stop(self) -> None:
+        """Releases the log, if it is open; what was appended and is not committed yet may or may not survive."""
+        if not self._is_open:
+            return
+        await self._shell.stop()
+        await self._publisher.stop()
+        await self.snapshotter.finish()
+        try:
+            await asyncio.to_thread(self._log.abandon if self.failed.done() else self._log.close)
+        except DiskFull as error:
+            # The log is read from its beginning at every start.
+            logger.error("The metadata log is not closed cleanly: %s", error)
+            self._log.abandon()
+
+    # --- what it tells --------------------------------------------------------------------------------------------
+
+    @property
+    def image(self) -> ClusterImage:
+        """The newest committed image. A broker goes by the one that its own reader has followed."""
+        return self._publisher.image
+
+    @property
+    def is_in_transaction(self) -> bool:
+        return self._publisher.is_in_transaction
+
+    @property
+    def end_offset(self) -> int:
+        return self._shell.node.log.end_offset
+
+    @property
+    def leader_id(self) -> int | None:
+        return self._shell.node.leader_id
+
+    @property
+    def leader_epoch(self) -> int | None:
+        """The epoch that this node leads, None if it does not."""
+        role = self._shell.node.role
+        return role.epoch if isinstance(role, Leader) else None
+
+    @property
+    def kraft_version(self) -> int:
+        return self._shell.node.kraft_version
+
+    def describe(self) -> QuorumDescription:
+        return describe_quorum(
+            self._shell.node, local=self.local, monotonic_ms=self.monotonic_ms(), wall_ms=self._host.now_ms()
+        )
+
+    def reader(self) -> ImageReader:
+        """Follows the images from the newest one on."""
+        return self._publisher.reader()
+
+    def watch(self, watcher: LogWatcher) -> None:
+        self._watchers.append(watcher)
+
+    def receive(self, event: RequestReceived | ResponseReceived | RequestFailed) -> None:
+        """Something that another node said, or did not; from the transport."""
+        self._shell.step(event)
+
+    # --- what is written to it ------------------------------------------------------------------------------------
+
+    def append(self, records: Sequence[Message]) -> int:
+        """Appends records as one batch, to be committed whole or not at all; its offset. NOT_CONTROLLER if this node
+        does not lead."""
+        values = tuple(map(encode_record, records))
+        size_bytes = sum(map(len, values))
+        if size_bytes > MAX_BATCH_BYTES:
+            raise ApiError(
+                ErrorCode.POLICY_VIOLATION,
+                f"The operation needs {size_bytes} bytes of metadata, at most {MAX_BATCH_BYTES} can be written "
+                f"together; split it into smaller requests",
+            )
+        accepted = self._shell.propose(values)
+        # The lead may end in the very step that appends: then the batch may be truncated, and nobody may count on it.
+        if accepted is None or accepted.epoch != self.leader_epoch:
+            raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
+        self.last_append_ms = self.monotonic_ms()
+        batch = MetadataBatch(
+            accepted.base_offset,
+            accepted.end_offset,
+            accepted.epoch,
+            self._host.now_ms(),
+            size_bytes,
+            control=(),
+            records=records,
+        )
+        self._publisher.written(batch)
+        return accepted.base_offset
+
+    def monotonic_ms(self) -> int:
+        return int(asyncio.get_running_loop().time() * 1000)
+
+    # --- what raft and the publisher report -----------------------------------------------------------------------
+
+    def role_changed(self) -> None:
+        if self.leader_epoch is None:
+            self._publisher.forget_written()
+        for watcher in self._watchers:
+            watcher.role_changed()
+
+    def committed(self, end_offset: int) -> None:
+        self.committed_offset = max(self.committed_offset, end_offset)
+        self._publisher.committed(self.committed_offset)
+        for watcher in self._watchers:
+            watcher.committed(self.committed_offset)
+
+    def snapshot_installed(self, snapshot: OffsetAndEpoch) -> None:
+        self._publisher.snapshot_installed(snapshot)
+
+    def raft_failed(self, error: Exception) -> None:
+        self.fail(error)
+
+    def _published(self, image: ClusterImage) -> None:
+        for watcher in self._watchers:
+            watcher.published(image)
+
+    def _space_changed(self, full: DiskFull | None) -> None:
+        for watcher in self._watchers:
+            watcher.space_changed(full)
+
+    def fail(self, error: Exception) -> None:
+        """The node cannot go on."""
+        if not self.failed.done():
+            self.failed.set_result(error)
+        for watcher in self._watchers:
+            watcher.log_failed(error)

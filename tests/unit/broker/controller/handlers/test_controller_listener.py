@@ -1,0 +1,88 @@
+"""The table of a listener of controllers: frames in, answers out, on a running node."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harness.running_node import RunningNode, run_node
+from harness.wire import framed_request, response_class
+from ottla.broker.dispatch import Dispatcher
+from ottla.broker.handlers import load_handlers
+from ottla.broker.host import Machine
+from ottla.broker.unserved_apis import UnservedApi
+from ottla.protocol.codec import decode
+from ottla.protocol.errors import ErrorCode
+from ottla.protocol.listener_kinds import ListenerKind
+from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
+from ottla.protocol.messages.metadata_request import MetadataRequest
+from ottla.protocol.schema import Message
+from ottla.security.permissions import CONTROLLER_PERMISSIONS
+
+
+class ControllerListener:
+    """Asks as a connection would."""
+
+    def __init__(self, running: RunningNode) -> None:
+        self._dispatcher = Dispatcher(load_handlers(ListenerKind.CONTROLLER), Machine(), CONTROLLER_PERMISSIONS)
+        served = {key: api.versions for key, api in self._dispatcher.apis.items()}
+        self._dispatcher.services = replace(running.node.broker.dispatcher.services, served_versions=served)
+        self._connection: Any = SimpleNamespace(client_host="127.0.0.1", listener="CONTROLLER", principal="User:b")
+
+    async def call(self, request: Message) -> Any:
+        version = request.VERSIONS.stop - 1
+        frame = bytearray(framed_request(request, version, 7, "broker")[4:])
+        answer = self._dispatcher.dispatch(self._connection, frame)
+        if isinstance(answer, asyncio.Future):
+            answer = await answer
+        assert answer is not None
+        header_bytes = 8 if request.API_KEY == 18 else 9
+        return decode(response_class(type(request)), b"".join(map(bytes, answer))[header_bytes:], version)
+
+    def close(self) -> None:
+        self._dispatcher.close()
+
+
+def test_brokers_live_by_it_and_clients_find_nothing_of_theirs(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        controller = ControllerListener(running)
+        asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        offered = {row.api_key for row in (await controller.call(asked)).api_keys}
+        assert offered == {module.API_KEY for module in load_handlers(ListenerKind.CONTROLLER)}
+        registration = BrokerRegistrationRequest(
+            broker_id=7, cluster_id=running.node.cluster_id, incarnation_id=b"i" * 16, log_dirs=[b"d" * 16]
+        )
+        registered = await controller.call(registration)
+        assert registered.error_code == ErrorCode.NONE
+        heartbeat = BrokerHeartbeatRequest(
+            broker_id=7,
+            broker_epoch=registered.broker_epoch,
+            current_metadata_offset=registered.broker_epoch,
+            want_fence=True,
+        )
+        answer = await controller.call(heartbeat)
+        assert (answer.error_code, answer.is_caught_up, answer.is_fenced) == (ErrorCode.NONE, True, True)
+        ids = AllocateProducerIdsRequest(broker_id=7, broker_epoch=registered.broker_epoch)
+        assert (await controller.call(ids)).producer_id_len == 1000
+        ids.broker_epoch -= 1
+        assert (await controller.call(ids)).error_code == ErrorCode.STALE_BROKER_EPOCH
+        with pytest.raises(UnservedApi):
+            await controller.call(MetadataRequest())
+        controller.close()
+
+    run_node(tmp_path, scenario)
+
+
+def test_a_listener_of_brokers_does_not_take_brokers_in(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        client.send(BrokerHeartbeatRequest(broker_id=1), 0)
+        assert await client.is_closed_by_peer()
+
+    run_node(tmp_path, scenario)

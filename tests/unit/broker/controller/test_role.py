@@ -1,0 +1,162 @@
+"""The controller role: active while this node leads, and no longer."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ottla.broker.controller.controller import OwnRequest
+from ottla.broker.controller.deciders import Surroundings
+from ottla.broker.controller.role import ControllerRole
+from ottla.broker.dynamic_configs import DynamicConfigs
+from ottla.broker.host import Machine
+from ottla.broker.quorum import MetadataLog
+from ottla.config.broker_config import BrokerConfig, single_node_defaults
+from ottla.metadata.decision import Decision
+from ottla.metadata.image import ClusterImage
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.metadata_request import MetadataRequest
+from ottla.protocol.messages.topic_record import TopicRecord
+from ottla.raft import OffsetAndEpoch
+from ottla.raft.messages import BeginQuorumEpochRequest, VoteRequest
+from unit.broker.quorum.scripted_peer import LOCAL, PEER, Node, Peer
+
+pytestmark = pytest.mark.timeout(20)
+
+
+def role(log: MetadataLog) -> ControllerRole:
+    config = BrokerConfig(single_node_defaults(Path("/data"), "127.0.0.1:9092"))
+    return ControllerRole(log, Surroundings("cluster", config, DynamicConfigs(config), Machine(), lambda: 1))
+
+
+async def elected(root: Path) -> tuple[MetadataLog, ControllerRole, Peer]:
+    """Node 1 of two leads, the other votes for it and follows."""
+    peer = Peer(votes=True)
+    log = Node(root).create(peer)
+    await log.open()
+    controller = role(log)
+    log.start()
+    await controller.start()
+    assert controller.is_active
+    return log, controller, peer
+
+
+def create_topic(name: str) -> Callable[[ClusterImage], Decision[int]]:
+    record = TopicRecord(name=name, topic_id=name.encode().ljust(16))
+    return lambda image: Decision([record], image.end_offset)
+
+
+def test_a_decision_is_answered_when_the_majority_has_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log, controller, peer = await elected(tmp_path)
+        offset = await controller.submit(create_topic("a"))
+        assert log.committed_offset == offset + 1
+        peer.is_following = False
+        waiting = asyncio.create_task(controller.submit(create_topic("b")))
+        await peer.was_served.wait()
+        assert not waiting.done(), "it is durable here alone"
+        peer.is_following = True
+        peer.fetch(log.end_offset, log.leader_epoch or 0)
+        await waiting
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
+
+
+def test_losing_the_lead_ends_the_controller_and_those_who_wait_for_it_hear_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log, controller, peer = await elected(tmp_path)
+        peer.is_following = False
+        waiting = asyncio.create_task(controller.submit(create_topic("a")))
+        await peer.was_served.wait()
+        epoch = log.leader_epoch
+        assert epoch is not None
+        peer.votes = False
+        peer.ask(BeginQuorumEpochRequest(epoch + 1, PEER.id, LOCAL))
+        assert not controller.is_active
+        with pytest.raises(ApiError, match="not the active controller any more") as raised:
+            await waiting
+        assert raised.value.code is ErrorCode.NOT_CONTROLLER
+        with pytest.raises(ApiError, match="NOT_CONTROLLER"):
+            await controller.submit(create_topic("b"))
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_lead_that_is_lost_in_the_very_step_of_a_decision_fails_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log, controller, _ = await elected(tmp_path)
+        shell = log._shell
+        # No majority has fetched for longer than a leader may go on.
+        shell._now_ms = lambda: log.monotonic_ms() + 2 * log.settings.raft.check_quorum_timeout_ms
+        with pytest.raises(ApiError, match="NOT_CONTROLLER"):
+            await controller.submit(create_topic("a"))
+        assert not controller.is_active
+        assert not log._publisher._written, "another leader may write something else there"
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_lead_that_is_lost_before_the_controller_has_begun_is_no_failure(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        peer = Peer(votes=True)
+        log = Node(tmp_path).create(peer)
+        await log.open()
+        controller = role(log)
+        was_lost = asyncio.Event()
+        begin = controller._begin
+
+        def begin_too_late(image: ClusterImage, epoch: int) -> None:
+            if not was_lost.is_set():
+                was_lost.set()
+                peer.ask(VoteRequest(epoch + 1, PEER, LOCAL, OffsetAndEpoch(1000, epoch), pre_vote=False))
+            begin(image, epoch)
+
+        controller._begin = begin_too_late  # type: ignore[method-assign]
+        log.start()
+        await controller.start()
+        assert was_lost.is_set()
+        assert controller.is_active, "by another election"
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
+
+
+def test_gaining_the_lead_again_makes_a_controller_that_knows_what_was_written(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log, controller, peer = await elected(tmp_path)
+        await controller.submit(create_topic("a"))
+        epoch = log.leader_epoch
+        assert epoch is not None
+        peer.ask(VoteRequest(epoch + 1, PEER, LOCAL, OffsetAndEpoch(1000, epoch), pre_vote=False))
+        assert not controller.is_active
+        reader = log.reader()
+        # It stands again when its time has come, and the peer votes for it.
+        while not controller.is_active:
+            await reader.until(reader.image.end_offset + 1)
+        assert (log.leader_epoch or 0) > epoch
+        await controller.submit(create_topic("b"))
+        assert {topic.name for topic in log.image.topics} >= {"a"}
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_request_that_the_controller_does_not_decide_is_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log, controller, _ = await elected(tmp_path)
+        request = MetadataRequest()
+        with pytest.raises(ApiError, match="does not serve MetadataRequest"):
+            await controller.handle(OwnRequest.of(request), request)
+        await controller.stop()
+        await log.stop()
+
+    asyncio.run(scenario())
