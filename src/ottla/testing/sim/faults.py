@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ottla.protocol.api_keys import ApiKey
 from ottla.testing.sim.disk import DiskOperation, Survival
 from ottla.testing.sim.host import THREAD_S
 from ottla.testing.sim.network import SimulatedNetwork
@@ -29,6 +30,15 @@ from ottla.testing.sim.server import Life, SimulatedServer
 _STARTS_MAX = 5
 _AT_ANY_TIME_SHARE = 0.3
 _MOMENT_WAIT_S = 10.0
+# Requests of which something comes.
+_MOMENTS = (
+    ApiKey.PRODUCE,
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.JOIN_GROUP,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.END_TXN,
+    ApiKey.TXN_OFFSET_COMMIT,
+)
 
 
 class ServerStaysDown(Exception):
@@ -50,7 +60,7 @@ class FaultPlan:
         deaths = [kind for kind in kinds if kind in ("kill", "power cut")]
         if not deaths:
             kinds.append(chance.choice(["kill", "power cut"] if is_synced else ["kill"]))
-        return cls(tuple(kinds), chance.choice([10.0, 30.0, 60.0, 120.0]))
+        return cls(tuple(kinds), chance.choice([5.0, 15.0, 40.0, 90.0]))
 
 
 class Faults:
@@ -91,11 +101,12 @@ class Faults:
                 await do[kind](self)
 
     async def _wait_for_a_bad_moment(self) -> None:
-        """Mostly until something is under way on the server: a fault while it is idle harms nobody."""
+        """Mostly until something is to be written on the server: a fault while it is idle harms nobody."""
         if self._chance.random() < _AT_ANY_TIME_SHARE:
             return
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._network.next_arrival(self._server.name), _MOMENT_WAIT_S)
+            arrival = self._network.next_arrival(self._server.name, self._chance.choice(_MOMENTS))
+            await asyncio.wait_for(arrival, _MOMENT_WAIT_S)
             await asyncio.sleep(self._chance.choice([0.000_3, 0.003, 0.1]) * self._chance.random())
 
     async def heal(self) -> None:

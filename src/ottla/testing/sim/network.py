@@ -130,7 +130,7 @@ class End(asyncio.Transport):
 
     def arrive(self, item: _Item) -> None:
         """Something from the other end is here."""
-        self._network.note_arrival(self.machine)
+        self._network.note_arrival(self.machine, item)
         self._arrived.append(item)
         self._deliver()
 
@@ -254,7 +254,7 @@ class SimulatedNetwork:
         self._links: dict[tuple[str, str], Link] = {}
         self._ends: dict[End, None] = {}
         self._next_port = _FIRST_EPHEMERAL_PORT
-        self._awaited: dict[str, list[asyncio.Future[None]]] = {}
+        self._awaited: dict[tuple[str, bytes], list[asyncio.Future[None]]] = {}
 
     # -- what a simulation does with it -------------------------------------------------------------------------------
 
@@ -291,16 +291,16 @@ class SimulatedNetwork:
         for one in (end, end.peer):
             self.loop.call_soon(one.reset, context=machine_context(one.machine))
 
-    def next_arrival(self, name: str) -> asyncio.Future[None]:
-        """Done when the next bytes reach a machine: something is about to happen there."""
-        arrival = self.loop.create_future()
-        self._awaited.setdefault(name, []).append(arrival)
+    def next_arrival(self, name: str, api_key: int) -> asyncio.Future[None]:
+        """Done when the next request of a kind reaches a machine: something is about to happen there."""
+        arrival: asyncio.Future[None] = self.loop.create_future()
+        self._awaited.setdefault((name, api_key.to_bytes(2)), []).append(arrival)
         return arrival
 
-    def note_arrival(self, machine: SimulatedMachine) -> None:
-        """Bytes have reached a machine."""
-        if self._awaited:
-            for arrival in self._awaited.pop(machine.name, ()):
+    def note_arrival(self, machine: SimulatedMachine, item: object) -> None:
+        """Something has reached a machine; a request begins with its size and its API key."""
+        if self._awaited and isinstance(item, bytes):
+            for arrival in self._awaited.pop((machine.name, item[4:6]), ()):
                 if not arrival.done():
                     arrival.set_result(None)
 
