@@ -13,7 +13,7 @@ KILLS   ?= 50
 # Of all fuzz targets together.
 FUZZ_SECONDS ?= 20
 # Simulated hours of nodes under faults; a minute of two processors is about seven.
-HOURS ?= 20
+HOURS ?= 12
 SERVERS ?= kafka,ottla
 WORKERS ?= 2
 ROUNDS  ?= 5

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import RequestOrigin
 from ottla.broker.controller.deciders import DECIDERS, Surroundings
-from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.host import Machine
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.broker.services import Services
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.metadata.image import ClusterImage, apply_records

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.deciders import Surroundings
 from ottla.broker.controller.role import ControllerRole
-from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.host import Host
 from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.quorum.image_publisher import Follow

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.cleaners import due
-from ottla.broker.groups.record_batches import encode_batch, encode_transactional_batch
-from ottla.broker.groups.shard_driver import load_shard
+from ottla.broker.coordinators.groups.record_batches import encode_batch, encode_transactional_batch
+from ottla.broker.coordinators.groups.shard_driver import load_shard
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
 from ottla.coordinator.group.shard import GroupShard

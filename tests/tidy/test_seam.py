@@ -12,7 +12,7 @@ from tidy.test_style import ROOT, tracked
 
 BROKER = ROOT / "src" / "ottla" / "broker"
 # The host itself, and what it stands on; the format tool runs without a node; the process around a node.
-FREE = {"host.py", "network/listening_socket.py", "storage_format.py"}
+FREE = {"host.py", "network/listening_socket.py", "disks/storage_format.py"}
 BANNED_MODULES = {"time", "random", "secrets"}
 BANNED_NAMES = {
     "Thread",

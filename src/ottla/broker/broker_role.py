@@ -17,35 +17,35 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from ottla.broker.change_journal import ChangeJournal
+from ottla.broker.configs.change_journal import ChangeJournal
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.following import FollowingController
 from ottla.broker.controller.role import ControllerRole
+from ottla.broker.coordinators.groups import GroupCoordinator
+from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
-from ottla.broker.cordoning import Cordoning
-from ottla.broker.directory_closing import close_directories, settled
-from ottla.broker.dispatch import Dispatcher
-from ottla.broker.dynamic_configs import DynamicConfigs
-from ottla.broker.groups import GroupCoordinator
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
+from ottla.broker.coordinators.transactions.channel import TransactionChannel
+from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
+from ottla.broker.coordinators.transactions.markers import MarkerWriter
+from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
+from ottla.broker.coordinators.transactions.state_topic import TRANSACTION_TOPIC, transaction_topic_spec
+from ottla.broker.disks.cordoning import Cordoning
+from ottla.broker.disks.directory_closing import close_directories, settled
+from ottla.broker.disks.maintenance import Maintenance
+from ottla.broker.disks.node_storage import NodeStorage
+from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host, storage_host
 from ottla.broker.lifecycle import BrokerLifecycle
-from ottla.broker.maintenance import Maintenance
 from ottla.broker.network.listeners import Listeners
-from ottla.broker.node_storage import NodeStorage
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
+from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.services import Services
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
-from ottla.broker.transactions.channel import TransactionChannel
-from ottla.broker.transactions.coordinator import TransactionCoordinator
-from ottla.broker.transactions.markers import MarkerWriter
-from ottla.broker.transactions.partition_adding import PartitionAdding
-from ottla.broker.transactions.state_topic import TRANSACTION_TOPIC, transaction_topic_spec
-from ottla.broker.volumes import Volumes
 from ottla.config.broker_config import BrokerConfig
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.transaction.config import TransactionConfig

@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.broker_role import BrokerRole
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.deciders import Surroundings
 from ottla.broker.controller.role import ControllerRole
-from ottla.broker.dispatch import Dispatcher
-from ottla.broker.dynamic_configs import DynamicConfigs
+from ottla.broker.disks.node_storage import NodeStorage, UnusableStorage, open_storage
+from ottla.broker.disks.storage_format import lone_voter
 from ottla.broker.handlers import load_handlers
 from ottla.broker.host import Host, Machine
 from ottla.broker.lifecycle import BrokerRefused
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
 from ottla.broker.network.listener import Listener, ListenFailed
-from ottla.broker.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.transport import NoPeers, UnusableQuorum
 from ottla.broker.replica_manager import ReplicaManager
-from ottla.broker.storage_format import lone_voter
+from ottla.broker.requests.dispatch import Dispatcher
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError

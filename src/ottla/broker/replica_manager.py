@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ottla.broker.damage_reports import DamageReports
-from ottla.broker.directory_threads import DirectoryThreads
-from ottla.broker.directory_writer import DirectoryWriter
+from ottla.broker.disks.damage_reports import DamageReports
+from ottla.broker.disks.directory_threads import DirectoryThreads
+from ottla.broker.disks.directory_writer import DirectoryWriter
+from ottla.broker.disks.log_changes import LogChanges
 from ottla.broker.host import Host
-from ottla.broker.log_changes import LogChanges
-from ottla.broker.time_slice import TimeSlice
+from ottla.broker.requests.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords

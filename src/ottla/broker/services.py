@@ -5,10 +5,13 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import Controller
 from ottla.broker.controller.role import ControllerRole
-from ottla.broker.dynamic_configs import DynamicConfigs
-from ottla.broker.groups import GroupCoordinator
+from ottla.broker.coordinators.groups import GroupCoordinator
+from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
+from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
+from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host
 from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.producer_ids import ProducerIds
@@ -16,9 +19,6 @@ from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
-from ottla.broker.transactions.coordinator import TransactionCoordinator
-from ottla.broker.transactions.partition_adding import PartitionAdding
-from ottla.broker.volumes import Volumes
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.image import ClusterImage
 from ottla.replication.fetch_session import FetchSessionCache

@@ -15,8 +15,8 @@ import numpy as np
 
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
+from ottla.broker.coordinators.transactions.shard_driver import TransactionShardDriver
 from ottla.broker.replica_manager import ReplicaManager
-from ottla.broker.transactions.shard_driver import TransactionShardDriver
 from ottla.storage.cleaning.offset_map import OffsetMap
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory

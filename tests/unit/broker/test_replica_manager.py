@@ -22,7 +22,7 @@ from ottla.storage.log import AppendInfo
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from unit.broker.groups.fakes import NODE_ID, TOPIC_ID, image_with, partition_state
+from unit.broker.coordinators.groups.fakes import NODE_ID, TOPIC_ID, image_with, partition_state
 
 PATIENCE_S = 30.0
 ID_OF_FIRST, ID_OF_SECOND = b"first directory ", b"second directory"

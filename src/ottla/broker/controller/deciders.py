@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ottla.broker.config_schema import BrokerConfigSchema
+from ottla.broker.configs.config_schema import BrokerConfigSchema
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import RequestOrigin
-from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.host import Host
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.dynamic_rules import validate_topic_configs

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Iterator
 from typing import Protocol
 
-from ottla.broker.purgatory import wait_until_committed
 from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.requests.purgatory import wait_until_committed
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import ACKS_ALL, AppendOutcome, Partition
 from ottla.storage.errors import StorageError

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Final, cast
 
 from ottla.broker.controller import handlers as of_controllers
-from ottla.broker.dispatch import HandlerModule
+from ottla.broker.requests.dispatch import HandlerModule
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.listener_kinds import ListenerKind
 

@@ -21,11 +21,11 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ottla.broker.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
-from ottla.broker.purgatory import wait_until_acknowledged
-from ottla.broker.request_context import CloseConnection, RequestContext
-from ottla.broker.transactional_batches import has_transactional_batch, require_one_transaction
-from ottla.broker.transactions.partition_adding import TransactionSupport
+from ottla.broker.coordinators.transactions.partition_adding import TransactionSupport
+from ottla.broker.requests.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
+from ottla.broker.requests.purgatory import wait_until_acknowledged
+from ottla.broker.requests.request_context import CloseConnection, RequestContext
+from ottla.broker.requests.transactional_batches import has_transactional_batch, require_one_transaction
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.compression import Codec

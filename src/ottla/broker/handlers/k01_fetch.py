@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.fetching import Fetching
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.fetching import Fetching
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.fetch_request import FetchRequest

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.fetching import READ_COMMITTED
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.fetching import READ_COMMITTED
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest

@@ -15,8 +15,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, TypeAlias
 
-from ottla.broker.partition_view import view
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.partition_view import view
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.metadata.image import TopicImage, TopicsImage
 from ottla.protocol.api_keys import ApiKey

@@ -15,8 +15,8 @@ A commit is one batch of the offsets topic, so that all of it survives a crash o
 from collections.abc import Awaitable, Iterator
 from itertools import repeat
 
-from ottla.broker.groups.record_batches import offsets_bytes_min
-from ottla.broker.request_context import RequestContext
+from ottla.broker.coordinators.groups.record_batches import offsets_bytes_min
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

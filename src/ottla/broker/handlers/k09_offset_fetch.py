@@ -12,8 +12,8 @@ exist, as they have no id to be called by.
 
 from collections.abc import Awaitable, Sequence
 
-from ottla.broker.request_context import RequestContext
-from ottla.broker.time_slice import TimeSlice
+from ottla.broker.requests.request_context import RequestContext
+from ottla.broker.requests.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

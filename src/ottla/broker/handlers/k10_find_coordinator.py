@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from ottla.protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 
 if TYPE_CHECKING:
-    from ottla.broker.groups.coordinator import GroupCoordinator
-    from ottla.broker.transactions.coordinator import TransactionCoordinator
+    from ottla.broker.coordinators.groups.coordinator import GroupCoordinator
+    from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
 
 API_KEY = ApiKey.FIND_COORDINATOR
 REQUEST = FindCoordinatorRequest

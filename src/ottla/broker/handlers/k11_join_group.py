@@ -7,7 +7,7 @@ the protocol type (KIP-559); 8 carries the client's reason; 9 may tell a leader 
 
 from collections.abc import Awaitable
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.join_group_request import JoinGroupRequest

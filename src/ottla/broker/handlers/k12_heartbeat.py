@@ -5,7 +5,7 @@ Versions: 1 throttles; 3 adds static members; 4 is flexible.
 While the group is still being loaded the answer is NONE: nothing is known against the member yet.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest

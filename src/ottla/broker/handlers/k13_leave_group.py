@@ -6,7 +6,7 @@ Versions: 0-2 name one member, whose error is the response's; 1 throttles; 3 nam
 
 from collections.abc import Awaitable
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.leave_group_request import LeaveGroupRequest, MemberIdentity

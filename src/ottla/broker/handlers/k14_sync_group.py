@@ -6,7 +6,7 @@ believes in, and both must be there and be the group's (KIP-559).
 
 from collections.abc import Awaitable
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest

@@ -4,7 +4,7 @@ Versions: 1 throttles; 3 can include the operations that the caller may perform;
 flexible; 6 answers GROUP_ID_NOT_FOUND where earlier versions show a group that is Dead (KIP-1043).
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.describe_groups_request import DescribeGroupsRequest

@@ -4,7 +4,7 @@ Versions: 1 throttles; 3 is flexible; 4 filters by and returns the state (KIP-51
 case; a name that is no state or type matches nothing.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.list_groups_request import ListGroupsRequest

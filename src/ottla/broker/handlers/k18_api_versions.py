@@ -7,7 +7,7 @@ version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the cli
 
 import re
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.controller.features import SUPPORTED, finalized_levels
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

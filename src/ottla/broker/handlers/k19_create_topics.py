@@ -7,7 +7,7 @@ The controller decides about all topics at once. A request for more of them than
 before that, as Kafka does.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.config.description import describe_topic
 from ottla.metadata.controller.topics import MAX_PARTITIONS_PER_REQUEST
 from ottla.protocol.api_keys import ApiKey

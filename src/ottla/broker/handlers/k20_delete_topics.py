@@ -5,7 +5,7 @@ after `file.delete.delay.ms`. `delete.topic.enable` forbids it altogether.
 """
 
 from ottla.broker.controller.deciders import topics_to_delete
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest

@@ -5,8 +5,8 @@ earlier ones hear INVALID_PRODUCER_EPOCH, 5 belongs to KIP-890; 6 belongs to two
 does not enable either. Without a transactional id every call gives a new id.
 """
 
-from ottla.broker.request_context import RequestContext
-from ottla.broker.transactions.fenced_error import as_known
+from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

@@ -4,7 +4,7 @@ Versions: 2 is the oldest; 3 names a replica; 4 is flexible. The answer is the l
 and its end offset; (-1, -1) if there is none (KIP-279, KIP-320).
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.offset_for_leader_epoch_request import (

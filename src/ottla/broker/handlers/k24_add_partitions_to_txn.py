@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ottla.broker.request_context import RequestContext
-from ottla.broker.transactions.fenced_error import as_known
+from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey

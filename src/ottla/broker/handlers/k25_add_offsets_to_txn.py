@@ -4,9 +4,9 @@ Sent by clients of the older protocol alone; those of transaction.version 2 leav
 answers PRODUCER_FENCED where earlier ones hear INVALID_PRODUCER_EPOCH, 3 is flexible, 4 belongs to KIP-890.
 """
 
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
-from ottla.broker.request_context import RequestContext
-from ottla.broker.transactions.fenced_error import as_known
+from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

@@ -5,8 +5,8 @@ TRANSACTION_ABORTABLE, 5 is spoken by clients of transaction.version 2 and answe
 transaction (KIP-890).
 """
 
-from ottla.broker.request_context import RequestContext
-from ottla.broker.transactions.fenced_error import as_known
+from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

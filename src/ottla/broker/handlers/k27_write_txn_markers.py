@@ -16,9 +16,9 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
-from ottla.broker.purgatory import wait_until_acknowledged
-from ottla.broker.request_context import RequestContext
+from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.requests.purgatory import wait_until_acknowledged
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from ottla.broker.coordinators.errors import coordinator_error
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
-from ottla.broker.groups.record_batches import offsets_bytes_min
-from ottla.broker.request_context import RequestContext
-from ottla.broker.transactions.partition_adding import TransactionSupport
+from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.groups.record_batches import offsets_bytes_min
+from ottla.broker.coordinators.transactions.partition_adding import TransactionSupport
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

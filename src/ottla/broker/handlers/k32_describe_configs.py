@@ -10,8 +10,8 @@ Versions: 1 brought sources and synonyms (KIP-226); 3 types and documentation (K
 
 from collections.abc import Callable
 
-from ottla.broker.config_schema import broker_layers
-from ottla.broker.request_context import RequestContext
+from ottla.broker.configs.config_schema import broker_layers
+from ottla.broker.requests.request_context import RequestContext
 from ottla.config.description import (
     Entry,
     describe_broker,

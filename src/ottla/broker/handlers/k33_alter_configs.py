@@ -8,8 +8,8 @@ Versions: 1 is the same as 0; 2 is flexible.
 
 from collections.abc import Iterator
 
-from ottla.broker.altered_resources import Refusals
-from ottla.broker.request_context import RequestContext
+from ottla.broker.configs.altered_resources import Refusals
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource

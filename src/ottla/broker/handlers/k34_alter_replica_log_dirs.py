@@ -6,7 +6,7 @@ Versions: 2 is flexible. The answer says whether a move was begun; DescribeLogDi
 from collections import defaultdict
 from pathlib import Path
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest

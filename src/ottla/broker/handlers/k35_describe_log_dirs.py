@@ -7,7 +7,7 @@ cordoned (KIP-1066). The sizes of a volume that does not answer are unknown (-1)
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest

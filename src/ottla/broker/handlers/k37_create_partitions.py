@@ -3,7 +3,7 @@
 Versions: 2 is flexible; 3 may say that the controller is over its quota. `validate_only` checks and changes nothing.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.create_partitions_request import CreatePartitionsRequest

@@ -3,7 +3,7 @@
 Versions: 1 is the same as 0; 2 is flexible. A group named twice gets one row, as the response is a map.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.delete_groups_request import DeleteGroupsRequest

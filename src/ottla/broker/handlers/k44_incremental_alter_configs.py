@@ -9,8 +9,8 @@ Versions: 1 is flexible.
 
 from collections.abc import Iterator
 
-from ottla.broker.altered_resources import Refusals, node_id_of
-from ottla.broker.request_context import RequestContext
+from ottla.broker.configs.altered_resources import Refusals, node_id_of
+from ottla.broker.requests.request_context import RequestContext
 from ottla.config.logger_levels import check_logger_level, set_logger_level
 from ottla.metadata.controller.configs import AlterOperation
 from ottla.metadata.image import ResourceType

@@ -6,7 +6,7 @@ it is empty.
 
 from collections.abc import Collection, Iterator
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.image import TopicImage, TopicsImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError

@@ -7,7 +7,7 @@ GROUP_SUBSCRIBED_TO_TOPIC; an offset that was never committed is no error. What 
 
 from collections.abc import Awaitable
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

@@ -4,7 +4,7 @@ Versions: 1 adds the times of the last fetch; 2 directory ids, the voters' endpo
 """
 
 from ottla.broker.quorum import ReplicaDescription
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.controller.topic_names import CLUSTER_METADATA_TOPIC
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

@@ -5,7 +5,7 @@ Versions: 1 adds the kind of upgrade and validation without effect; 2 has no row
 Either all updates are made or none, so an error is the request's own in every version, as in Kafka 4.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.update_features_request import UpdateFeaturesRequest

@@ -3,7 +3,7 @@
 Versions: 1 can ask for controllers instead (KIP-919), which a broker's listener refuses; 2 can include fenced brokers.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.describe_cluster_request import DescribeClusterRequest

@@ -1,6 +1,6 @@
 """DescribeProducers: the producers that a partition's leader remembers (KIP-664). Version 0, flexible."""
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.describe_producers_request import DescribeProducersRequest

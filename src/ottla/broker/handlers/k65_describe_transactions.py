@@ -1,6 +1,6 @@
 """DescribeTransactions: everything that the coordinator knows of some transactional ids (KIP-664). Version 0."""
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.describe_transactions_request import DescribeTransactionsRequest

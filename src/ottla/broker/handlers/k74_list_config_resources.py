@@ -9,7 +9,7 @@ resource types (KIP-1142).
 
 from collections.abc import Iterable
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.image import ClusterImage, ResourceType
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode

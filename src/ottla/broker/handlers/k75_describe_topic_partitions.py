@@ -4,8 +4,8 @@ Topics come in order of their names. An empty list of topics means all of them. 
 `response_partition_limit` partitions, and the cursor says where the next begins.
 """
 
-from ottla.broker.partition_view import view
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.partition_view import view
+from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.metadata.image import PartitionState, TopicImage
 from ottla.protocol.api_keys import ApiKey

@@ -25,12 +25,12 @@ from ottla.broker.metrics.node_samples import (
 from ottla.broker.metrics.partition_samples import add_partitions
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
 from ottla.broker.metrics.transaction_samples import add_transactions
-from ottla.broker.time_slice import TimeSlice
+from ottla.broker.requests.time_slice import TimeSlice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ottla.broker.maintenance import Maintenance
+    from ottla.broker.disks.maintenance import Maintenance
     from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
     from ottla.broker.network.listener import Listener
 

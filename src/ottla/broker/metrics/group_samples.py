@@ -6,8 +6,8 @@ from typing import Final
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
-from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.group.records import CommittedOffset
 from ottla.coordinator.group.shard import GroupShard
 

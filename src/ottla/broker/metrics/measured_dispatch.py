@@ -13,10 +13,10 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from ottla.broker.dispatch import Answer, Api, Dispatcher, HandlerModule
 from ottla.broker.metrics.latency import Latency
 from ottla.broker.metrics.response_errors import error_codes
 from ottla.broker.metrics.topic_traffic import TopicTraffic
+from ottla.broker.requests.dispatch import Answer, Api, Dispatcher, HandlerModule
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.schema import Message
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.host import Host
     from ottla.broker.network.connection import Connection
-    from ottla.broker.request_context import RequestContext
+    from ottla.broker.requests.request_context import RequestContext
 
 
 _KEY_AND_VERSION = struct.Struct(">hh")

@@ -12,10 +12,10 @@ from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ottla.broker.dispatch import HandlerModule
+    from ottla.broker.disks.maintenance import Maintenance
     from ottla.broker.host import Host
-    from ottla.broker.maintenance import Maintenance
     from ottla.broker.network.listener import Listener
+    from ottla.broker.requests.dispatch import HandlerModule
 
 logger = logging.getLogger("ottla.broker.metrics")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from ottla import __version__
-from ottla.broker.cleaning import Cleaning
-from ottla.broker.maintenance import Maintenance
+from ottla.broker.disks.cleaning import Cleaning
+from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher

@@ -5,8 +5,8 @@ from typing import Final
 
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
+from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
-from ottla.broker.time_slice import TimeSlice
 from ottla.metadata.image import PartitionState, TopicImage
 from ottla.replication.partition import Partition
 

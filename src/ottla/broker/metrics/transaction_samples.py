@@ -4,8 +4,8 @@ from collections import Counter
 
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
+from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
-from ottla.broker.time_slice import TimeSlice
 from ottla.coordinator.transaction.states import TransactionState
 
 # Kafka's patience with a coordinator that should have aborted.

@@ -41,15 +41,15 @@ from ottla.broker.network.connection_state import (
     Flow,
     Request,
 )
-from ottla.broker.request_context import CloseConnection
-from ottla.broker.unserved_apis import UnservedApi
+from ottla.broker.requests.request_context import CloseConnection
+from ottla.broker.requests.unserved_apis import UnservedApi
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.frame import SHARED_FRAME_BYTES_MAX, FrameReader, OversizedFrame
 from ottla.protocol.response_frame import is_large
 
 if TYPE_CHECKING:
-    from ottla.broker.dispatch import Answer, Dispatcher
+    from ottla.broker.requests.dispatch import Answer, Dispatcher
     from ottla.protocol.schema import Records
 
 logger = logging.getLogger("ottla.broker.network.connection")

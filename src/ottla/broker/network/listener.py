@@ -12,11 +12,11 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 
-from ottla.broker.dispatch import Dispatcher
 from ottla.broker.host import Host
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.connection_quotas import ConnectionQuotas
 from ottla.broker.network.listening_socket import listen
+from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.listeners import Listener as ListenerConfig

@@ -10,11 +10,11 @@ import ipaddress
 import logging
 from collections.abc import Iterator, Mapping
 
-from ottla.broker.dispatch import Dispatcher
 from ottla.broker.host import Host
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
 from ottla.broker.network.listener import Listener
+from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 

@@ -14,7 +14,7 @@ from ottla.cli.output import print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
 
 if TYPE_CHECKING:
-    from ottla.broker.storage_format import DirectoryState
+    from ottla.broker.disks.storage_format import DirectoryState
     from ottla.config.broker_config import BrokerConfig
 
 _COLUMNS = ("path", "metadata", "cluster_id", "node_id", "directory_id", "problem")
@@ -60,7 +60,7 @@ def random_uuid(options: argparse.Namespace) -> int:
 
 def format_storage(options: argparse.Namespace) -> int:
     """Format what is not formatted yet."""
-    from ottla.broker import storage_format
+    from ottla.broker.disks import storage_format
     from ottla.protocol import uuids
 
     config = _config(options)
@@ -101,7 +101,7 @@ def _config(options: argparse.Namespace) -> "BrokerConfig":
 
 def info(options: argparse.Namespace) -> int:
     """Where the directories are, and what is wrong with them: exit code 1 if something is."""
-    from ottla.broker import storage_format
+    from ottla.broker.disks import storage_format
 
     states = storage_format.directory_states(_config(options))
     _show(options, states)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.controller.deciders import DECIDERS, Surroundings
-from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.host import Machine
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.metadata.image import ClusterImage

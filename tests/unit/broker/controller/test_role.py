@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.controller.deciders import Surroundings
 from ottla.broker.controller.role import ControllerRole
-from ottla.broker.dynamic_configs import DynamicConfigs
 from ottla.broker.host import Machine
 from ottla.broker.quorum import MetadataLog
 from ottla.config.broker_config import BrokerConfig, single_node_defaults

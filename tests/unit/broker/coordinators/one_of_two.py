@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
+from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.storage.log import AppendInfo
-from unit.broker.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
+from unit.broker.coordinators.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
 from unit.replication.partitions import batch_of_one
 
 REPLICAS = (7, 8)

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from ottla.protocol.errors import ApiError, ErrorCode
-from unit.broker.groups.fakes import NODE_ID, Node, image_with
+from unit.broker.coordinators.groups.fakes import NODE_ID, Node, image_with
 
 
 def test_the_first_question_creates_the_topic_and_gets_an_answer() -> None:

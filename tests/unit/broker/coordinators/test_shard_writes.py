@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
-from ottla.broker.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.broker.coordinators.one_of_two import OneOfTwo
-from unit.broker.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
+from unit.broker.coordinators.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
 from unit.replication.partitions import batch_of_one
 
 COMMIT_TIMEOUT_MS = 60_000

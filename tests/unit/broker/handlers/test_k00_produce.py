@@ -9,10 +9,10 @@ import pytest
 from harness.running_node import RunningNode, batch_of, run_node
 from harness.transaction_wire import TransactionWire
 from harness.transactional_requests import Requests, marker, transactional_batch
-from ottla.broker import purgatory
+from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding, TransactionSupport
 from ottla.broker.handlers import k00_produce
-from ottla.broker.request_slices import SLICE_RULES, SliceRule
-from ottla.broker.transactions.partition_adding import PartitionAdding, TransactionSupport
+from ottla.broker.requests import purgatory
+from ottla.broker.requests.request_slices import SLICE_RULES, SliceRule
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest

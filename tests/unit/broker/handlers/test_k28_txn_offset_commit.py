@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ottla.broker.coordinators.transactions.partition_adding import TransactionSupport
 from ottla.broker.handlers import k09_offset_fetch, k28_txn_offset_commit
-from ottla.broker.request_context import RequestContext
-from ottla.broker.transactions.partition_adding import TransactionSupport
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.codec import decode, encode
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.offset_commit_request import (
@@ -28,8 +28,8 @@ from ottla.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from unit.broker.groups.disk_node import DiskNode
-from unit.broker.groups.fakes import image_with
+from unit.broker.coordinators.groups.disk_node import DiskNode
+from unit.broker.coordinators.groups.fakes import image_with
 
 PRODUCER = 9
 VERSIONS = list(TxnOffsetCommitRequest.VERSIONS)

@@ -9,8 +9,8 @@ import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
 from harness.wire import WireClient, framed_request
-from ottla.broker.dispatch import Dispatcher
 from ottla.broker.network.connection import REQUESTS_PER_TURN, Connection
+from ottla.broker.requests.dispatch import Dispatcher
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.messages.create_topics_request import (
     CreatableTopic,

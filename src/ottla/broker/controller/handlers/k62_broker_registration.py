@@ -3,7 +3,7 @@
 Versions: 2 adds log directories (KIP-858); 3 the epoch of the life before; 4 lets the lowest level of a feature be 0.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest

@@ -3,7 +3,7 @@
 Versions: 1 adds log directories that are offline (KIP-858); 2 those that are cordoned (KIP-1066).
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest

@@ -3,7 +3,7 @@
 There is one version.
 """
 
-from ottla.broker.request_context import RequestContext
+from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest

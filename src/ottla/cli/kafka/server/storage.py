@@ -12,7 +12,7 @@ from ottla.cli.kafka.quorum.feature_commands import add_feature_commands, parse_
 from ottla.cli.words import feature_levels
 
 if TYPE_CHECKING:
-    from ottla.broker.storage_format import DirectoryState, Formatting
+    from ottla.broker.disks.storage_format import DirectoryState, Formatting
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,7 +57,7 @@ def _random_uuid(_: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from ottla.broker.storage_format import directory_states
+    from ottla.broker.disks.storage_format import directory_states
 
     states = directory_states(load_config(options.config))
     _print_list("log director", ("y", "ies"), [str(state.path) for state in states if state.path.is_dir()])
@@ -85,7 +85,7 @@ def _properties_text(state: "DirectoryState") -> str:
 
 
 def _format(options: argparse.Namespace) -> int:
-    from ottla.broker import storage_format
+    from ottla.broker.disks import storage_format
 
     if options.add_scram:
         raise CommandError("--add-scram is not supported: this release has no SASL listeners yet.")

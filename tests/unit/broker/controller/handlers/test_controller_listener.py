@@ -10,10 +10,10 @@ import pytest
 
 from harness.running_node import RunningNode, run_node
 from harness.wire import framed_request, response_class
-from ottla.broker.dispatch import Dispatcher
 from ottla.broker.handlers import load_handlers
 from ottla.broker.host import Machine
-from ottla.broker.unserved_apis import UnservedApi
+from ottla.broker.requests.dispatch import Dispatcher
+from ottla.broker.requests.unserved_apis import UnservedApi
 from ottla.protocol.codec import decode
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.listener_kinds import ListenerKind

@@ -1,0 +1,32 @@
+"""The settings in force on this broker, as the metadata log and the node's own file say together."""
+
+from ottla.broker.configs.config_schema import broker_layers
+from ottla.config.broker_config import BrokerConfig
+from ottla.config.description import BrokerLayers
+from ottla.config.dynamic import log_config_fields
+from ottla.metadata.image import ClusterImage, ConfigsImage
+from ottla.storage.log_config import LogConfig
+
+
+class DynamicConfigs:
+    """Follows the image; what is asked for is computed from the image given, so that it is never behind it."""
+
+    def __init__(self, static: BrokerConfig) -> None:
+        self._static = static
+        self._configs: ConfigsImage | None = None
+        self._current = static
+
+    def current(self, image: ClusterImage) -> BrokerConfig:
+        """The node's settings with their dynamic overrides."""
+        if image.configs is not self._configs:
+            self._configs = image.configs
+            self._current = self.layers(image).effective
+        return self._current
+
+    def layers(self, image: ClusterImage) -> BrokerLayers:
+        """The node's settings, each place that can set them by itself."""
+        return broker_layers(self._static, image)
+
+    def log_config(self, image: ClusterImage, topic: str) -> LogConfig:
+        """The settings of a topic's logs."""
+        return LogConfig(**log_config_fields(self.current(image), image.configs.topic(topic)))

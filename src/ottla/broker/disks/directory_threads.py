@@ -1,0 +1,130 @@
+"""The threads that may wait for the disk of one log directory.
+
+A disk that hangs holds every thread that asks it for something. So each directory has threads of its own, and the
+others lose none: one that appends (if there are several directories, see `directory_writer`), some that sync, some
+that read, and one for changes of names, which are new, deleted and moved logs.
+
+`is_hanging` tells that an append or a read has been under way for so long that it is no use to ask for more: whoever
+can do without the disk does so. Syncs do not count, a busy disk may take seconds for one. Of each log one sync waits
+for a thread at most, and serves all who asked before it began: who gives up while a disk hangs leaves nothing behind.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from typing import TypeVar
+
+from ottla.broker.disks.directory_writer import DirectoryWriter
+from ottla.broker.host import Host
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.storage.log import Log
+from ottla.storage.log_directory import LogDirectory
+
+T = TypeVar("T")
+
+HANGING_AFTER_S = 3.0
+_FLUSHERS = 4
+_READERS = 8
+
+
+class _Sync:
+    """A sync of one log, asked for and maybe begun."""
+
+    __slots__ = ("future", "has_begun")
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self.future: asyncio.Future[None]
+
+
+class DirectoryThreads:
+    """The threads of one directory."""
+
+    def __init__(self, directory: LogDirectory, writer: DirectoryWriter | None, host: Host) -> None:
+        self._host = host
+        self.directory = directory
+        self.writer = writer
+        self._flushers = host.thread_pool(_FLUSHERS, "flusher")
+        self._readers = host.thread_pool(_READERS, "reader")
+        self._changer = host.thread_pool(1, "changer")
+        # When the reads, syncs and changes began that are under way.
+        self._reads: dict[object, float] = {}
+        self._others: dict[object, float] = {}
+        # The latest one of each log.
+        self._syncs: dict[Log, _Sync] = {}
+
+    @property
+    def is_hanging(self) -> bool:
+        """Whether the disk keeps appends or reads waiting; never on a node whose only directory this is."""
+        writer = self.writer
+        return writer is not None and (writer.busy_s > HANGING_AFTER_S or self._lasts_long(self._reads))
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the disk keeps anything waiting, a sync or a rename too."""
+        return self.is_hanging or self._lasts_long(self._others)
+
+    def reading(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """A short read in a thread."""
+        return self._begin(self._readers, partial(self._timed, self._reads, work, arguments))
+
+    def searching(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """A search through a log, which may take long although the disk does its best."""
+        return self._begin(self._readers, partial(work, *arguments))
+
+    def flushing(self, log: Log, now_ms: int) -> "asyncio.Future[None]":
+        """A sync in a thread of what was appended until now."""
+        sync = self._syncs.get(log)
+        if sync is None or sync.has_begun:
+            sync = _Sync()
+            sync.future = self._begin(self._flushers, partial(self._flush, sync, log, now_ms))
+            sync.future.add_done_callback(partial(self._flushed, log, sync))
+            self._syncs[log] = sync
+        return asyncio.shield(sync.future)
+
+    def _flush(self, sync: _Sync, log: Log, now_ms: int) -> None:
+        # Before it looks how far the log goes: what is appended from now on may come too late for it.
+        sync.has_begun = True
+        # An error keeps this frame, and must not keep itself by what is in it: it keeps the open file as well.
+        del sync
+        self._timed(self._others, log.flush, (now_ms,))
+
+    def _flushed(self, log: Log, sync: _Sync, future: "asyncio.Future[None]") -> None:
+        if self._syncs.get(log) is sync:
+            del self._syncs[log]
+        if not future.cancelled():
+            # Those who gave up do not ask for it.
+            future.exception()
+
+    def changing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """A change of names in a thread, after those that were asked for before."""
+        return self._begin(self._changer, partial(self._timed, self._others, work, arguments))
+
+    def _begin(self, threads: Executor, work: Callable[[], T]) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(threads, work)
+
+    def fail(self) -> None:
+        """The directory is offline: nobody waits for its appends."""
+        if self.writer is not None:
+            self.writer.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory.path} is offline"))
+
+    def stop(self) -> None:
+        """Begins nothing new, and waits for what is under way; for a thread."""
+        if self.writer is not None:
+            self.writer.stop()
+            self.writer.join()
+        for threads in (self._flushers, self._readers, self._changer):
+            threads.shutdown()
+
+    def _timed(self, running: dict[object, float], work: Callable[..., T], arguments: tuple[object, ...]) -> T:
+        key = object()
+        running[key] = self._host.monotonic_s()
+        try:
+            return work(*arguments)
+        finally:
+            del running[key]
+
+    def _lasts_long(self, running: dict[object, float]) -> bool:
+        now_s = self._host.monotonic_s()
+        return any(now_s - began_s > HANGING_AFTER_S for began_s in list(running.values()))

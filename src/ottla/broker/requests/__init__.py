@@ -1,0 +1,1 @@
+"""From a frame to its answer: dispatch, what handlers share, and where requests wait."""
