@@ -75,7 +75,8 @@ def test_the_example_writes_nothing_twice(
     assert (printed.count("read 1000 new orders"), printed.count("read 0 new orders")) == (1, 1)
     [first, second] = re.findall(r"consumed  (\d+) orders", printed)
     assert first == second != "0"
-    assert beside == ""
+    # Other tests of this process may have left a librdkafka producer behind, which goes on looking for its broker.
+    assert [line for line in beside.splitlines() if "|rdkafka#" not in line] == []
 
 
 def test_the_tutorial_does_what_it_shows(shell: Callable[[str], str], tmp_path: Path) -> None:
