@@ -257,11 +257,15 @@ class _Loader:
         """Scan every segment that may hold something not synced; the end of what is sound."""
         end_offset = self._segments[0].base_offset if self._segments else self._log_start_offset
         has_producers = False
+        recovery_point = self._recovery_point
         for number, segment in enumerate(self._segments):
             is_last = number + 1 == len(self._segments)
-            if not is_last and self._segments[number + 1].base_offset <= self._recovery_point:
+            if not is_last and self._segments[number + 1].base_offset <= recovery_point:
                 end_offset = self._segments[number + 1].base_offset
                 continue
+            # Its indexes are made anew, and are not on the disk before the next flush from here on: a transaction index
+            # that another crash takes away would not be missed.
+            self._recovery_point = min(self._recovery_point, segment.base_offset)
             if not has_producers:
                 self._restore_producers(self._segments[:number], self._log_start_offset, segment.base_offset)
                 has_producers = True

@@ -1,9 +1,15 @@
 """What of a log is on the disk, and when."""
 
+import random
+from pathlib import Path
+
 import pytest
 
+from ottla.protocol.control_records import end_txn_batch
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import Log
+from ottla.storage.log_config import LogConfig
+from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 NOW_MS = 1_700_000_000_000
 
@@ -56,3 +62,29 @@ def test_a_flush_during_which_the_log_is_deleted_blames_no_disk(open_log, make_b
     with pytest.raises(LogGone):
         log.flush(NOW_MS)
     assert log.recovery_point == 0
+
+
+def test_an_index_of_aborted_transactions_that_recovery_made_outlives_the_next_power_cut(make_batch) -> None:
+    def open_log(disk: SimulatedDisk, recovery_point: int) -> Log:
+        return Log(disk, disk.root / "t-0", LogConfig(), recovery_point=recovery_point, now_ms=NOW_MS)
+
+    def cut_power(disk: SimulatedDisk) -> SimulatedDisk:
+        return disk.after_power_cut(Survival.NOTHING, random.Random(1))
+
+    disk = SimulatedDisk(Path("/disk"))
+    log = open_log(disk, 0)
+    disk.sync_directory(disk.root)
+    append(log, make_batch(1))
+    # From here on the names in the directory are synced, but not that of an index which is yet to come.
+    log.flush(NOW_MS)
+    append(log, make_batch(1, producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
+    marker = end_txn_batch(producer_id=7, producer_epoch=0, is_commit=False, coordinator_epoch=0, timestamp_ms=NOW_MS)
+    log.append_own_as_leader(marker, leader_epoch=0, now_ms=NOW_MS)
+    log.flush(NOW_MS)
+    disk = cut_power(disk)
+    log = open_log(disk, log.recovery_point)
+    log.roll(NOW_MS)
+    append(log, make_batch(1))
+    log.flush(NOW_MS)
+    log = open_log(cut_power(disk), log.recovery_point)
+    assert [aborted.producer_id for aborted in log.aborted_transactions(0, 4)] == [7]
