@@ -12,8 +12,8 @@ from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
-from unit.broker.coordinators.one_of_two import OneOfTwo
 from unit.broker.coordinators.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
+from unit.broker.coordinators.one_of_two import OneOfTwo
 from unit.replication.partitions import batch_of_one
 
 COMMIT_TIMEOUT_MS = 60_000
