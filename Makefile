@@ -12,8 +12,9 @@ DATA    ?= data/ottla
 KILLS   ?= 50
 # Of all fuzz targets together.
 FUZZ_SECONDS ?= 20
-# Simulated hours of nodes under faults; a minute of two processors is about seven.
-HOURS ?= 12
+# Simulated hours of nodes under faults, and the first seed; a minute of two processors is about six hours.
+HOURS ?= 8
+SEED ?= 101
 SERVERS ?= kafka,ottla
 WORKERS ?= 2
 ROUNDS  ?= 5
@@ -58,7 +59,7 @@ help:
 	@echo "make bench-pipeline      Spark's Kafka connector and Ottla's side by side, on both servers, into docs/benchmarks-pipeline.md"
 	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
-	@echo "make sim HOURS=n         whole nodes under simulated time, disks and networks, for n simulated hours"
+	@echo "make sim HOURS=n SEED=n  whole nodes under simulated time, disks and networks, for n simulated hours"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
 	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
@@ -113,7 +114,7 @@ property: $(READY)
 
 sim: $(READY)
 	@echo "== sim: nodes and clients under simulated time, with faults =="
-	@$(BIN)/python -m ottla.testing.sim --hours $(HOURS)
+	@$(BIN)/python -m ottla.testing.sim --hours $(HOURS) --seed $(SEED)
 
 fuzz: $(READY)
 	@echo "== fuzz: everything that reads bytes which others wrote =="
