@@ -10,8 +10,8 @@ Guarantees
 - A shard serves once everything it has read is committed: what lies above the watermark may still be cut off, and
   nobody must be told of it. Until then its clients hear COORDINATOR_LOAD_IN_PROGRESS.
 - A shard is closed first, then those who wait for it are answered (NOT_COORDINATOR).
-- A partition that cannot be read is not served at all, for its keys would seem to have no state; clients and
-  FindCoordinator hear why.
+- A partition that cannot be loaded is not served, for its keys would seem to have no state; clients and
+  FindCoordinator hear why. It is tried again and again: a full disk may have space by then.
 
 Nothing here survives a crash: shards are read from their logs.
 """
@@ -28,6 +28,8 @@ from ottla.broker.tasks import Tasks
 from ottla.protocol.errors import ApiError, ErrorCode
 
 logger = logging.getLogger(__name__)
+
+_LOAD_AGAIN_S = 1.0
 
 
 class Closable(Protocol):
@@ -183,13 +185,23 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
             return
         del self._loads[partition]
         if loaded is None:
-            logger.error("%s-%d cannot be loaded: %s", self._name, partition, failure)
+            if self._failures.get(partition) != failure:
+                logger.error("%s-%d cannot be loaded: %s", self._name, partition, failure)
             self._failures[partition] = failure
+            name = f"another load of {self._name}-{partition}"
+            self._tasks.start_background(name, self._load_again(partition, leader_epoch))
         else:
+            self._failures.pop(partition, None)
             self._loaded_sizes.append(len(loaded))
             self._put_to_work(partition, loaded)
         if not self._loads:
             self._tell_loaded()
+
+    async def _load_again(self, partition: int, leader_epoch: int) -> None:
+        await asyncio.sleep(_LOAD_AGAIN_S)
+        is_still_failed = partition in self._failures and partition not in self._loads
+        if is_still_failed and self._epochs[partition] == leader_epoch:
+            self._begin_load(partition)
 
     def _put_to_work(self, partition: int, loaded: LoadedT) -> None:
         writes = ShardWrites(

@@ -9,7 +9,9 @@ import pytest
 
 from harness.running_node import RunningNode, run_node
 from harness.transaction_wire import TransactionWire
+from harness.waiting import eventually_async
 from harness.wire import WireClient
+from ottla.broker.coordinators import runtime
 from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
@@ -286,6 +288,29 @@ def test_a_shard_that_cannot_be_loaded_says_why_and_is_tried_again_with_the_next
             coordinator.runtime.become_leader(0, 1)
             await coordinator.runtime.loaded()
             assert coordinator.code() is None
+
+    asyncio.run(scenario())
+
+
+def test_a_shard_that_could_not_be_loaded_is_served_when_what_was_wrong_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "_LOAD_AGAIN_S", 0.001)
+
+    async def scenario() -> None:
+        async with Coordinator(tmp_path) as coordinator:
+            coordinator.node.lead(1, in_sync=(7,))
+            coordinator.node.append(1)
+            coordinator.fails = True
+            coordinator.runtime.become_leader(0, 1)
+            await coordinator.runtime.loaded()
+            assert coordinator.code() is ErrorCode.NOT_COORDINATOR
+            coordinator.fails = False
+
+            async def is_served() -> bool:
+                return coordinator.code() is None
+
+            await eventually_async(is_served)
 
     asyncio.run(scenario())
 
