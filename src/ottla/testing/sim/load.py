@@ -17,9 +17,8 @@ import asyncio
 import contextlib
 import random
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ottla.client import (
     Client,
@@ -67,13 +66,18 @@ class Pace:
     records_max: int = 4
 
 
+def client_settings(client_id: str, host: SimulatedHost, chance: random.Random) -> ClientSettings:
+    """How a client on a simulated machine behaves: its clock and its chance are the machine's."""
+    machine = Machine(random=chance.random, time_ms=host.now_ms, secret_bytes=chance.randbytes)
+    return ClientSettings(client_id=client_id, request_timeout_ms=REQUEST_TIMEOUT_MS, machine=machine)
+
+
 class Load(ABC):
     """A client program, through all its lives."""
 
     def __init__(self, name: str, bootstrap: str, recorder: Recorder, pace: Pace) -> None:
         self.name = name
         self._over = asyncio.Event()
-        self.errors: dict[str, int] = defaultdict(int)
         self._bootstrap = bootstrap
         self._recorder = recorder
         self._pace = pace
@@ -83,18 +87,14 @@ class Load(ABC):
         """A life: ends when the load is over and everything that was begun has come to its end."""
         self._life += 1
         life = f"{self.name}.{self._life}"
-        machine = Machine(random=chance.random, time_ms=host.now_ms, secret_bytes=chance.randbytes)
-        settings = ClientSettings(
-            client_id=life, request_timeout_ms=REQUEST_TIMEOUT_MS, call_timeout_ms=DELIVERY_TIMEOUT_MS, machine=machine
-        )
+        settings = replace(client_settings(life, host, chance), call_timeout_ms=DELIVERY_TIMEOUT_MS)
         session = 0
         while not self.is_over:
             session += 1
             try:
                 async with Client(self._bootstrap, settings) as client:
                     await self.work(client, f"{life}.{session}", chance)
-            except ClientError as error:
-                self.errors[str(error)[:60]] += 1
+            except ClientError:
                 await asyncio.sleep(_PAUSE_AFTER_ERROR_S)
 
     @abstractmethod
@@ -128,17 +128,21 @@ async def _note_delivery(delivery: Delivery, pending: PendingSend) -> None:
     pending.ok(written.offset)
 
 
-class ProducingLoad(Load):
-    """Sends records outside of transactions."""
-
-    kind: ProducerKind
-    settings: ProducerSettings
+class WritingLoad(Load):
+    """Writes to some partitions."""
 
     def __init__(
         self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, partitions: Sequence[TopicPartition]
     ) -> None:
         super().__init__(name, bootstrap, recorder, pace)
         self._partitions = partitions
+
+
+class ProducingLoad(WritingLoad):
+    """Sends records outside of transactions."""
+
+    kind: ProducerKind
+    settings: ProducerSettings
 
     async def work(self, client: Client, life: str, chance: random.Random) -> None:
         recorder = self._recorder.producer(life, self.kind)
@@ -169,14 +173,8 @@ class PlainLoad(ProducingLoad):
     settings = ProducerSettings(acks=1, idempotent=False, delivery_timeout_ms=DELIVERY_TIMEOUT_MS)
 
 
-class TransactionalLoad(Load):
+class TransactionalLoad(WritingLoad):
     """Transactions over several partitions."""
-
-    def __init__(
-        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, partitions: Sequence[TopicPartition]
-    ) -> None:
-        super().__init__(name, bootstrap, recorder, pace)
-        self._partitions = partitions
 
     async def work(self, client: Client, life: str, chance: random.Random) -> None:
         recorder = self._recorder.producer(life, ProducerKind.TRANSACTIONAL)

@@ -21,15 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ottla.client import Client, ClientError, ClientSettings, IsolationLevel, NewTopic, TopicPartition
-from ottla.client.machine import Machine
+from ottla.client import Client, ClientError, IsolationLevel, NewTopic, TopicPartition
 from ottla.config.broker_config import single_node_defaults
 from ottla.testing.history import FinalLog, Recorder, check
 from ottla.testing.sim.end_state import read_log, read_table
 from ottla.testing.sim.faults import FaultPlan, Faults, ServerStaysDown
 from ottla.testing.sim.host import SimulatedHost
 from ottla.testing.sim.load import (
-    REQUEST_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
     CopyLoad,
     GroupLoad,
@@ -40,6 +38,7 @@ from ottla.testing.sim.load import (
     PlainLoad,
     ReadingLoad,
     TransactionalLoad,
+    client_settings,
 )
 from ottla.testing.sim.loop import SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
@@ -91,14 +90,14 @@ class Simulation:
         self.network = SimulatedNetwork(self.loop, self._chance("network"))
         self.recorder = Recorder()
         chance = self._chance("settings")
-        self.is_synced = chance.random() < 0.5
+        is_synced = chance.random() < 0.5
         self.server = SimulatedServer(
-            self.loop, self.network, SERVER, self._chance("server"), _draw_config(chance, is_synced=self.is_synced)
+            self.loop, self.network, SERVER, self._chance("server"), _draw_config(chance, is_synced=is_synced)
         )
         self.loads = self._draw_loads(chance)
         self._hosts: dict[str, SimulatedHost] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        plan = FaultPlan.draw(chance, is_synced=self.is_synced)
+        plan = FaultPlan.draw(chance, is_synced=is_synced)
         names = [load.name for load in self.loads]
         self.faults = Faults(plan, self.server, self.network, names, self._kill_client, self._chance("faults"))
 
@@ -183,8 +182,7 @@ class Simulation:
     async def _on_new_host(self, name: str, work: Any) -> None:
         chance = self._chance(name)
         host = SimulatedHost(self.loop, self.network, name, chance, {})
-        machine = Machine(random=chance.random, time_ms=host.now_ms, secret_bytes=chance.randbytes)
-        settings = ClientSettings(client_id=name, request_timeout_ms=REQUEST_TIMEOUT_MS, machine=machine)
+        settings = client_settings(name, host, chance)
 
         async def do() -> None:
             async with Client(f"{SERVER}:{PORT}", settings) as client:
