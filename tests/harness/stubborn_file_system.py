@@ -11,12 +11,19 @@ from ottla.storage.file_system import OsFile, OsFileSystem
 
 
 class StubbornFileSystem(OsFileSystem):
-    """Appends wait for `takes_appends`, changes of names for `takes_names`; `is_asked` tells that one of them began."""
+    """Appends wait for `takes_appends`, changes of names for `takes_names`, syncs of files for `takes_syncs`.
+
+    `is_asked` tells that an append or a change of names began, `is_syncing` that a sync of a log did.
+    """
 
     def __init__(self, root: Path) -> None:
         super().__init__(root, trusts_tails=False)
         self.takes_appends = threading.Event()
         self.takes_names = threading.Event()
+        self.takes_syncs = threading.Event()
+        self.sync_error: StorageError | None = None
+        self.is_syncing = threading.Event()
+        self.log_sync_count = 0
         self.is_asked = threading.Event()
         self.is_full = False
         self.is_broken = False
@@ -25,6 +32,7 @@ class StubbornFileSystem(OsFileSystem):
     def wake_up(self) -> None:
         self.takes_appends.set()
         self.takes_names.set()
+        self.takes_syncs.set()
 
     def open(self, path: Path, *, create: bool = False) -> "StubbornFile":
         if create and self.is_full:
@@ -60,3 +68,12 @@ class StubbornFile(OsFile):
         if self._disk.is_broken:
             raise StorageError(self._disk.root, "write", self.path, "broken")
         return super().append(parts)
+
+    def sync(self) -> None:
+        if self.path.suffix == ".log":
+            self._disk.log_sync_count += 1
+            self._disk.is_syncing.set()
+        assert self._disk.takes_syncs.wait(30)
+        if self._disk.sync_error is not None:
+            raise self._disk.sync_error
+        super().sync()

@@ -161,7 +161,7 @@ class BrokerRole:
         await self._transactions.shards.loaded()
         self.maintenance.apply(self._configs.current(self._metadata.image))
         self.maintenance.start()
-        self._tasks.start_periodic("unmade partitions", self._make_unmade, SPACE_RETRY_S)
+        self._tasks.start_periodic("what a full disk refused", self._try_again, SPACE_RETRY_S)
 
     def serve(self) -> None:
         """Takes connections from now on; ListenFailed if somebody else began to listen meanwhile."""
@@ -275,7 +275,8 @@ class BrokerRole:
                 if topic == name and not self.replicas.is_online(topic, index):
                     shards.resign(index)
 
-    async def _make_unmade(self) -> None:
+    async def _try_again(self) -> None:
+        self.replicas.sync_again()
         await self.replicas.make_unmade(
             lambda: self._metadata.image, lambda: self._lead_coordinators(self._metadata.image)
         )
@@ -326,6 +327,7 @@ class BrokerRole:
                 only=directory,
             )
 
+        self.replicas.stop_syncing()
         # Nobody waits any more for batches that were still to be opened.
         self._openers.shutdown(cancel_futures=True)
         self.dispatcher.close()

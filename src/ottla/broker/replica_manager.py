@@ -34,7 +34,7 @@ from ottla.replication.leader_state import Leadership
 from ottla.replication.partition import Partition
 from ottla.replication.replica_whereabouts import Whereabouts, whereabouts
 from ottla.storage.directory_move import DirectoryMove
-from ottla.storage.errors import DiskFull, StorageError
+from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -94,6 +94,9 @@ class ReplicaManager:
         self._offline: set[tuple[str, int]] = set()
         # New partitions that could not be made, by the id of their topic: the disk was full or did not answer.
         self._unmade: dict[bytes, set[int]] = {}
+        # Those whose last sync failed, in the order of failing: the disk was full.
+        self._unsynced: dict[Partition, None] = {}
+        self._is_closing = False
         self.moves: dict[TopicPartition, DirectoryMove] = {}
         self._moving: set[TopicPartition] = set()
         # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
@@ -158,17 +161,52 @@ class ReplicaManager:
         """Partitions that are out of service because of their disk."""
         return len(self._offline)
 
-    async def flush(self, partition: Partition, deadline: float) -> None:
-        """Returns when everything appended so far is on the disk; ApiError if the disk fails, or hangs until then."""
+    def begin_sync(self, partition: Partition) -> None:
+        """Syncs a partition's log in a thread of its disk, and tells the partition how that ended."""
+        if self._is_closing:
+            return
         try:
-            async with asyncio.timeout_at(deadline):
-                await self.threads_of(partition).flushing(partition.log, self.host.now_ms())
-        except TimeoutError:
-            raise ApiError(
-                ErrorCode.REQUEST_TIMED_OUT, f"{partition.topic}-{partition.index} was not synced in time"
-            ) from None
-        except StorageError as error:
-            raise self.disk_failed(error) from error
+            sync = self.threads_of(partition).flushing(partition.log, self.host.now_ms())
+        except ApiError as gone:
+            partition.sync_failed(gone)
+        else:
+            sync.add_done_callback(partial(self._sync_ended, partition))
+
+    def _sync_ended(self, partition: Partition, sync: "asyncio.Future[None]") -> None:
+        if sync.cancelled():
+            # The node stops.
+            return
+        error = sync.exception()
+        if error is None:
+            partition.synced()
+        elif isinstance(error, LogGone):
+            partition.sync_failed(partition.not_leader())
+        else:
+            self._sync_failed(partition, error)
+
+    def _sync_failed(self, partition: Partition, error: BaseException) -> None:
+        if isinstance(error, StorageError):
+            failure = self.disk_failed(error)
+        else:
+            logger.error("%s-%d was not synced", partition.topic, partition.index, exc_info=error)
+            failure = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The log of the node has the reason")
+        partition.sync_failed(failure)
+        if self.find(partition.topic, partition.index) is partition:
+            self._unsynced[partition] = None
+
+    def sync_again(self) -> None:
+        """Begins the syncs again that failed, in directories that are still online; to be called again and again.
+
+        Until one succeeds, what waits for it is neither readable nor acknowledged.
+        """
+        unsynced, self._unsynced = self._unsynced, {}
+        for partition in unsynced:
+            if self.find(partition.topic, partition.index) is partition:
+                partition.sync_again()
+
+    def stop_syncing(self) -> None:
+        """Nobody waits for a sync any more, and whoever closes the logs syncs them."""
+        self._is_closing = True
 
     async def search(self, partition: Partition, work: Callable[..., T], *arguments: object) -> T:
         """The outcome of a search through a partition's log; ApiError if the disk fails or hangs."""

@@ -55,6 +55,7 @@ class FollowerProgress:
 
     def is_caught_up(self, leader_end_offset: int, now_ms: int, lag_time_max_ms: int) -> bool:
         """Whether it has everything now, or had everything not too long ago."""
-        if self.log_end_offset == leader_end_offset:
+        # It may have more than counts yet: the leader's own sync may be the slower one.
+        if self.log_end_offset >= leader_end_offset:
             return True
         return self.last_caught_up_ms != _NEVER_MS and now_ms - self.last_caught_up_ms <= lag_time_max_ms

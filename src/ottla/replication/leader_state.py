@@ -156,7 +156,7 @@ class LeaderState:
         self._advance(now_ms)
 
     def appended(self, log_end_offset: int, now_ms: int) -> int:
-        """The log ends here now; how far it is committed."""
+        """The log ends here now, as far as it counts; how far it is committed."""
         self.log_end_offset = log_end_offset
         if self.followers:
             self._advance(now_ms)
@@ -231,9 +231,9 @@ class LeaderState:
     @property
     def has_reached_epoch_start(self) -> bool:
         """Whether the watermark is at least where any earlier leader may have told it to be (KIP-207)."""
-        if not self.followers:
-            return True
-        return self.epoch_start_offset is not None and self.high_watermark >= self.epoch_start_offset
+        if self.epoch_start_offset is None:
+            return not self.followers
+        return self.high_watermark >= self.epoch_start_offset
 
     def _take_replicas(self, leadership: Leadership, now_ms: int) -> None:
         known = self.followers

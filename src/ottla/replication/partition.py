@@ -11,6 +11,10 @@ Guarantees
   leader epoch in which it was appended. After a change of leader another record may stand at its offset: whoever waits
   for the old one hears NOT_LEADER_OR_FOLLOWER, wherever the watermark is.
 - acks=all is refused, before anything is written, while fewer replicas are in sync than the topic asks for, or has.
+- An append that reaches flush.messages counts for the watermark, and is acknowledged under any acks, only when the sync
+  it asks for has ended. Nobody reads what a power cut could still take back. One sync serves all appends that it finds.
+  If it fails, producers hear so at once. A disk that is only full may have space later: the records stay in the log,
+  the broker tries again, and coordinators wait for that.
 
 Invariants: log start <= high watermark <= log end; epochs only grow; a log has one `Partition`.
 
@@ -94,6 +98,12 @@ class BrokerView(Protocol):
     def disk_failed(self, error: StorageError) -> ApiError:
         """Takes a failed disk out of service, and gives the error for whoever was using it."""
 
+    def begin_sync(self, partition: "Partition") -> None:
+        """Syncs the log in a thread, then calls the partition's `synced` or `sync_failed`.
+
+        After a failure `sync_again` follows, as long as the partition is in service.
+        """
+
 
 class Partition:
     """A partition that has a replica on this broker."""
@@ -101,10 +111,13 @@ class Partition:
     __slots__ = (
         "_broker",
         "_committed_watchers",
+        "_is_syncing",
         "_leader",
         "_queue",
+        "_sync_failure",
         "_told_log_start_offset",
         "_uncommitted_bytes",
+        "_unsynced_end_offset",
         "_watchers",
         "index",
         "is_leader",
@@ -136,6 +149,10 @@ class Partition:
         self._watchers: dict[Watcher, None] = {}
         self._committed_watchers: dict[Watcher, None] = {}
         self._uncommitted_bytes = 0
+        # Where the appends end that wait for a sync; whether one is under way, or why the last one failed.
+        self._unsynced_end_offset: int | None = None
+        self._is_syncing = False
+        self._sync_failure: ApiError | None = None
         self._told_log_start_offset = log.log_start_offset
         self.leadership = leadership
         self.leader_epoch = NO_EPOCH
@@ -169,6 +186,7 @@ class Partition:
     def update_config(self, config: LogConfig) -> None:
         """New settings hold from the next operation on."""
         self.log.update_config(config)
+        self.sync_again()
         if self._leader is not None:
             self._leader.min_insync_replicas_changed(config.min_insync_replicas, self._broker.monotonic_ms())
             self._publish_high_watermark()
@@ -184,6 +202,7 @@ class Partition:
     def reopen(self) -> None:
         """Puts a closed partition back into service: its log stays where it is."""
         self.is_leader = self._leader is not None
+        self.sync_again()
 
     # -- the leader's side --------------------------------------------------------------------------------------------
 
@@ -221,7 +240,7 @@ class Partition:
 
         With a `header` it is a client's batch, whose header was checked; without one, batches that this broker made
         itself. A marker of a transaction is judged by the rules of the transaction version; a repeated one is a
-        duplicate. Under acks=all the caller waits until the outcome `is_committed`.
+        duplicate. A producer is answered once the outcome `is_acknowledged`.
 
         A batch that waits for its turn may still be refused. If too much waits for the disk, a batch of the broker's
         own is refused with REQUEST_TIMED_OUT.
@@ -281,6 +300,22 @@ class Partition:
             raise self.not_leader()
         if leader.high_watermark > last_offset:
             return True
+        if not self.is_leader:
+            self.check_sync()
+            raise self.not_leader()
+        return False
+
+    def is_acknowledged(self, acks: int, appended: AppendInfo) -> bool:
+        """Whether a producer may be told of success: committed under acks=all, otherwise appended.
+
+        Either includes the sync that flush.messages asks for. ApiError if that failed, or the epoch is over.
+        """
+        leader = self._leader
+        if leader is None or leader.leader_epoch != appended.leader_epoch:
+            raise self.not_leader()
+        if (leader.high_watermark if acks == ACKS_ALL else leader.log_end_offset) > appended.last_offset:
+            return True
+        self.check_sync()
         if not self.is_leader:
             raise self.not_leader()
         return False
@@ -348,6 +383,32 @@ class Partition:
         where = f"broker {leader} leads it" if leader >= 0 else "it has no leader now"
         return ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is not led here; {where}")
 
+    # -- syncs that flush.messages asks for ---------------------------------------------------------------------------
+
+    def synced(self) -> None:
+        """The sync has ended that the partition began: what waited for it counts."""
+        self._is_syncing = False
+        self._sync_failure = None
+        self._count_synced()
+
+    def sync_failed(self, error: ApiError) -> None:
+        """The sync has failed: producers that wait for it hear so."""
+        self._is_syncing = False
+        self._sync_failure = error
+        self.wake(0)
+
+    def check_sync(self) -> None:
+        """ApiError if the last sync failed, and none is under way."""
+        failure = self._sync_failure
+        if failure is not None:
+            # Another one each time: what is raised keeps the stack of everybody whom it passes.
+            raise ApiError(failure.code, failure.message)
+
+    def sync_again(self) -> None:
+        """After a failure, or when it may not be needed any more."""
+        if not self._is_syncing:
+            self._count_synced()
+
     # -- waiting ------------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Watcher, *, is_committed_only: bool = False) -> None:
@@ -380,7 +441,7 @@ class Partition:
         leader = self._leader = LeaderState(
             self._broker.broker_id,
             leadership,
-            log_end_offset=log.log_end_offset,
+            log_end_offset=log.high_watermark,
             high_watermark=log.high_watermark,
             min_insync_replicas=log.config.min_insync_replicas,
             lag_time_max_ms=self._broker.replica_lag_time_max_ms,
@@ -388,7 +449,9 @@ class Partition:
             now_ms=self._broker.monotonic_ms(),
         )
         self._uncommitted_bytes = 0
-        leader.appended(log.log_end_offset, self._broker.monotonic_ms())
+        self._unsynced_end_offset = self._sync_failure = None
+        # What a crash left unsynced waits for its sync as well.
+        self._count(leader, log.log_end_offset)
         epoch = leadership.leader_epoch
         if self._queue is None:
             log.assign_leader_epoch(epoch)
@@ -402,7 +465,7 @@ class Partition:
         def began(start_offset: int) -> None:
             leader.epoch_began(start_offset)
             if self._leader is leader:
-                leader.appended(max(start_offset, leader.log_end_offset), self._broker.monotonic_ms())
+                self._count(leader, max(start_offset, leader.log_end_offset))
                 self._publish_high_watermark()
 
         # After the appends of the epoch before, wherever they will have come to by then.
@@ -437,10 +500,47 @@ class Partition:
         if info.is_duplicate or leader is None or leader.leader_epoch != info.leader_epoch:
             return
         self._uncommitted_bytes += size_bytes
+        if self.log.must_flush_now:
+            self._hold_until_synced(info.last_offset + 1)
+            return
         # No further: a thread may have appended more, and the bytes of that are not counted yet.
         committed = leader.appended(info.last_offset + 1, self._broker.monotonic_ms() if leader.followers else 0)
         if committed > self.log.high_watermark:
             self._commit(committed)
+
+    def _count(self, leader: LeaderState, end_offset: int) -> None:
+        """The log ends there: it counts at once, or after the sync that flush.messages asks for."""
+        if self.log.must_flush_now:
+            self._hold_until_synced(end_offset)
+        else:
+            leader.appended(end_offset, self._broker.monotonic_ms())
+
+    def _hold_until_synced(self, end_offset: int) -> None:
+        self._unsynced_end_offset = end_offset
+        if not self._is_syncing:
+            self._is_syncing = True
+            self._sync_failure = None
+            self._broker.begin_sync(self)
+
+    def _count_synced(self) -> None:
+        leader, end_offset = self._leader, self._unsynced_end_offset
+        if leader is None or end_offset is None:
+            return
+        if self.log.must_flush_now:
+            # More was appended since the sync looked, or it failed. What it did sync counts.
+            counted = min(end_offset, self.log.recovery_point)
+            self._hold_until_synced(end_offset)
+        else:
+            counted = end_offset
+            self._unsynced_end_offset = None
+            self._sync_failure = None
+        if counted > leader.log_end_offset:
+            leader.appended(counted, self._broker.monotonic_ms())
+            if leader.high_watermark > self.log.high_watermark:
+                self._commit(leader.high_watermark)
+            else:
+                # Those who do not wait for replicas.
+                self.wake(0)
 
     def _too_few_in_sync(self, leader: LeaderState, code: ErrorCode) -> ApiError:
         count = len(leader.in_sync if code is ErrorCode.NOT_ENOUGH_REPLICAS else leader.maximal_in_sync)

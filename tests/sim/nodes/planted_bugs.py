@@ -16,7 +16,6 @@ import numpy as np
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.broker.coordinators.transactions.shard_driver import TransactionShardDriver
-from ottla.broker.replica_manager import ReplicaManager
 from ottla.storage.cleaning.offset_map import OffsetMap
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
@@ -31,12 +30,8 @@ def _change(owner: type, name: str, change: Callable[[Any], Any]) -> Iterator[No
 
 
 def acknowledge_before_the_write() -> Any:
-    """A flush that somebody waits for returns at once."""
-
-    async def flush(self: ReplicaManager, partition: Any, deadline: float) -> None:
-        del self, partition, deadline
-
-    return _change(ReplicaManager, "flush", lambda _: flush)
+    """No append waits for the sync that flush.messages asks for."""
+    return _change(Log, "must_flush_now", lambda _: property(lambda _log: False))
 
 
 def recovery_point_too_far() -> Any:

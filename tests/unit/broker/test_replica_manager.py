@@ -12,12 +12,13 @@ from immutables import Map
 from harness.stubborn_file_system import StubbornFileSystem
 from ottla.broker.host import Machine
 from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.requests.purgatory import wait_until_acknowledged, wait_until_committed
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, TopicImage
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.partition import Appending, Partition
+from ottla.replication.partition import ACKS_ALL, Appending, Partition
 from ottla.storage.append_validation import validate_client_batch
-from ottla.storage.errors import StorageError
+from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import AppendInfo
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
@@ -34,6 +35,7 @@ class TwoDisks:
     def __init__(self, home: Path) -> None:
         self.disk, self.other = (StubbornFileSystem(home / name) for name in ("a", "b"))
         self.logs = LogManager([LogDirectory(self.disk), LogDirectory(self.other)])
+        self.config = LogConfig()
         self.topics_without_config: set[str] = set()
         self.made_topics: list[str] = []
         ids = {self.disk.root: ID_OF_FIRST, self.other.root: ID_OF_SECOND}
@@ -43,7 +45,7 @@ class TwoDisks:
         self.made_topics.append(topic)
         if topic in self.topics_without_config:
             raise RuntimeError(f"{topic} has no config")
-        return LogConfig()
+        return self.config
 
     @property
     def partition(self) -> Partition:
@@ -78,6 +80,96 @@ def run(home: Path, scenario: Callable[[TwoDisks], Coroutine[Any, Any, None]]) -
 
 async def outcome(append: Appending[AppendInfo], seconds: float = PATIENCE_S) -> AppendInfo:
     return await append.result(asyncio.get_running_loop().time() + seconds)
+
+
+def asks_for_syncs(disks: TwoDisks) -> Partition:
+    """The partition, which syncs every record from now on."""
+    disks.partition.update_config(replace(disks.config, flush_messages=1))
+    return disks.partition
+
+
+async def acknowledged(partition: Partition, acks: int, appended: AppendInfo) -> bool:
+    return await wait_until_acknowledged(partition, acks, appended, asyncio.get_running_loop().time() + PATIENCE_S)
+
+
+@pytest.mark.parametrize("acks", [1, ACKS_ALL])
+def test_a_record_is_neither_readable_nor_acknowledged_before_the_sync_has_ended(tmp_path: Path, acks: int) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        partition = asks_for_syncs(disks)
+        disks.disk.takes_syncs.clear()
+        appended = await outcome(disks.append(partition))
+        assert (partition.log.log_end_offset, partition.log.high_watermark) == (1, 0)
+        waiting = asyncio.ensure_future(acknowledged(partition, acks, appended))
+        assert await asyncio.to_thread(disks.disk.is_syncing.wait, PATIENCE_S)
+        assert not waiting.done()
+        assert partition.log.high_watermark == 0
+        disks.disk.wake_up()
+        assert await waiting
+        assert partition.log.high_watermark == 1
+
+    run(tmp_path, scenario)
+
+
+def test_one_sync_serves_all_appends_that_wait_for_it(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        partition = asks_for_syncs(disks)
+        disks.disk.takes_syncs.clear()
+        appended = [await outcome(disks.append(partition))]
+        assert await asyncio.to_thread(disks.disk.is_syncing.wait, PATIENCE_S)
+        appended += [await outcome(disks.append(partition)) for _ in range(49)]
+        waiting = asyncio.gather(*(acknowledged(partition, 1, one) for one in appended))
+        disks.disk.wake_up()
+        assert all(await waiting)
+        assert partition.log.high_watermark == 50
+        assert disks.disk.log_sync_count == 2, "one had begun with the first record, the next served all others"
+
+    run(tmp_path, scenario)
+
+
+def test_a_disk_that_is_full_holds_records_back_until_a_later_sync_succeeds(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        partition = asks_for_syncs(disks)
+        disks.disk.sync_error = DiskFull(disks.disk.root, "sync", disks.disk.root, "full")
+        appended = await outcome(disks.append(partition))
+        deadline = asyncio.get_running_loop().time() + PATIENCE_S
+        coordinator = asyncio.ensure_future(
+            wait_until_committed(partition, 0, appended.last_offset, deadline, waits_for_space=True)
+        )
+        for _ in range(2):
+            with pytest.raises(ApiError) as refused:
+                await acknowledged(partition, 1, appended)
+            assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+            assert partition.log.high_watermark == 0
+            disks.replicas.sync_again()
+        assert not coordinator.done()
+        with pytest.raises(ApiError):
+            await acknowledged(partition, 1, appended)
+        disks.disk.sync_error = None
+        disks.replicas.sync_again()
+        assert await coordinator
+        assert await acknowledged(partition, 1, appended)
+        assert partition.log.high_watermark == 1
+
+    run(tmp_path, scenario)
+
+
+def test_whoever_waits_for_a_sync_hears_that_its_disk_is_broken(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        partition = asks_for_syncs(disks)
+        disks.disk.sync_error = StorageError(disks.disk.root, "sync", disks.disk.root, "broken")
+        appended = await outcome(disks.append(partition))
+        deadline = asyncio.get_running_loop().time() + PATIENCE_S
+        for waiting in (
+            acknowledged(partition, 1, appended),
+            wait_until_committed(partition, 0, appended.last_offset, deadline, waits_for_space=True),
+        ):
+            with pytest.raises(ApiError) as refused:
+                await waiting
+            assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        assert not disks.replicas.is_online("t", 0)
+        assert partition.log.high_watermark == 0
+
+    run(tmp_path, scenario)
 
 
 def test_an_append_that_hangs_holds_up_no_other_disk(tmp_path: Path) -> None:

@@ -26,12 +26,17 @@ class Broker:
     replica_lag_time_max_ms: int = 1000
     live_brokers: dict[int, int] = field(default_factory=lambda: {1: 11, 2: 12, 3: 13})
     now_ms: int = 0
+    # Those that began a sync, as often as they did.
+    syncing: list[Partition] = field(default_factory=list)
 
     def monotonic_ms(self) -> int:
         return self.now_ms
 
     def disk_failed(self, error: StorageError) -> ApiError:
         return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    def begin_sync(self, partition: Partition) -> None:
+        self.syncing.append(partition)
 
 
 def make(tmp_path: Path, leadership: Leadership, queue: AppendQueue | None = None, /, **settings: int) -> Partition:

@@ -18,6 +18,7 @@ from ottla.storage.transaction_verification import VerificationGuard
 from unit.replication.partitions import (
     ALONE,
     TRIO,
+    Broker,
     append,
     append_own,
     at_once,
@@ -39,6 +40,132 @@ def test_a_leader_alone_in_sync_commits_as_it_appends(tmp_path: Path) -> None:
     partition = make(tmp_path, ALONE)
     info = append(partition, ACKS_ALL)
     assert partition.is_committed(info.leader_epoch, info.last_offset)
+
+
+def synced(partition: Partition) -> None:
+    partition.log.flush(1)
+    partition.synced()
+
+
+def broker_of(partition: Partition) -> Broker:
+    broker = partition._broker
+    assert isinstance(broker, Broker)
+    return broker
+
+
+def test_of_flush_messages_the_append_that_reaches_it_waits_for_the_sync(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, flush_messages=3)
+    append(partition)
+    append(partition)
+    assert partition.log.high_watermark == 2
+    assert not broker_of(partition).syncing
+    held = append(partition)
+    later = append(partition)
+    assert partition.log.high_watermark == 2
+    assert not partition.is_acknowledged(1, held)
+    assert not partition.is_committed(later.leader_epoch, later.last_offset)
+    assert broker_of(partition).syncing == [partition]
+    synced(partition)
+    assert partition.log.high_watermark == 4
+    assert partition.is_acknowledged(1, later)
+    append(partition)
+    assert partition.log.high_watermark == 5
+
+
+def test_what_was_appended_after_a_sync_looked_waits_for_the_next(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, flush_messages=1)
+    first = append(partition)
+    partition.log.flush(1)
+    second = append(partition)
+    partition.synced()
+    assert partition.is_acknowledged(1, first)
+    assert not partition.is_acknowledged(1, second)
+    assert partition.log.high_watermark == 1
+    assert len(broker_of(partition).syncing) == 2
+    synced(partition)
+    assert partition.log.high_watermark == 2
+
+
+def test_a_record_that_replicas_have_is_committed_when_the_leader_has_synced_it(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO, flush_messages=1)
+    info = append(partition)
+    fetch(partition, 2, 1)
+    fetch(partition, 3, 1)
+    assert partition.log.high_watermark == 0
+    synced(partition)
+    assert partition.log.high_watermark == 1
+    append(partition)
+    heard: list[int] = []
+    partition.watch(heard.append)
+    synced(partition)
+    assert heard == [0], "who asked for acks=1 looks again"
+    assert partition.is_acknowledged(1, replace_offset(info, 1))
+    assert not partition.is_acknowledged(ACKS_ALL, replace_offset(info, 1))
+
+
+def replace_offset(info: AppendInfo, offset: int) -> AppendInfo:
+    return info._replace(first_offset=offset, last_offset=offset)
+
+
+def test_a_failed_sync_is_told_to_producers_until_it_is_tried_again(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, flush_messages=1)
+    info = append(partition)
+    partition.sync_failed(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "full"))
+    for _ in range(2):
+        with pytest.raises(ApiError) as refused:
+            partition.is_acknowledged(1, info)
+        assert code_of(refused) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert not partition.is_committed(info.leader_epoch, info.last_offset)
+    partition.sync_again()
+    assert not partition.is_acknowledged(1, info)
+    partition.sync_again()
+    assert len(broker_of(partition).syncing) == 2, "one is under way"
+    synced(partition)
+    assert partition.is_acknowledged(1, info)
+    partition.sync_again()
+    assert len(broker_of(partition).syncing) == 2, "nothing is left to sync"
+
+
+def test_a_setting_that_asks_for_no_sync_any_more_releases_what_waited_for_one(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, flush_messages=1)
+    info = append(partition)
+    partition.sync_failed(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "full"))
+    partition.update_config(replace(partition.log.config, flush_messages=100))
+    assert partition.is_acknowledged(1, info)
+    assert partition.log.high_watermark == 1
+
+
+def test_a_sync_that_fails_while_the_partition_is_closed_is_tried_again_when_it_is_back(tmp_path: Path) -> None:
+    partition = make(tmp_path, ALONE, flush_messages=1)
+    info = append(partition)
+    partition.close()
+    partition.sync_failed(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "full"))
+    partition.reopen()
+    assert len(broker_of(partition).syncing) == 2
+    synced(partition)
+    assert partition.is_acknowledged(1, info)
+
+
+def test_what_a_crash_left_unsynced_is_readable_after_its_sync(tmp_path: Path) -> None:
+    append(make(tmp_path, ALONE))
+    partition = make(tmp_path, ALONE, flush_messages=1)
+    assert (partition.log.log_end_offset, partition.log.high_watermark) == (1, 0)
+    assert not partition.has_reached_epoch_start, "a lower end than before must not be told"
+    synced(partition)
+    assert partition.log.high_watermark == 1
+    assert partition.has_reached_epoch_start
+
+
+def test_a_sync_of_an_earlier_epoch_counts_nothing_that_was_cut_off(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO, flush_messages=1)
+    append(partition)
+    append(partition)
+    to_follower(partition)
+    partition.synced()
+    to_leader(partition, in_sync=(1,))
+    append(partition)
+    synced(partition)
+    assert partition.log.high_watermark == partition.log.log_end_offset == 1
 
 
 def test_the_high_watermark_waits_for_the_slowest_in_sync_replica(tmp_path: Path) -> None:

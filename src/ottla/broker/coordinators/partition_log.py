@@ -42,7 +42,7 @@ class CoordinatorLog(Protocol):
         """Whether this node leads the partition in that epoch, and can serve it."""
 
     def is_committed(self, partition: int, appended: AppendInfo) -> bool:
-        """Whether an append is committed, and synced where the topic asks for that: then nobody has to wait."""
+        """Whether an append is committed: then nobody has to wait."""
 
     async def wait_committed(self, partition: int, appended: AppendInfo) -> None:
         """Returns once it is; ApiError when that will not be known here. REQUEST_TIMED_OUT: ask again."""
@@ -51,7 +51,7 @@ class CoordinatorLog(Protocol):
         """Returns once no append is on its way to the log."""
 
     async def wait_all_committed(self, partition: int, leader_epoch: int) -> None:
-        """Returns once everything is committed that the log holds now."""
+        """Returns once everything is committed that the log holds now; ApiError if a full disk keeps it from that."""
 
     def is_empty(self, partition: int) -> bool:
         """Whether there is nothing to load."""
@@ -94,9 +94,9 @@ class PartitionCoordinatorLog:
         return led is not None and led.is_leader and led.leader_epoch == leader_epoch
 
     def is_committed(self, partition: int, appended: AppendInfo) -> bool:
-        """Whether every in-sync replica has the records, and the disk if flush.messages asks for it."""
+        """Whether every in-sync replica has the records."""
         led = self._replicas.find(self._topic, partition)
-        if led is None or led.log.must_flush_now:
+        if led is None:
             return False
         try:
             return led.is_committed(appended.leader_epoch, appended.last_offset)
@@ -106,14 +106,15 @@ class PartitionCoordinatorLog:
 
     async def wait_committed(self, partition: int, appended: AppendInfo) -> None:
         """Returns once every in-sync replica has the records."""
-        await self._wait_for(partition, appended.leader_epoch, appended.last_offset)
+        # On a full disk as well: the shard counts on what the log has.
+        await self._wait_for(partition, appended.leader_epoch, appended.last_offset, waits_for_space=True)
 
     async def wait_all_committed(self, partition: int, leader_epoch: int) -> None:
         """Returns once every in-sync replica has what the log holds now."""
         last_offset = self._led(partition, leader_epoch).log.log_end_offset - 1
         while True:
             try:
-                return await self._wait_for(partition, leader_epoch, last_offset)
+                return await self._wait_for(partition, leader_epoch, last_offset, waits_for_space=False)
             except ApiError as error:
                 if error.code is not ErrorCode.REQUEST_TIMED_OUT:
                     raise
@@ -169,14 +170,14 @@ class PartitionCoordinatorLog:
             await self._replicas.wait_for_changes()
         return self._led(partition, leader_epoch)
 
-    async def _wait_for(self, partition: int, leader_epoch: int, last_offset: int) -> None:
+    async def _wait_for(self, partition: int, leader_epoch: int, last_offset: int, *, waits_for_space: bool) -> None:
         deadline = self._loop.time() + _PATIENCE_S
         while True:
             led = await self._after_move(partition, leader_epoch)
             try:
-                if led.log.must_flush_now:
-                    await self._replicas.flush(led, deadline)
-                if await wait_until_committed(led, leader_epoch, last_offset, deadline):
+                if await wait_until_committed(
+                    led, leader_epoch, last_offset, deadline, waits_for_space=waits_for_space
+                ):
                     return
             except ApiError:
                 if not self._replicas.is_swapping(self._topic, partition):

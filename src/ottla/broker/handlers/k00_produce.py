@@ -194,16 +194,11 @@ class _Production:
         outcome = partition.append(records, acks=self.acks, now_ms=now, header=header, verification=guard)
         if isinstance(outcome, AppendInfo):
             _accept(row, outcome)
-            if not self._must_wait(partition, outcome):
+            if partition.is_acknowledged(self.acks, outcome):
                 return
         else:
             self._appends.append(outcome)
         self.waiting.append(partial(self._finish, partition, outcome, row))
-
-    def _must_wait(self, partition: Partition, info: AppendInfo) -> bool:
-        if partition.log.must_flush_now:
-            return True
-        return self.acks == ACKS_ALL and not partition.is_committed(info.leader_epoch, info.last_offset)
 
     def _check_batch(self, header: BatchHeader) -> None:
         if self.context.api_version < _ZSTD_VERSION and header.codec is Codec.ZSTD:
@@ -277,10 +272,9 @@ class _Production:
         try:
             info = outcome if isinstance(outcome, AppendInfo) else await outcome.result(self._disk_deadline())
             _accept(row, info)
-            if partition.log.must_flush_now:
-                await self.context.broker.replicas.flush(partition, deadline)
-            if self.acks == ACKS_ALL and not await wait_until_acknowledged(partition, info, deadline):
+            if not await wait_until_acknowledged(partition, self.acks, info, deadline):
                 row.error_code = ErrorCode.REQUEST_TIMED_OUT
+                self.has_failed = True
         except LogGone as gone:
             self._refuse(row, partition.topic, self._whereabouts(partition, gone))
         except ApiError as error:

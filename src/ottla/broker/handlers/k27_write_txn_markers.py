@@ -161,24 +161,18 @@ class _Writing:
             now_ms=self._context.broker.host.now_ms(),
             transaction_version=self._marker.transaction_version,
         )
-        if (
-            isinstance(outcome, AppendInfo)
-            and not partition.log.must_flush_now
-            and partition.is_committed(outcome.leader_epoch, outcome.last_offset)
-        ):
+        if isinstance(outcome, AppendInfo) and partition.is_acknowledged(ACKS_ALL, outcome):
             return
         self._waiting.append(partial(self._finish, partition, outcome, row))
 
     async def _finish(
         self, partition: Partition, outcome: AppendOutcome, row: WritableTxnMarkerPartitionResult
     ) -> None:
-        """Until the marker is in the log, synced where the topic asks for it, and committed."""
+        """Until the marker is in the log, and committed."""
         deadline = self._context.deadline(0)
         try:
             info = outcome if isinstance(outcome, AppendInfo) else await outcome.result(deadline)
-            if partition.log.must_flush_now:
-                await self._context.broker.replicas.flush(partition, deadline)
-            if not await wait_until_acknowledged(partition, info, deadline):
+            if not await wait_until_acknowledged(partition, ACKS_ALL, info, deadline):
                 row.error_code = ErrorCode.REQUEST_TIMED_OUT
         except ApiError as error:
             row.error_code = error.code

@@ -1,4 +1,4 @@
-"""Where requests wait: Produce for replicas, Fetch for data.
+"""Where requests wait: Produce for replicas and syncs, Fetch for data.
 
 A waiting request watches the partitions it is about and is looked at again when one of them moves, or when its time is
 up. Data wakes it, never a poll: the latency of a long poll is that of the append. Waiting ends in the next turn of the
@@ -6,11 +6,11 @@ event loop, so that a producer's own answer goes out before the consumers' that 
 """
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Generic, TypeVar
 
-from ottla.replication.partition import Partition, Watcher
+from ottla.replication.partition import ACKS_ALL, Partition, Watcher
 from ottla.storage.log import AppendInfo
 
 Place = TypeVar("Place", bound=Hashable)
@@ -115,16 +115,43 @@ def _wake(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def wait_until_committed(partition: Partition, leader_epoch: int, last_offset: int, deadline: float) -> bool:
+async def wait_until_committed(
+    partition: Partition, leader_epoch: int, last_offset: int, deadline: float, *, waits_for_space: bool
+) -> bool:
     """Whether what was appended in a leader epoch was committed before the loop's time reached `deadline`.
 
-    NOT_LEADER_OR_FOLLOWER if that epoch is over: another record may stand at the offset by now.
+    NOT_LEADER_OR_FOLLOWER if that epoch is over: another record may stand at the offset by now. KAFKA_STORAGE_ERROR if
+    a full disk has refused to sync it, unless the caller waits for space as well.
     """
+
+    def is_committed() -> bool:
+        if partition.is_committed(leader_epoch, last_offset):
+            return True
+        if not waits_for_space:
+            partition.check_sync()
+        return False
+
+    return await _wait_until(partition, is_committed, deadline)
+
+
+async def wait_until_acknowledged(partition: Partition, acks: int, appended: AppendInfo, deadline: float) -> bool:
+    """Whether a batch became as safe as its producer and its topic ask for, before the deadline.
+
+    ApiError if it will not, or not here. NOT_ENOUGH_REPLICAS_AFTER_APPEND if the in-sync set shrank below its minimum
+    meanwhile, and acks=all was asked for.
+    """
+    is_acknowledged = await _wait_until(partition, lambda: partition.is_acknowledged(acks, appended), deadline)
+    if is_acknowledged and acks == ACKS_ALL:
+        partition.check_in_sync_after_append()
+    return is_acknowledged
+
+
+async def _wait_until(partition: Partition, is_reached: Callable[[], bool], deadline: float) -> bool:
     loop = asyncio.get_running_loop()
     watch: Watch[int] = Watch()
     try:
         watch.add(0, partition)
-        while not partition.is_committed(leader_epoch, last_offset):
+        while not is_reached():
             left_ms = (deadline - loop.time()) * 1000
             if left_ms <= 0:
                 return False
@@ -133,14 +160,3 @@ async def wait_until_committed(partition: Partition, leader_epoch: int, last_off
     finally:
         watch.close()
     return True
-
-
-async def wait_until_acknowledged(partition: Partition, appended: AppendInfo, deadline: float) -> bool:
-    """As `wait_until_committed`, for a producer that asked for acks=all.
-
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND if the in-sync set shrank below its minimum meanwhile.
-    """
-    is_committed = await wait_until_committed(partition, appended.leader_epoch, appended.last_offset, deadline)
-    if is_committed:
-        partition.check_in_sync_after_append()
-    return is_committed

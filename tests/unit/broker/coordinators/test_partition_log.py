@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.storage.errors import DiskFull
 from unit.broker.coordinators.one_of_two import OneOfTwo
 from unit.replication.partitions import batch_of_one
 
@@ -70,6 +72,26 @@ def test_all_is_committed_when_the_watermark_has_passed_what_the_log_holds(tmp_p
         assert not waiting.done()
         node.fetch(2)
         await waiting
+
+    run(tmp_path, scenario)
+
+
+def test_on_a_full_disk_a_write_waits_for_its_sync_and_a_load_hears_of_it(tmp_path: Path) -> None:
+    async def scenario(node: OneOfTwo) -> None:
+        node.lead(1, in_sync=(7,))
+        node.partition.update_config(replace(node.partition.log.config, flush_messages=1))
+        (disk,) = node.disks
+        disk.sync_error = DiskFull(disk.root, "sync", disk.root, "full")
+        writing = asyncio.ensure_future(node.log.wait_committed(0, node.append(1)))
+        # A start waits for its loads, and must not wait for space.
+        with pytest.raises(ApiError) as refused:
+            await node.log.wait_all_committed(0, 1)
+        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        assert not writing.done()
+        disk.sync_error = None
+        node.replicas.sync_again()
+        await writing
+        await node.log.wait_all_committed(0, 1)
 
     run(tmp_path, scenario)
 

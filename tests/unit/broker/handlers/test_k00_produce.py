@@ -32,9 +32,9 @@ def test_a_request_has_one_deadline_for_all_its_partitions_and_pieces(
     monkeypatch.setitem(SLICE_RULES, ApiKey.PRODUCE, (in_pieces,))
     deadlines: list[float] = []
 
-    async def noting(partition: Partition, appended: AppendInfo, deadline: float) -> bool:
+    async def noting(partition: Partition, acks: int, appended: AppendInfo, deadline: float) -> bool:
         deadlines.append(deadline)
-        return await purgatory.wait_until_acknowledged(partition, appended, deadline)
+        return await purgatory.wait_until_acknowledged(partition, acks, appended, deadline)
 
     monkeypatch.setattr(k00_produce, "wait_until_acknowledged", noting)
 

@@ -11,6 +11,7 @@ import pytest
 from ottla.broker.requests.purgatory import Watch, wait_until_acknowledged, wait_until_committed
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.partition import ACKS_ALL, Partition, Watcher
+from ottla.storage.log import AppendInfo
 from unit.replication.partitions import TRIO, append, fetch, make, to_follower, to_leader
 
 
@@ -123,13 +124,19 @@ def with_trio(home: Path, scenario: Callable[[Partition, float], Coroutine[Any, 
     asyncio.run(run())
 
 
+async def committed(partition: Partition, appended: AppendInfo, deadline: float) -> bool:
+    return await wait_until_committed(
+        partition, appended.leader_epoch, appended.last_offset, deadline, waits_for_space=True
+    )
+
+
 @pytest.mark.parametrize("begins_early", [True, False])
 def test_who_waits_for_a_record_that_was_cut_off_hears_that_the_leader_changed(
     tmp_path: Path, begins_early: bool
 ) -> None:
     async def scenario(partition: Partition, deadline: float) -> None:
         lost = append(partition, ACKS_ALL)
-        waiting = asyncio.ensure_future(wait_until_committed(partition, lost.leader_epoch, lost.last_offset, deadline))
+        waiting = asyncio.ensure_future(committed(partition, lost, deadline))
         if begins_early:
             await asyncio.sleep(0)
         to_follower(partition)
@@ -147,7 +154,7 @@ def test_who_waits_for_a_record_that_was_cut_off_hears_that_the_leader_changed(
 def test_who_waits_hears_of_lost_leadership_at_once(tmp_path: Path) -> None:
     async def scenario(partition: Partition, deadline: float) -> None:
         info = append(partition, ACKS_ALL)
-        waiting = asyncio.ensure_future(wait_until_committed(partition, info.leader_epoch, info.last_offset, deadline))
+        waiting = asyncio.ensure_future(committed(partition, info, deadline))
         await asyncio.sleep(0)
         to_follower(partition)
         with pytest.raises(ApiError):
@@ -159,13 +166,14 @@ def test_who_waits_hears_of_lost_leadership_at_once(tmp_path: Path) -> None:
 def test_a_commit_is_acknowledged_when_the_last_in_sync_replica_has_it(tmp_path: Path) -> None:
     async def scenario(partition: Partition, deadline: float) -> None:
         info = append(partition, ACKS_ALL)
-        waiting = asyncio.ensure_future(wait_until_acknowledged(partition, info, deadline))
+        waiting = asyncio.ensure_future(wait_until_acknowledged(partition, ACKS_ALL, info, deadline))
         fetch(partition, 2, 1)
         await asyncio.sleep(0)
         assert not waiting.done()
         fetch(partition, 3, 1)
         assert await waiting
-        assert not await wait_until_acknowledged(partition, append(partition, ACKS_ALL), deadline - PATIENCE_S)
+        late = append(partition, ACKS_ALL)
+        assert not await wait_until_acknowledged(partition, ACKS_ALL, late, deadline - PATIENCE_S)
 
     with_trio(tmp_path, scenario)
 
@@ -173,7 +181,7 @@ def test_a_commit_is_acknowledged_when_the_last_in_sync_replica_has_it(tmp_path:
 def test_who_waits_hears_that_too_few_replicas_were_left_to_keep_the_record(tmp_path: Path) -> None:
     async def scenario(partition: Partition, deadline: float) -> None:
         info = append(partition, ACKS_ALL)
-        waiting = asyncio.ensure_future(wait_until_acknowledged(partition, info, deadline))
+        waiting = asyncio.ensure_future(wait_until_acknowledged(partition, ACKS_ALL, info, deadline))
         await asyncio.sleep(0)
         for replica in (2, 3):
             fetch(partition, replica, 1)
