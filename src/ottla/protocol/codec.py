@@ -1,7 +1,7 @@
 """Encoding and decoding of messages, compiled per (message, version) on first use.
 
 The tables in the generated classes say what a version looks like. From them this module writes Python source for one
-decoder and one encoder per struct and version, with neighbouring fixed-size fields fused into one `struct` call, and
+decoder and one encoder per message and version, with neighbouring fixed-size fields fused into one `struct` call, and
 compiles it, as dataclasses do. A message that nobody uses costs nothing; one in use costs what hand-written code would.
 
 Decoding is safe on hostile input: every length and count is compared with the bytes that are left before anything is
@@ -21,7 +21,7 @@ from ottla.protocol.schema import Message, Records
 
 M = TypeVar("M", bound=Message)
 
-Decoder: TypeAlias = "Callable[[bytes | bytearray | memoryview, int, int, list[int]], tuple[Any, int]]"
+Decoder: TypeAlias = "Callable[[bytes | bytearray | memoryview, int, int, int], tuple[Any, int]]"
 Encoder: TypeAlias = "Callable[[Any, Callable[[Records], None]], None]"
 
 # A struct of a client of the far future may carry tags that we do not know; nobody sends hundreds.
@@ -52,7 +52,7 @@ def decode_at(
     """The message that begins at `start`, and the position after it."""
     decoder = _decoders.get((cls, version)) or _compile_decoder(cls, version)
     try:
-        return decoder(buffer, start, len(buffer), [elements_max])
+        return decoder(buffer, start, len(buffer), elements_max)
     except MalformedMessage:
         raise
     except (struct.error, IndexError, ValueError, OverflowError) as error:

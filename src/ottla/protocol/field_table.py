@@ -78,22 +78,6 @@ def struct_class(cls: type[Message], name: str) -> type[Message]:
     return found
 
 
-def struct_order(cls: type[Message], version: int) -> list[type[Message]]:
-    """The structs reachable in that version, used ones before their users."""
-    found: list[type[Message]] = []
-
-    def visit(struct: type[Message]) -> None:
-        if struct in found:
-            return
-        for field in fields_in(struct, version):
-            if field.element_type not in FIXED_FORMATS and field.element_type not in ("string", "bytes", "records"):
-                visit(struct_class(cls, field.element_type))
-        found.append(struct)
-
-    visit(cls)
-    return found
-
-
 def smallest_size(cls: type[Message], kind: str, version: int, *, is_flexible: bool) -> int:
     """The least number of bytes that a value of this type takes, at least 1: the bound on an array's count."""
     if kind in FIXED_SIZES:

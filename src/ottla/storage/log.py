@@ -18,6 +18,7 @@ and files stay open while someone reads them. What must not wait for the disk do
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -71,6 +72,10 @@ class AppendInfo(NamedTuple):
     log_append_time_ms: int
     log_start_offset: int
     is_duplicate: bool
+
+
+# The constructor that NamedTuple makes is Python code, and takes twice as long.
+_make_info = partial(tuple.__new__, AppendInfo)
 
 
 class Log:
@@ -160,11 +165,12 @@ class Log:
 
     def update_high_watermark(self, high_watermark: int) -> bool:
         """Everything below an offset is committed, which is kept within the log; whether the high watermark moved."""
-        bounded = max(self.log_start_offset, min(high_watermark, self.log_end_offset))
-        if bounded == self.high_watermark:
+        if not self.log_start_offset <= high_watermark <= self.log_end_offset:
+            high_watermark = max(self.log_start_offset, min(high_watermark, self.log_end_offset))
+        if high_watermark == self.high_watermark:
             return False
-        self.high_watermark = bounded
-        self.producers.forget_replicated(bounded)
+        self.high_watermark = high_watermark
+        self.producers.forget_replicated(high_watermark)
         return True
 
     def end_offset_for_epoch(self, epoch: int) -> EpochEnd | None:
@@ -221,26 +227,29 @@ class Log:
                 if original is not None:
                     where = original.first_offset, original.last_offset
                     return self._duplicate(where, leader_epoch, original.timestamp_ms)
-            segment = self._segment_for(size, base_offset, last_offset, max_timestamp, now_ms)
-            segment.append(
-                (PLACEMENT.pack(base_offset, header.batch_length, leader_epoch), memoryview(records)[PLACEMENT_BYTES:]),
-                size,
-                last_offset,
-                max_timestamp,
-            )
+            config, segment = self.config, self._segments.active
+            if must_roll(segment, config, size, last_offset, max_timestamp, now_ms):
+                self._require_fit(size)
+                segment = self._roll_for(base_offset, last_offset, now_ms)
+            placement = PLACEMENT.pack(base_offset, header.batch_length, leader_epoch)
+            position = segment.write((placement, memoryview(records)[PLACEMENT_BYTES:]), size)
+            segment.note_batch(position, size, last_offset, max_timestamp)
             if leader_epoch > latest_epoch:
                 self.leader_epochs.assign(leader_epoch, base_offset)
             if is_idempotent:
                 self.producers.update(header, base_offset)
             self._advance(last_offset + 1, segment)
-            return AppendInfo(
-                base_offset,
-                last_offset,
-                leader_epoch,
-                max_timestamp,
-                max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP,
-                self.log_start_offset,
-                is_duplicate=False,
+            log_append_time_ms = max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP
+            return _make_info(
+                (
+                    base_offset,
+                    last_offset,
+                    leader_epoch,
+                    max_timestamp,
+                    log_append_time_ms,
+                    self.log_start_offset,
+                    False,
+                )
             )
 
     def append_own_as_leader(
@@ -271,7 +280,9 @@ class Log:
             ):
                 last_offset = self.log_end_offset - 1
                 return self._duplicate((last_offset, last_offset), leader_epoch, NO_TIMESTAMP)
-            self._append_placed(placed, batches, self._segment_for, now_ms)
+            (begin, _), (last_position, last) = batches[0], batches[-1]
+            self._require_fit(last_position + last.size_bytes - begin)
+            self._append_placed(placed, batches, now_ms)
             return self._placed_at(batches)
 
     def _duplicate(self, where: tuple[int, int], leader_epoch: int, timestamp_ms: int) -> AppendInfo:
@@ -294,7 +305,8 @@ class Log:
             if not batches:
                 return None
             for part in split_batches(batches, self.config.segment_bytes):
-                self._append_placed(whole, part, self._segment_at_any_size, now_ms)
+                # They were accepted once, and have to be taken whatever segment.bytes is now.
+                self._append_placed(whole, part, now_ms)
             return self._placed_at(batches)
 
     def _placed_at(self, headers: list[PlacedBatch]) -> AppendInfo:
@@ -309,14 +321,14 @@ class Log:
             is_duplicate=False,
         )
 
-    def _append_placed(
-        self, batches: memoryview, headers: list[PlacedBatch], choose: Callable[..., Segment], now_ms: int
-    ) -> None:
+    def _append_placed(self, batches: memoryview, headers: list[PlacedBatch], now_ms: int) -> None:
         """Append batches whose offsets are final to one segment, in one write."""
         (begin, first), (last_position, last) = headers[0], headers[-1]
         data = batches[begin : last_position + last.size_bytes]
         max_timestamp = max(header.max_timestamp for _, header in headers)
-        segment = choose(len(data), first.base_offset, last.last_offset, max_timestamp, now_ms)
+        segment = self._segments.active
+        if must_roll(segment, self.config, len(data), last.last_offset, max_timestamp, now_ms):
+            segment = self._roll_for(first.base_offset, last.last_offset, now_ms)
         start = segment.write((data,), len(data))
         for position, header in headers:
             size = header.size_bytes
@@ -335,26 +347,12 @@ class Log:
         self.log_end_offset = log_end_offset
         self.producers.map_end_offset = log_end_offset
 
-    def _segment_for(self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int) -> Segment:
-        """The active segment, after a roll if it is full or old; ApiError if no segment may be so large."""
+    def _require_fit(self, size: int) -> None:
         if size > self.config.segment_bytes:
             raise ApiError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
                 f"{size} bytes of records do not fit in one segment, segment.bytes is {self.config.segment_bytes}.",
             )
-        segment = self._segments.active
-        if must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
-            return self._roll_for(first_offset, last_offset, now_ms)
-        return segment
-
-    def _segment_at_any_size(
-        self, size: int, first_offset: int, last_offset: int, max_timestamp: int, now_ms: int
-    ) -> Segment:
-        """The same for batches that were accepted once, and have to be taken whatever segment.bytes is now."""
-        segment = self._segments.active
-        if must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
-            return self._roll_for(first_offset, last_offset, now_ms)
-        return segment
 
     def _roll_for(self, first_offset: int, last_offset: int, now_ms: int) -> Segment:
         # Where the log ends, so that segments follow each other without a gap, unless the offsets leap too far.

@@ -12,7 +12,6 @@ looked at, so that a reader who has come to a damaged one is told instead of get
 """
 
 from bisect import bisect_right
-from collections import OrderedDict
 from typing import NamedTuple
 
 from ottla.protocol.compression import Buffer
@@ -46,8 +45,7 @@ class Positions:
 
     def __init__(self, log_end_offset: int, active: Segment, open_segments: OpenSegments) -> None:
         # Threads share it without a lock: each step on it is one call that the interpreter does not interrupt.
-        self._known: OrderedDict[int, tuple[Segment, int]] = OrderedDict()
-        self._known[log_end_offset] = (active, active.size_bytes)
+        self._known: dict[int, tuple[Segment, int]] = {log_end_offset: (active, active.size_bytes)}
         self.open_segments = open_segments
 
     def renewed(self, log_end_offset: int, active: Segment) -> "Positions":
@@ -59,7 +57,9 @@ class Positions:
         known = self._known
         known[offset] = (segment, position)
         if len(known) > _MAX_POSITIONS:
-            known.popitem(last=False)
+            # Many at once, so that an append hardly ever pays for it.
+            for forgotten in list(known)[: _MAX_POSITIONS // 2]:
+                known.pop(forgotten, None)
 
     def get(self, offset: int) -> tuple[Segment, int] | None:
         return self._known.get(offset)

@@ -10,17 +10,19 @@ from ottla.storage.segment import Segment
 def must_roll(
     segment: Segment, config: LogConfig, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
 ) -> bool:
-    """Whether records of this size, last offset and latest time belong in a new segment."""
-    return (
-        segment.size_bytes + size_bytes > config.segment_bytes
+    """Whether records of this size, last offset and latest time belong in a new segment.
+
+    A segment is old once it has been open for segment.ms, by the clock of its records if they have one.
+    """
+    held_bytes = segment.size_bytes
+    if (
+        held_bytes + size_bytes > config.segment_bytes
         or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
         or segment.indexes_bytes > config.segment_index_bytes
-        or (segment.size_bytes > 0 and _is_old(segment, config, max_timestamp, now_ms))
-    )
-
-
-def _is_old(segment: Segment, config: LogConfig, max_timestamp: int, now_ms: int) -> bool:
-    """Whether the segment has been open for segment.ms, by the clock of its records if they have one."""
+    ):
+        return True
+    if held_bytes == 0:
+        return False
     first = segment.rolling_timestamp
     waited_ms = max_timestamp - first if first is not None and first >= 0 else now_ms - segment.created_ms
     limit_ms = config.segment_ms

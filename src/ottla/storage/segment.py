@@ -332,12 +332,6 @@ class Segment:
 
     # Growing and shrinking.
 
-    def append(self, parts: tuple[Buffer, ...], size: int, last_offset: int, max_timestamp: int) -> int:
-        """Write one batch given in parts; the position where it begins."""
-        position = self.write(parts, size)
-        self.note_batch(position, size, last_offset, max_timestamp)
-        return position
-
     def write(self, parts: tuple[Buffer, ...], size: int) -> int:
         """Write bytes at the end, all or none; the position where they begin."""
         position = self.size_bytes
@@ -360,7 +354,9 @@ class Segment:
 
     def note_batch(self, position: int, size: int, last_offset: int, max_timestamp: int) -> None:
         """Account for a batch in the indexes."""
-        if max_timestamp > self.max_timestamp:
+        if self._max_timestamp == _UNKNOWN:
+            self._find_max_timestamp()
+        if max_timestamp > self._max_timestamp:
             self._max_timestamp = max_timestamp
             self._max_timestamp_offset = last_offset
         if self.rolling_timestamp is None:
