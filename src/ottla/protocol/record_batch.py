@@ -128,14 +128,15 @@ class BatchHeader(NamedTuple):
         return self.producer_id >= 0
 
 
-# As BatchHeader._make, which is Python code and counts the fields once more.
-_make_header = partial(tuple.__new__, BatchHeader)
+# As BatchHeader._make, which is Python code and counts the fields once more. Whoever needs many fields of a header
+# unpacks it: the interpreter looks a field of a named tuple up anew each time.
+make_header = partial(tuple.__new__, BatchHeader)
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header at a position; CorruptRecords if there is not room for one, or it is none of version 2."""
     try:
-        header = _make_header(HEADER.unpack_from(buffer, position))
+        header = make_header(HEADER.unpack_from(buffer, position))
     except struct.error:
         raise CorruptRecords(f"a batch header takes {HEADER_BYTES} bytes, {len(buffer) - position} are left") from None
     if header.magic != MAGIC:

@@ -32,7 +32,7 @@ from ottla.protocol.schema import Records
 from ottla.replication.leader_state import InSyncProposal, Leadership, LeaderState
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo, Log
-from ottla.storage.log_config import LogConfig
+from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.transaction_verification import VerificationGuard
 
 T = TypeVar("T")
@@ -496,16 +496,17 @@ class Partition:
         )
 
     def _appended(self, size_bytes: int, info: AppendInfo) -> None:
-        leader = self._leader
-        if info.is_duplicate or leader is None or leader.leader_epoch != info.leader_epoch:
+        leader, log = self._leader, self.log
+        _, last_offset, leader_epoch, _, _, _, is_duplicate = info
+        if is_duplicate or leader is None or leader.leader_epoch != leader_epoch:
             return
         self._uncommitted_bytes += size_bytes
-        if self.log.must_flush_now:
-            self._hold_until_synced(info.last_offset + 1)
+        if log.config.flush_messages != MAX_INT64 and log.must_flush_now:
+            self._hold_until_synced(last_offset + 1)
             return
         # No further: a thread may have appended more, and the bytes of that are not counted yet.
-        committed = leader.appended(info.last_offset + 1, self._broker.monotonic_ms() if leader.followers else 0)
-        if committed > self.log.high_watermark:
+        committed = leader.appended(last_offset + 1, self._broker.monotonic_ms() if leader.followers else 0)
+        if committed > log.high_watermark:
             self._commit(committed)
 
     def _count(self, leader: LeaderState, end_offset: int) -> None:

@@ -26,6 +26,7 @@ from ottla.protocol.compression import Buffer
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import (
     LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD_BYTES,
     NO_TIMESTAMP,
     PLACEMENT,
     PLACEMENT_BYTES,
@@ -207,7 +208,8 @@ class Log:
             header = validate_client_batch(records, self.config)
             if needs_rewrite(header, self.config, now_ms):
                 records, header = rewrite_batch(records, header, self.config, now_ms)
-        size = header.batch_length + 12
+        _, batch_length, _, _, _, attributes, last_offset_delta, _, max_timestamp, producer_id, _, _, _ = header
+        size = batch_length + LOG_OVERHEAD_BYTES
         assert size == len(records), "the header is not the one of these bytes"
         access = self._access
         with access.lock:
@@ -217,9 +219,8 @@ class Log:
             if leader_epoch < latest_epoch:
                 raise self._fenced(leader_epoch)
             base_offset = self.log_end_offset
-            last_offset = base_offset + header.last_offset_delta
-            max_timestamp = header.max_timestamp
-            is_idempotent = header.producer_id >= 0
+            last_offset = base_offset + last_offset_delta
+            is_idempotent = producer_id >= 0
             if is_idempotent:
                 original = self.producers.check(
                     header, AppendOrigin.CLIENT, verification, needs_guard=self.config.transaction_verification_enabled
@@ -227,11 +228,11 @@ class Log:
                 if original is not None:
                     where = original.first_offset, original.last_offset
                     return self._duplicate(where, leader_epoch, original.timestamp_ms)
-            config, segment = self.config, self._segments.active
-            if must_roll(segment, config, size, last_offset, max_timestamp, now_ms):
+            segment = self._segments.active
+            if must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
                 self._require_fit(size)
                 segment = self._roll_for(base_offset, last_offset, now_ms)
-            placement = PLACEMENT.pack(base_offset, header.batch_length, leader_epoch)
+            placement = PLACEMENT.pack(base_offset, batch_length, leader_epoch)
             position = segment.write((placement, memoryview(records)[PLACEMENT_BYTES:]), size)
             segment.note_batch(position, size, last_offset, max_timestamp)
             if leader_epoch > latest_epoch:
@@ -239,18 +240,9 @@ class Log:
             if is_idempotent:
                 self.producers.update(header, base_offset)
             self._advance(last_offset + 1, segment)
-            log_append_time_ms = max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP
-            return _make_info(
-                (
-                    base_offset,
-                    last_offset,
-                    leader_epoch,
-                    max_timestamp,
-                    log_append_time_ms,
-                    self.log_start_offset,
-                    False,
-                )
-            )
+            stamped_ms = max_timestamp if attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP
+            start = self.log_start_offset
+            return _make_info((base_offset, last_offset, leader_epoch, max_timestamp, stamped_ms, start, False))
 
     def append_own_as_leader(
         self,

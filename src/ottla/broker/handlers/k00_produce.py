@@ -26,7 +26,7 @@ from ottla.broker.requests.leader_hints import HINTED_ERRORS, current_leader, le
 from ottla.broker.requests.purgatory import wait_until_acknowledged
 from ottla.broker.requests.request_context import CloseConnection, RequestContext
 from ottla.broker.requests.transactional_batches import has_transactional_batch, require_one_transaction
-from ottla.metadata.controller.topic_names import is_internal
+from ottla.metadata.controller.topic_names import INTERNAL_TOPICS
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.compression import Codec
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -60,6 +60,7 @@ API_KEY = ApiKey.PRODUCE
 REQUEST = ProduceRequest
 # Clients of this id are Kafka's own tools; they alone may write into internal topics.
 ADMIN_CLIENT_ID = "__admin_client"
+_ACKS = (ACKS_ALL, 0, 1)
 # A client that has no patience with replicas means replicas, not the thread that writes.
 _DISK_PATIENCE_MS_MIN = 1000
 _ZSTD_VERSION = 7
@@ -73,12 +74,14 @@ def handle(
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
     """Appends what can be appended at once; what needs a thread or replicas is awaited."""
     production = _Production(context, request)
-    if has_transactional_batch(request):
-        try:
+    try:
+        if request.acks not in _ACKS:
+            raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it may be -1 (all), 0 or 1")
+        if has_transactional_batch(request):
             require_one_transaction(request)
-        except ApiError as error:
-            production.refuse_all(error)
-            return production.answer()
+    except ApiError as error:
+        production.refuse_all(error)
+        return production.answer()
     for topic in request.topic_data:
         production.append_topic(topic)
     if production.unverified:
@@ -141,40 +144,40 @@ class _Production:
         self.has_failed = False
 
     def append_topic(self, topic: TopicProduceData) -> None:
-        replicas = self.context.broker.replicas
+        context = self.context
+        replicas = context.broker.replicas
+        now_ms = context.broker.host.now_ms()
+        name = topic.name
         rows: list[PartitionProduceResponse] = []
-        self.responses.append(TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=rows))
+        self.responses.append(TopicProduceResponse(name=name, topic_id=topic.topic_id, partition_responses=rows))
         for data in topic.partition_data:
             row = PartitionProduceResponse(index=data.index, base_offset=-1)
             rows.append(row)
-            name = topic.name
             try:
                 if self._by_topic_id:
                     name = replicas.topic_name(topic.topic_id)
-                self._check_request(name)
-                self._append(replicas.partition(name, data.index), data.records, row)
+                if name in INTERNAL_TOPICS:
+                    self._check_internal(name)
+                partition = replicas.partition(name, data.index)
+                if not partition.is_leader:
+                    raise partition.not_leader()
+                records = data.records or b""
+                header = validate_client_batch(records, partition.log.config)
+                if context.api_version < _ZSTD_VERSION:
+                    _check_codec(header)
+                guard = None
+                if header.attributes & TRANSACTIONAL_FLAG:
+                    guard = self._begin_verification(partition, header)
+                if guard is None:
+                    self._write(partition, records, header, row, now_ms, None)
+                else:
+                    self.unverified.append(_Unverified(partition, records, header, row, guard))
             except ApiError as error:
                 self._refuse(row, name, error)
 
-    def _check_request(self, topic: str) -> None:
-        if self.acks not in (ACKS_ALL, 0, 1):
-            raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {self.acks}; it may be -1 (all), 0 or 1")
-        if is_internal(topic) and self.context.client_id != ADMIN_CLIENT_ID:
+    def _check_internal(self, topic: str) -> None:
+        if self.context.client_id != ADMIN_CLIENT_ID:
             raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write into the internal topic {topic}")
-
-    def _append(self, partition: Partition, records: Records | None, row: PartitionProduceResponse) -> None:
-        partition.require_leader()
-        config = partition.log.config
-        now = self.context.broker.host.now_ms()
-        header = validate_client_batch(records or b"", config)
-        assert records is not None
-        self._check_batch(header)
-        if header.attributes & TRANSACTIONAL_FLAG and header.producer_id >= 0:
-            guard = self._begin_verification(partition, header)
-            if guard is not None:
-                self.unverified.append(_Unverified(partition, records, header, row, guard))
-                return
-        self._write(partition, records, header, row, now, None)
 
     def _write(
         self,
@@ -182,31 +185,27 @@ class _Production:
         records: Records,
         header: BatchHeader,
         row: PartitionProduceResponse,
-        now: int,
+        now_ms: int,
         guard: VerificationGuard | None,
     ) -> None:
         config = partition.log.config
-        if needs_rewrite(header, config, now):
-            if needs_opening(header, config, now):
+        if needs_rewrite(header, config, now_ms):
+            if needs_opening(header, config, now_ms):
                 self.waiting.append(partial(self._rewrite_and_append, partition, records, header, row, guard))
                 return
-            records, header = rewrite_batch(records, header, config, now)
-        outcome = partition.append(records, acks=self.acks, now_ms=now, header=header, verification=guard)
+            records, header = rewrite_batch(records, header, config, now_ms)
+        outcome = partition.append(records, acks=self.acks, now_ms=now_ms, header=header, verification=guard)
         if isinstance(outcome, AppendInfo):
-            _accept(row, outcome)
+            row.base_offset, _, _, _, row.log_append_time_ms, row.log_start_offset, _ = outcome
             if partition.is_acknowledged(self.acks, outcome):
                 return
         else:
             self._appends.append(outcome)
         self.waiting.append(partial(self._finish, partition, outcome, row))
 
-    def _check_batch(self, header: BatchHeader) -> None:
-        if self.context.api_version < _ZSTD_VERSION and header.codec is Codec.ZSTD:
-            raise ApiError(
-                ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce version {_ZSTD_VERSION} or later"
-            )
-
     def _begin_verification(self, partition: Partition, header: BatchHeader) -> VerificationGuard | None:
+        if not header.has_producer_id:
+            return None
         return partition.begin_verification(
             header.producer_id,
             header.producer_epoch,
@@ -271,7 +270,7 @@ class _Production:
         deadline = self.context.deadline(self.request.timeout_ms)
         try:
             info = outcome if isinstance(outcome, AppendInfo) else await outcome.result(self._disk_deadline())
-            _accept(row, info)
+            row.base_offset, _, _, _, row.log_append_time_ms, row.log_start_offset, _ = info
             if not await wait_until_acknowledged(partition, self.acks, info, deadline):
                 row.error_code = ErrorCode.REQUEST_TIMED_OUT
                 self.has_failed = True
@@ -342,10 +341,9 @@ class _Production:
         return ProduceResponse(responses=self.responses, node_endpoints=endpoints)
 
 
-def _accept(row: PartitionProduceResponse, info: AppendInfo) -> None:
-    row.base_offset = info.first_offset
-    row.log_append_time_ms = info.log_append_time_ms
-    row.log_start_offset = info.log_start_offset
+def _check_codec(header: BatchHeader) -> None:
+    if header.codec is Codec.ZSTD:
+        raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce version {_ZSTD_VERSION} or later")
 
 
 def _refused(index: int, error: ApiError) -> PartitionProduceResponse:
