@@ -1,10 +1,10 @@
 """What a broker's cleaners do with their logs, step by step and in this very thread."""
 
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.compaction import Cleanable, is_due, survey
 from ottla.storage.log import Log
 from ottla.storage.log_cleaning import LeftOut, Outcome
 from ottla.storage.log_manager import LogManager
-from ottla.storage.partition_directories import TopicPartition
 
 
 def due(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable | None:

@@ -8,8 +8,8 @@ import random
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history import (
     FinalLog,
     FinalRecord,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history import (
     AnomalyKind,
     FinalLog,

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from harness.correct_cluster import CorrectCluster, with_final_records
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history import (
     AnomalyKind,
     FinalRecord,

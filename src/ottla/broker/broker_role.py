@@ -52,10 +52,10 @@ from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.metadata.controller.features import TRANSACTION_VERSION
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.protocol.messages.broker_registration_request import Listener as RegisteredListener
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.replication.fetch_session import FetchSessionCache
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from ottla.storage.partition_directories import TopicPartition
 
 logger = logging.getLogger("ottla.broker.role")
 

@@ -30,6 +30,7 @@ from ottla.broker.requests.time_slice import TimeSlice
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, ResourceType, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.replication.leader_state import Leadership
 from ottla.replication.partition import Partition
 from ottla.replication.replica_whereabouts import Whereabouts, whereabouts
@@ -39,7 +40,6 @@ from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from ottla.storage.partition_directories import TopicPartition
 
 logger = logging.getLogger("ottla.broker.replicas")
 
@@ -91,7 +91,7 @@ class ReplicaManager:
         self._changes = LogChanges(logs, self.threads, host)
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
-        self._offline: set[tuple[str, int]] = set()
+        self._offline: set[TopicPartition] = set()
         # New partitions that could not be made, by the id of their topic: the disk was full or did not answer.
         self._unmade: dict[bytes, set[int]] = {}
         # Those whose last sync failed, in the order of failing: the disk was full.
@@ -274,7 +274,7 @@ class ReplicaManager:
     def _put_out_of_service(self, lost: list[TopicPartition]) -> None:
         for topic, index in lost:
             partition = self._topics.get(topic, {}).pop(index, None)
-            self._offline.add((topic, index))
+            self._offline.add(TopicPartition(topic, index))
             if partition is not None:
                 partition.close()
         for on_lost in self._on_lost:
@@ -282,7 +282,7 @@ class ReplicaManager:
 
     def move(self, topic: str, index: int, target: LogDirectory) -> Coroutine[Any, Any, None] | None:
         """The work of moving a partition's log to another directory; None if it is there or on its way."""
-        key = (topic, index)
+        key = TopicPartition(topic, index)
         partition = self.partition(topic, index)
         if key in self._moving or self.logs.directory_of(topic, index) is target:
             return None
@@ -291,7 +291,7 @@ class ReplicaManager:
 
     async def _move(self, partition: Partition, target: LogDirectory) -> None:
         """Copies the log while it is in use, then swaps."""
-        key = (partition.topic, partition.index)
+        key = TopicPartition(partition.topic, partition.index)
         move: DirectoryMove | None = None
         is_done = False
         try:
@@ -367,9 +367,9 @@ class ReplicaManager:
         self._note_live_brokers(image)
         for topic in sorted(image.topics, key=lambda topic: topic.name):
             await self._apply_topic(topic, image, may_be_new=False)
-        strays = [(name, index) for (name, index), _ in self.logs.all() if index not in self._topics.get(name, {})]
-        for name, index in strays:
-            logger.warning("The log of %s-%d is not in the metadata; it is kept with the suffix -stray", name, index)
+        strays = [held for held, _ in self.logs.all() if held.partition not in self._topics.get(held.topic, {})]
+        for stray in strays:
+            logger.warning("The log of %s is not in the metadata; it is kept with the suffix -stray", stray)
         await self._changes.set_stray(strays)
 
     async def _apply_topic(
@@ -413,8 +413,8 @@ class ReplicaManager:
         )
         for index, log in made.items():
             partitions[index] = self._partition(topic.name, index, topic.id, log, _leadership(missing[index]))
-        self._offline -= {(topic.name, index) for index in made}
-        self._offline |= {(topic.name, index) for index in missing if index not in partitions}
+        self._offline -= {TopicPartition(topic.name, index) for index in made}
+        self._offline |= {TopicPartition(topic.name, index) for index in missing if index not in partitions}
         still_unmade = {index for index in (*new, *placed) if index not in partitions}
         if still_unmade and may_be_new and self.logs.online_directories:
             self._unmade[topic.id] = still_unmade
@@ -472,12 +472,12 @@ class ReplicaManager:
             return
         for index in gone:
             logger.info("%s-%d has no replica here any more; its log is deleted", topic.name, index)
-            self._offline.discard((topic.name, index))
+            self._offline.discard(TopicPartition(topic.name, index))
             self._unmade.get(topic.id, set()).discard(index)
             partition = partitions.pop(index, None)
             if partition is not None:
                 partition.close()
-        await self._changes.remove([(topic.name, index) for index in gone])
+        await self._changes.remove([TopicPartition(topic.name, index) for index in gone])
 
     def _note_live_brokers(self, image: ClusterImage) -> None:
         self.live_brokers.clear()

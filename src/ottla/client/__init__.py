@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ottla.client.fetch_request import FetchedBatches, FetchLimits
     from ottla.client.group_member import GroupSettings
     from ottla.client.group_offsets import CommittedOffset, GroupMetadata
-    from ottla.client.metadata import TopicPartition
     from ottla.client.offsets import IsolationLevel, OffsetSpec
     from ottla.client.partition_errors import CorruptBatch, PartitionError
     from ottla.client.producer import Producer
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from ottla.client.records import NewRecord, Record
     from ottla.client.transaction_owner import TransactionOwner
     from ottla.protocol.compression import Codec
+    from ottla.protocol.topic_partition import TopicPartition
 
 __all__ = [
     "AbortableError",
@@ -108,7 +108,7 @@ _HOMES = {
     "RequestTimedOut": "ottla.client.errors",
     "ResourceType": "ottla.client.admin.configs",
     "Security": "ottla.client.connection",
-    "TopicPartition": "ottla.client.metadata",
+    "TopicPartition": "ottla.protocol.topic_partition",
     "TransactionOwner": "ottla.client.transaction_owner",
     "WrongOrder": "ottla.client.errors",
 }

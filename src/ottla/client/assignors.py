@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ottla.client.consumer_protocol import Subscription
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 
 Assignment = dict[str, list[TopicPartition]]
 Members = Mapping[str, Subscription]

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ottla.client.consumer import Consumer, ConsumerSettings
     from ottla.client.fetch_request import FetchedBatches, FetchLimits
     from ottla.client.group_member import GroupSettings
-    from ottla.client.metadata import TopicPartition
     from ottla.client.produce_request import Produced
     from ottla.client.producer import Producer
     from ottla.client.producer_ids import ProducerIdentity
     from ottla.client.producer_settings import ProducerSettings
     from ottla.client.transaction_owner import TransactionOwner
     from ottla.protocol.schema import Records
+    from ottla.protocol.topic_partition import TopicPartition
 
 
 class Client:

@@ -27,13 +27,14 @@ from ottla.client.errors import (
     raise_for,
 )
 from ottla.client.machine import Machine
-from ottla.client.metadata import MetadataCache, Node, TopicInfo, TopicPartition
+from ottla.client.metadata import MetadataCache, Node, TopicInfo
 from ottla.client.retries import Deadline, Retry, RetryPolicy, is_retriable, needs_coordinator, needs_metadata
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from ottla.protocol.messages.find_coordinator_response import FindCoordinatorResponse
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.messages.metadata_response import MetadataResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 T = TypeVar("T")
 

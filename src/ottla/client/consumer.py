@@ -30,11 +30,11 @@ from ottla.client.group_offsets import (
     fetch_group_offsets,
 )
 from ottla.client.group_session import GroupSession
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, ListedOffset, OffsetSpec, list_offsets
 from ottla.client.partition_errors import CorruptBatch, PartitionError
 from ottla.client.records import Record
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class OffsetReset(Enum):

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ottla.client.fanout import by_topic
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages import consumer_protocol_assignment as assignments
 from ottla.protocol.messages import consumer_protocol_subscription as subscriptions
 from ottla.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from ottla.protocol.topic_partition import TopicPartition
 
 _VERSION = struct.Struct(">h")
 _LATEST = 3

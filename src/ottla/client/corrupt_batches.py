@@ -11,12 +11,12 @@ from itertools import islice
 
 from ottla.client.cluster import Cluster
 from ottla.client.fetch_request import FetchLimits
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import OffsetSpec, list_offsets
 from ottla.client.partition_errors import CorruptBatch
 from ottla.client.raw import fetch_batches
 from ottla.protocol.record_batch import crc_is_valid, iterate_headers
 from ottla.protocol.records import CorruptRecords
+from ottla.protocol.topic_partition import TopicPartition
 
 _LIMITS = FetchLimits(max_wait_ms=0)
 

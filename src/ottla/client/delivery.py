@@ -5,9 +5,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_queue import Outcome, ProducerBatch
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.topic_partition import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import TypeVar
 from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
 from ottla.client.errors import ClientError, KafkaError
-from ottla.client.metadata import TopicPartition
 from ottla.client.retries import Deadline
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 R = TypeVar("R")
 

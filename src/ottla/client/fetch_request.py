@@ -8,13 +8,14 @@ from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of, raise_for
 from ottla.client.fanout import by_topic
-from ottla.client.metadata import Node, TopicPartition
+from ottla.client.metadata import Node
 from ottla.client.offsets import IsolationLevel
 from ottla.client.partition_errors import CorruptBatch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.fetch_response import FetchResponse, NodeEndpoint, PartitionData
 from ottla.protocol.record_batch import LOG_OVERHEAD_BYTES
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.uuids import ZERO_UUID
 
 _NAMES_VERSION_MAX = 12

@@ -18,13 +18,13 @@ from typing import Any
 from ottla.client.cluster import Cluster
 from ottla.client.errors import ClientError, KafkaError
 from ottla.client.fetch_request import DEFAULT_LIMITS, FetchedBatches, FetchLimits, fetch
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.client.partition_errors import CorruptBatch, PartitionError
 from ottla.client.records import Record, UnreadableBatch, decode_batches
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import BatchHeader, iterate_headers
 from ottla.protocol.records import CorruptRecords
+from ottla.protocol.topic_partition import TopicPartition
 
 FETCHES_PER_NODE = 2
 CHUNKS_AHEAD = 2

@@ -25,7 +25,6 @@ from ottla.client.consumer_protocol import (
 )
 from ottla.client.errors import KafkaError, code_of, error_of
 from ottla.client.group_offsets import Membership
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat_request import HeartbeatRequest
 from ottla.protocol.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -33,6 +32,7 @@ from ottla.protocol.messages.join_group_response import JoinGroupResponse
 from ottla.protocol.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 PROTOCOL_TYPE = "consumer"
 

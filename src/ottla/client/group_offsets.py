@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from ottla.client.cluster import Cluster
 from ottla.client.errors import ClientError, KafkaError, error_of, raise_for
 from ottla.client.fanout import by_topic
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -31,6 +30,7 @@ from ottla.protocol.messages.offset_fetch_response import (
     OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions,
 )
+from ottla.protocol.topic_partition import TopicPartition
 
 # From version 10 on topics go by id; by name, offsets of topics that are gone can be seen and deleted too.
 _NAMES_VERSION_MAX = 9

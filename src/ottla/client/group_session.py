@@ -13,12 +13,12 @@ from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
 from ottla.client.errors import ClientError, KafkaError
 from ottla.client.group_member import GroupMember, State
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat_response import HeartbeatResponse
 from ottla.protocol.messages.join_group_response import JoinGroupResponse
 from ottla.protocol.messages.leave_group_response import LeaveGroupResponse
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 # A join waits at the coordinator for the other members; the connection must be patient a little longer.
 _JOIN_SLACK_MS = 5_000.0

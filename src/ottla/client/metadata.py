@@ -6,24 +6,14 @@ the exception is a topic that was deleted and created again, which its id shows.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from ottla.client.addresses import Address
 from ottla.client.errors import KafkaError, error_of
 from ottla.protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.uuids import ZERO_UUID
 
 NO_NODE = -1
-
-
-class TopicPartition(NamedTuple):
-    """One partition of a topic."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)

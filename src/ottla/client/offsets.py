@@ -8,9 +8,9 @@ from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of
 from ottla.client.fanout import ask_leaders, by_topic
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from ottla.protocol.messages.list_offsets_response import ListOffsetsResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 NO_OFFSET = -1
 

@@ -1,8 +1,8 @@
 """Errors that stop the reading of a partition, with the place where they do."""
 
 from ottla.client.errors import KafkaError
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class PartitionError(KafkaError):

@@ -8,11 +8,12 @@ from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of
 from ottla.client.fanout import by_topic
-from ottla.client.metadata import Node, TopicPartition
+from ottla.client.metadata import Node
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.protocol.messages.produce_response import NodeEndpoint, PartitionProduceResponse, ProduceResponse
 from ottla.protocol.schema import Records
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.uuids import ZERO_UUID
 
 _NAMES_VERSION_MAX = 12

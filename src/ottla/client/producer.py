@@ -23,7 +23,7 @@ from ottla.client.cluster import Cluster
 from ottla.client.delivery import Delivery, OpenBatch
 from ottla.client.errors import ClientClosed, ClientError, KafkaError, WrongOrder
 from ottla.client.group_offsets import CommittedOffset, GroupMetadata
-from ottla.client.metadata import NO_NODE, TopicInfo, TopicPartition
+from ottla.client.metadata import NO_NODE, TopicInfo
 from ottla.client.partitioner import StickyPartitioner, partition_for_key
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.record_accumulator import RecordAccumulator
@@ -34,6 +34,7 @@ from ottla.client.transaction_owner import TransactionOwner
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import HEADER_BYTES
 from ottla.protocol.records import Headers, record_size_bound
+from ottla.protocol.topic_partition import TopicPartition
 
 _NO_TRANSACTION = 0
 

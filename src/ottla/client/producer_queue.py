@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ottla.client.errors import ClientError, KafkaError
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import MAX_SEQUENCE
+from ottla.protocol.topic_partition import TopicPartition
 
 IN_FLIGHT_MAX = 5
 

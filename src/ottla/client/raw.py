@@ -13,7 +13,6 @@ from ottla.client.connection import Connection
 from ottla.client.errors import BrokerUnreachable, ClientError, KafkaError
 from ottla.client.fanout import ask_leaders
 from ottla.client.fetch_request import DEFAULT_LIMITS, NOTHING, FetchedBatches, FetchLimits, fetch
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
 from ottla.client.produce_request import Produced, produce
 from ottla.client.retries import is_retriable
@@ -22,6 +21,7 @@ from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import NO_SEQUENCE, BatchHeader, iterate_headers, set_base_offset
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.schema import Records
+from ottla.protocol.topic_partition import TopicPartition
 
 _PERHAPS_WRITTEN = frozenset(
     {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.NETWORK_EXCEPTION}

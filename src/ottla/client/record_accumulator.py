@@ -11,12 +11,12 @@ from collections.abc import Callable
 from ottla.client.cluster import Cluster
 from ottla.client.delivery import Delivery, OpenBatch
 from ottla.client.errors import ClientError, RequestTimedOut
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_queue import PartitionQueue
 from ottla.client.producer_settings import ProducerSettings
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.record_batch import HEADER_BYTES
 from ottla.protocol.records import Headers
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class RecordAccumulator:

@@ -15,7 +15,6 @@ import contextlib
 from ottla.client.cluster import Cluster
 from ottla.client.delivery import OpenBatch
 from ottla.client.errors import ClientClosed, ClientError, KafkaError, RequestTimedOut
-from ottla.client.metadata import TopicPartition
 from ottla.client.produce_request import produce
 from ottla.client.producer_ids import ProducerIdentity, init_producer_id
 from ottla.client.producer_queue import Outcome, PartitionQueue, ProducerBatch
@@ -25,6 +24,7 @@ from ottla.client.retries import RetryPolicy
 from ottla.client.transaction_manager import TransactionManager
 from ottla.client.transaction_requests import QUICK_RETRY
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 # Requests without an answer, per broker. Brokers recognise the last five batches of a producer.
 IN_FLIGHT_REQUESTS_MAX = 5

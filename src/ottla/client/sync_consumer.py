@@ -7,7 +7,7 @@ from types import TracebackType
 
 from ottla.client import consumer as core
 from ottla.client.blocking import LoopThread, blocking, finishing, on_loop
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class RebalanceListener:

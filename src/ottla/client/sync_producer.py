@@ -14,9 +14,9 @@ from ottla.client.delivery import Delivery as CoreDelivery
 from ottla.client.delivery import RecordMetadata
 from ottla.client.errors import ClientError
 from ottla.client.group_offsets import CommittedOffset, GroupMetadata
-from ottla.client.metadata import TopicPartition
 from ottla.client.record_types import check_record
 from ottla.protocol.records import Headers
+from ottla.protocol.topic_partition import TopicPartition
 
 # Records that have not crossed yet; a caller that is quicker than the loop waits here.
 HANDOVER_RECORDS_MAX = 10_000

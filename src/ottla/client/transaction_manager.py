@@ -13,11 +13,11 @@ import asyncio
 
 from ottla.client.cluster import Cluster
 from ottla.client.errors import AbortableError, ClientError, CommitInDoubt, FatalProducerError, RequestTimedOut
-from ottla.client.metadata import TopicPartition
 from ottla.client.record_accumulator import RecordAccumulator
 from ottla.client.transaction_owner import TransactionOwner
 from ottla.client.transaction_state import Phase
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class TransactionManager:

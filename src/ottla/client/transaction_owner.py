@@ -27,7 +27,6 @@ from collections.abc import Awaitable, Collection, Mapping
 from ottla.client.cluster import Cluster, CoordinatorKind
 from ottla.client.errors import ClientError, CommitInDoubt, KafkaError, RequestTimedOut
 from ottla.client.group_offsets import CommittedOffset, GroupMetadata, check_group_metadata, committed_offsets
-from ottla.client.metadata import TopicPartition
 from ottla.client.produce_request import adds_partitions_itself
 from ottla.client.producer_ids import (
     NO_IDENTITY,
@@ -39,6 +38,7 @@ from ottla.client.producer_ids import (
 from ottla.client.transaction_requests import TransactionRequests
 from ottla.client.transaction_state import TransactionState
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 # What group coordinators and partitions say of an epoch whose transaction has ended: fenced, or only too late.
 _OVER = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE})

@@ -14,7 +14,6 @@ from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of, raise_for
 from ottla.client.fanout import by_topic
 from ottla.client.group_offsets import CommittedOffset, GroupMetadata
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.retries import RetryPolicy
 from ottla.protocol.errors import ErrorCode
@@ -30,6 +29,7 @@ from ottla.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from ottla.protocol.messages.txn_offset_commit_response import TxnOffsetCommitResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 T = TypeVar("T")
 

@@ -25,8 +25,8 @@ from enum import Enum, auto
 from typing import Final
 
 from ottla.client.errors import AbortableError, ClientError, FatalProducerError, KafkaError, WrongOrder
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class Phase(Enum):

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.errors import DamagedFile, DiskFull
 from ottla.storage.file_system import FileSystem
-from ottla.storage.partition_directories import TopicPartition
 
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
@@ -70,11 +70,11 @@ class OffsetCheckpoint:
         data = self._file_system.read_file(self._path)
         if data is None:
             return {}
-        offsets = {}
+        offsets: dict[TopicPartition, int] = {}
         for fields in decode_checkpoint(self._path, data):
             try:
                 topic, partition, offset = fields
-                offsets[topic, int(partition)] = int(offset)
+                offsets[TopicPartition(topic, int(partition))] = int(offset)
             except ValueError as error:
                 raise DamagedFile(self._path, f"no topic, partition and offset in {' '.join(fields)!r}") from error
         return offsets

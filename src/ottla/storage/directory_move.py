@@ -14,10 +14,10 @@ longer, and one of them if they are alike.
 """
 
 from ottla.protocol.record_batch import parse_header
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.partition_directories import TopicPartition
 
 # One read of the copy; between two of them the log is free for everybody.
 _COPY_BYTES = 4 * 1024 * 1024

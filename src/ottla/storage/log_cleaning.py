@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ottla.protocol.records import CorruptRecords
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.cleaning.job import CleaningLimits, PassStatistics, WorkerFailed
 from ottla.storage.compaction import Cleanable, RunPass, compact, is_due, run_here, survey
 from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.partition_directories import TopicPartition
 
 logger = logging.getLogger(__name__)
 

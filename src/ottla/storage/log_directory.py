@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.checkpoints import (
     CLEANER_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
@@ -32,7 +33,6 @@ from ottla.storage.partition_directories import (
     DELETE_SUFFIX,
     FUTURE_SUFFIX,
     STRAY_SUFFIX,
-    TopicPartition,
     is_deleted_directory,
     is_future_directory,
     marked_directory_name,

@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.uuids import uuid_to_text
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DifferentLogs, DiskFull, LogGone, LogOffline, StorageError
@@ -32,7 +33,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_cleaning import LogCleaning
 from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.log_directory import LogDirectory
-from ottla.storage.partition_directories import TopicPartition, partition_directory_name
+from ottla.storage.partition_directories import partition_directory_name
 
 _log = logging.getLogger(__name__)
 
@@ -122,19 +123,19 @@ class LogManager:
 
     def get(self, topic: str, partition: int) -> Log | None:
         """The log of a partition, None if this broker has none or its directory is offline."""
-        return self._logs.get((topic, partition))
+        return self._logs.get(TopicPartition(topic, partition))
 
     def all(self) -> list[tuple[TopicPartition, Log]]:
         """Every log that is online."""
         return list(self._logs.items())
 
     def directory_of(self, topic: str, partition: int) -> LogDirectory | None:
-        return self._directory_of.get((topic, partition))
+        return self._directory_of.get(TopicPartition(topic, partition))
 
     def topic_id_of(self, topic: str, partition: int) -> bytes | None:
         """The topic id stored with a partition."""
-        directory = self._directory_of.get((topic, partition))
-        return directory.topic_ids.get((topic, partition)) if directory else None
+        directory = self._directory_of.get(TopicPartition(topic, partition))
+        return directory.topic_ids.get(TopicPartition(topic, partition)) if directory else None
 
     def get_or_create(
         self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, now_ms: int, *, is_new: bool
@@ -144,7 +145,7 @@ class LogManager:
         LogOffline if it is not `is_new`, so that it must be somewhere, and a directory is offline. StorageError takes
         the chosen directory offline and is raised; NoLogDirectory if there is none left.
         """
-        key = (topic, partition)
+        key = TopicPartition(topic, partition)
         log = self._logs.get(key)
         if log is not None:
             return log
@@ -170,7 +171,9 @@ class LogManager:
         places: dict[LogDirectory, list[int]] = {}
         for partition in partitions:
             try:
-                directory = self._directory_for((topic, partition), is_new=is_new, avoided=avoided, taken=places)
+                directory = self._directory_for(
+                    TopicPartition(topic, partition), is_new=is_new, avoided=avoided, taken=places
+                )
             except (LogOffline, NoLogDirectory) as error:
                 _log.error("%s-%d cannot be opened: %s", topic, partition, error)
             else:
@@ -193,7 +196,7 @@ class LogManager:
         made: dict[int, Log] = {}
 
         def make(partition: int, directory: LogDirectory) -> None:
-            made[partition] = directory.create((topic, partition), topic_id, config, now_ms)
+            made[partition] = directory.create(TopicPartition(topic, partition), topic_id, config, now_ms)
 
         for partition in partitions:
             if directory.is_online:
@@ -203,8 +206,9 @@ class LogManager:
         if not directory.is_online:
             return {}
         for partition, log in made.items():
-            self._logs[topic, partition] = log
-            self._directory_of[topic, partition] = directory
+            key = TopicPartition(topic, partition)
+            self._logs[key] = log
+            self._directory_of[key] = directory
         return made
 
     def _directory_for(
@@ -233,7 +237,7 @@ class LogManager:
 
     def delete(self, topic: str, partition: int, now_ms: int) -> bool:
         """Take a partition's log away; its name is free at once, its files go later. False if there is none."""
-        return self._take_out((topic, partition), lambda directory, key: directory.delete(key, now_ms))
+        return self._take_out(TopicPartition(topic, partition), lambda directory, key: directory.delete(key, now_ms))
 
     def set_stray(self, topic: str, partition: int) -> bool:
         """Take away a log that the metadata does not know, and keep its files. False if there is none."""
@@ -242,7 +246,7 @@ class LogManager:
             kept = directory.set_stray(key)
             _log.warning("%s-%d is not in the metadata; its log is kept in %s until someone removes it", *key, kept)
 
-        return self._take_out((topic, partition), keep)
+        return self._take_out(TopicPartition(topic, partition), keep)
 
     def _take_out(self, key: TopicPartition, take: Callable[[LogDirectory, TopicPartition], None]) -> bool:
         directory = self._directory_of.pop(key, None)
@@ -255,7 +259,7 @@ class LogManager:
 
     def begin_move(self, topic: str, partition: int, target: LogDirectory, now_ms: int) -> DirectoryMove:
         """Start to copy a log into another directory; may wait for the disk. LogGone if there is no such log."""
-        key = (topic, partition)
+        key = TopicPartition(topic, partition)
         log, source = self._logs.get(key), self._directory_of.get(key)
         if log is None or source is None:
             raise LogGone(Path(partition_directory_name(*key)))

@@ -2,7 +2,7 @@
 
 import re
 
-TopicPartition = tuple[str, int]
+from ottla.protocol.topic_partition import TopicPartition
 
 DELETE_SUFFIX = "-delete"
 FUTURE_SUFFIX = "-future"
@@ -23,7 +23,7 @@ def parse_partition_directory(name: str) -> TopicPartition | None:
     match = _PARTITION.fullmatch(name)
     if match is None or _MARKED.fullmatch(name):
         return None
-    return match["topic"], int(match["partition"])
+    return TopicPartition(match["topic"], int(match["partition"]))
 
 
 def marked_directory_name(topic: str, partition: int, unique_hex: str, suffix: str) -> str:

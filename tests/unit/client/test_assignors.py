@@ -12,7 +12,7 @@ from ottla.client.assignors import (
     assign_round_robin,
 )
 from ottla.client.consumer_protocol import Subscription
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 
 BOTH = Subscription(("T1", "T2"))
 TWO_BY_THREE = {"T1": 3, "T2": 3}

@@ -11,9 +11,9 @@ from ottla.client.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.codec import MalformedMessage, encode
 from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from ottla.protocol.topic_partition import TopicPartition
 
 HELD = (TopicPartition("a", 0), TopicPartition("a", 2), TopicPartition("b", 1))
 

@@ -11,10 +11,10 @@ from ottla.client.consumer_protocol import (
     encode_subscription,
 )
 from ottla.client.group_member import GroupMember, GroupSettings, State
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 

@@ -1,13 +1,14 @@
 """The client's picture of a cluster."""
 
 from ottla.client.addresses import Address
-from ottla.client.metadata import MetadataCache, Node, TopicPartition
+from ottla.client.metadata import MetadataCache, Node
 from ottla.protocol.messages.metadata_response import (
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from ottla.protocol.topic_partition import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
 FIRST_ID = bytes([1]) * 16

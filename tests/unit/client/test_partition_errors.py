@@ -1,6 +1,6 @@
-from ottla.client.metadata import TopicPartition
 from ottla.client.partition_errors import CorruptBatch
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 
 def test_a_damaged_batch_names_its_place_and_is_not_tried_again() -> None:

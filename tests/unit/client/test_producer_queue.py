@@ -1,10 +1,10 @@
 """The batches of one partition: in order, and each once."""
 
 from ottla.client.errors import ClientError, ConnectionLost, KafkaError, RequestTimedOut
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_queue import IN_FLIGHT_MAX, Outcome, PartitionQueue, ProducerBatch
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 PARTITION = TopicPartition("t", 0)
 OUT_OF_ORDER = KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)

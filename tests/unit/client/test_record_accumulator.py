@@ -10,11 +10,11 @@ from ottla.client.addresses import Address
 from ottla.client.cluster import Cluster
 from ottla.client.delivery import Delivery, OpenBatch
 from ottla.client.errors import ClientError, RequestTimedOut
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_queue import Outcome
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.record_accumulator import RecordAccumulator
 from ottla.protocol.records import record_size_bound
+from ottla.protocol.topic_partition import TopicPartition
 
 PARTITION = TopicPartition("t", 0)
 VALUE = bytes(100)

@@ -15,11 +15,11 @@ from typing import Any
 
 from ottla.broker.disks.directory_threads import DirectoryThreads
 from ottla.broker.host import Host
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
-from ottla.storage.partition_directories import TopicPartition
 
 CHANGE_PATIENCE_S = 3.0
 
@@ -55,7 +55,9 @@ class LogChanges:
         free = [index for index in indexes if (topic, index) not in self._busy]
         # A crash came between the deletion of a topic and that of its files, and this is another of that name; or
         # partition.metadata is damaged. Nobody can tell, so nothing is thrown away.
-        await self.set_stray([(topic, i) for i in free if self._logs.topic_id_of(topic, i) not in (None, topic_id)])
+        await self.set_stray(
+            [TopicPartition(topic, i) for i in free if self._logs.topic_id_of(topic, i) not in (None, topic_id)]
+        )
         free = [index for index in free if (topic, index) not in self._busy]
         found = {index: log for index in free if (log := self._logs.get(topic, index)) is not None}
         missing = [index for index in free if index not in found]
@@ -70,7 +72,7 @@ class LogChanges:
                 places.setdefault(placed[index], []).append(index)
         jobs: list[asyncio.Future[dict[int, Log]]] = []
         for directory, chosen in places.items():
-            keys = [(topic, index) for index in chosen]
+            keys = [TopicPartition(topic, index) for index in chosen]
             create = self._logs.create_all
             jobs.append(
                 self._begin(directory, keys, create, directory, topic, chosen, topic_id, config, self._now_ms())
@@ -81,7 +83,8 @@ class LogChanges:
 
     async def remove_topic(self, topic: str, indexes: Collection[int]) -> None:
         """Takes the logs of a topic away, those that are still being made among them."""
-        await self.remove({(topic, index) for index in indexes} | {key for key in self._busy if key[0] == topic})
+        being_made = {partition for partition in self._busy if partition.topic == topic}
+        await self.remove({TopicPartition(topic, index) for index in indexes} | being_made)
 
     async def remove(self, keys: Collection[TopicPartition]) -> None:
         """Takes logs away for good, if they are there or still being made."""

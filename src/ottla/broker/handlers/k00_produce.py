@@ -41,6 +41,7 @@ from ottla.protocol.messages.produce_response import (
 )
 from ottla.protocol.record_batch import TRANSACTIONAL_FLAG, BatchHeader
 from ottla.protocol.schema import Records
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.replication.partition import ACKS_ALL, Appending, AppendOutcome, Partition
 from ottla.storage.append_validation import (
     InvalidRecords,
@@ -219,7 +220,7 @@ class _Production:
         transactional_id = self.request.transactional_id
         assert transactional_id is not None, "looked at before"
         first = self.unverified[0].header
-        keys = [(one.partition.topic, one.partition.index) for one in self.unverified]
+        keys = [TopicPartition(one.partition.topic, one.partition.index) for one in self.unverified]
         support = TransactionSupport.of(
             self.context.api_version, abortable_from=_ABORTABLE_VERSION, adding_from=_ADDING_VERSION
         )

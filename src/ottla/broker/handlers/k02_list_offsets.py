@@ -27,6 +27,7 @@ from ottla.protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.replication.partition import Partition
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def handle(
 ) -> ListOffsetsResponse | Awaitable[ListOffsetsResponse]:
     """One row per partition asked for, in the same order."""
     searches: list[tuple[Partition, int, ListOffsetsPartitionResponse]] = []
-    seen: set[tuple[str, int]] = set()
+    seen: set[TopicPartition] = set()
     topics = []
     for topic in request.topics:
         rows = []
@@ -60,9 +61,10 @@ def handle(
             row = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
             rows.append(row)
             try:
-                if (topic.name, wanted.partition_index) in seen:
-                    raise ApiError(ErrorCode.INVALID_REQUEST, "A partition is named twice")
-                seen.add((topic.name, wanted.partition_index))
+                asked = TopicPartition(topic.name, wanted.partition_index)
+                if asked in seen:
+                    raise ApiError(ErrorCode.INVALID_REQUEST, f"{asked} is named twice; name each partition once")
+                seen.add(asked)
                 partition = _partition(context, topic.name, wanted)
                 if wanted.timestamp in (LATEST, MAX_TIMESTAMP):
                     _require_known_watermark(context, partition)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ottla.broker.coordinators.transactions.fenced_error import as_known
 from ottla.broker.requests.request_context import RequestContext
-from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition
+from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -27,6 +27,7 @@ from ottla.protocol.messages.add_partitions_to_txn_response import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
@@ -71,11 +72,11 @@ def error_response(
 
 async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> CodeOf:
     """What became of each partition of one transaction."""
-    partitions = {(topic.name, index) for topic in transaction.topics for index in topic.partitions}
+    partitions = {TopicPartition(topic.name, index) for topic in transaction.topics for index in topic.partitions}
     if context.api_version < _BROKERS_FROM and any(is_internal(topic.name) for topic in transaction.topics):
         # A group's offsets join by AddOffsetsToTxn.
         return lambda partition: (
-            ErrorCode.TOPIC_AUTHORIZATION_FAILED if is_internal(partition[0]) else ErrorCode.OPERATION_NOT_ATTEMPTED
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED if is_internal(partition.topic) else ErrorCode.OPERATION_NOT_ATTEMPTED
         )
     topics = context.broker.image.topics
     missing = {
@@ -111,7 +112,7 @@ def _rows(topics: Sequence[AddPartitionsToTxnTopic], code_of: CodeOf) -> list[Ad
             name=topic.name,
             results_by_partition=[
                 AddPartitionsToTxnPartitionResult(
-                    partition_index=index, partition_error_code=code_of((topic.name, index))
+                    partition_index=index, partition_error_code=code_of(TopicPartition(topic.name, index))
                 )
                 for index in topic.partitions
             ],

@@ -12,6 +12,7 @@ from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from ottla.protocol.messages.add_offsets_to_txn_response import AddOffsetsToTxnResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 API_KEY = ApiKey.ADD_OFFSETS_TO_TXN
 REQUEST = AddOffsetsToTxnRequest
@@ -22,7 +23,7 @@ _KNOWS_FENCED_FROM = 2
 async def handle(context: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
     if not request.transactional_id:
         raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
-    partition = OFFSETS_TOPIC, context.broker.groups.topic.partition_of(request.group_id)
+    partition = TopicPartition(OFFSETS_TOPIC, context.broker.groups.topic.partition_of(request.group_id))
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     await context.broker.transactions.add_partitions(request.transactional_id, producer, (partition,), 0)
     return AddOffsetsToTxnResponse()

@@ -27,6 +27,7 @@ from ottla.protocol.messages.txn_offset_commit_response import (
     TxnOffsetCommitResponseTopic,
 )
 from ottla.protocol.record_batch import NO_SEQUENCE
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.transaction_verification import VerificationGuard
 
 API_KEY = ApiKey.TXN_OFFSET_COMMIT
@@ -78,7 +79,7 @@ async def _commit(context: RequestContext, request: TxnOffsetCommitRequest) -> T
 async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> VerificationGuard | None:
     """Makes sure that the group's partition belongs to the transaction; ApiError if not."""
     broker = context.broker
-    index = broker.groups.partition_of_transaction(request.group_id)
+    offsets_partition = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_of_transaction(request.group_id))
     if request.producer_id < 0:
         raise ApiError(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING, f"{request.producer_id} is no producer id; InitProducerId gives one"
@@ -87,7 +88,7 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
         context.api_version, abortable_from=_KNOWS_ABORTABLE_FROM, adding_from=_ADDS_PARTITIONS_FROM
     )
     try:
-        guard = broker.replicas.partition(OFFSETS_TOPIC, index).begin_verification(
+        guard = broker.replicas.partition(*offsets_partition).begin_verification(
             request.producer_id, request.producer_epoch, NO_SEQUENCE, supports_epoch_bump=support.adds_partitions
         )
         if guard is not None:
@@ -95,11 +96,11 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
                 request.transactional_id,
                 request.producer_id,
                 request.producer_epoch,
-                {(OFFSETS_TOPIC, index)},
+                {offsets_partition},
                 support,
             )
             if refused:
-                raise refused[OFFSETS_TOPIC, index]
+                raise refused[offsets_partition]
     except ApiError as error:
         raise coordinator_error(error) from error
     return guard

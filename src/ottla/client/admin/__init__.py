@@ -15,8 +15,8 @@ from ottla.client.admin.quotas import QuotaCalls
 from ottla.client.admin.scram_credentials import ScramCredentialCalls
 from ottla.client.admin.topics import TopicCalls
 from ottla.client.admin.transactions import TransactionCalls
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, ListedOffset, list_offsets
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class Admin(

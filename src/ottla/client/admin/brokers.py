@@ -10,7 +10,7 @@ from ottla.client.api_versions import BrokerVersions, FeatureLevel
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of, raise_for
 from ottla.client.fanout import by_topic
-from ottla.client.metadata import Node, TopicPartition
+from ottla.client.metadata import Node
 from ottla.protocol.messages import describe_quorum_response as quorum
 from ottla.protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
@@ -24,6 +24,7 @@ from ottla.protocol.messages.describe_log_dirs_request import DescribableLogDirT
 from ottla.protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
 from ottla.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from ottla.protocol.messages.describe_quorum_response import DescribeQuorumResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 METADATA_TOPIC = "__cluster_metadata"
 

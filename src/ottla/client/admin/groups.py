@@ -10,7 +10,7 @@ from ottla.client.connection import Connection
 from ottla.client.consumer_protocol import decode_assignment, decode_subscription
 from ottla.client.errors import KafkaError, error_of, raise_for
 from ottla.client.group_offsets import CommittedOffset
-from ottla.client.metadata import Node, TopicPartition
+from ottla.client.metadata import Node
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages import consumer_group_describe_response as modern
 from ottla.protocol.messages import describe_groups_response as classic
@@ -24,6 +24,7 @@ from ottla.protocol.messages.leave_group_request import LeaveGroupRequest, Membe
 from ottla.protocol.messages.leave_group_response import LeaveGroupResponse
 from ottla.protocol.messages.list_groups_request import ListGroupsRequest
 from ottla.protocol.messages.list_groups_response import ListGroupsResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 _CONSUMER_PROTOCOL = "consumer"
 

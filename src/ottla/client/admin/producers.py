@@ -11,7 +11,7 @@ from ottla.client.admin.base import AdminCalls
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of
 from ottla.client.fanout import ask_leaders, by_topic
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from ottla.protocol.messages.describe_producers_response import ProducerState

@@ -7,7 +7,6 @@ from ottla.client.admin.base import AdminCalls, raise_if_moved
 from ottla.client.connection import Connection
 from ottla.client.errors import KafkaError, error_of
 from ottla.client.fanout import ask_leaders, by_topic
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -45,6 +44,7 @@ from ottla.protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.uuids import ZERO_UUID
 
 # DeleteRecords up to the end of the partition.

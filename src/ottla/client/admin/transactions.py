@@ -17,8 +17,8 @@ from ottla.client.admin.producers import ActiveProducer, ProducerCalls
 from ottla.client.cluster import CoordinatorKind
 from ottla.client.connection import Connection
 from ottla.client.errors import ClientError, KafkaError, error_of
-from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from ottla.client.producer_ids import ProducerIdentity

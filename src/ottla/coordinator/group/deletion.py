@@ -26,7 +26,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.offsets import OffsetStore
-from ottla.coordinator.group.pending_offsets import TopicPartition
 from ottla.coordinator.group.records import (
     NO_TIMESTAMP,
     CommittedOffset,
@@ -44,6 +43,7 @@ from ottla.protocol.messages.offset_delete_response import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from ottla.protocol.topic_partition import TopicPartition
 
 PORTION_RECORDS = 500
 
@@ -78,7 +78,7 @@ class Deletions:
         self,
         group: ClassicGroup,
         topic: OffsetDeleteRequestTopic,
-        known: Collection[tuple[str, int]],
+        known: Collection[TopicPartition],
         records: list[GroupCoordinatorRecord],
     ) -> OffsetDeleteResponseTopic:
         error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed_to(topic.name) else ErrorCode.NONE

@@ -10,9 +10,10 @@ well: a member that takes a partition over must not begin at an offset that its 
 
 from collections.abc import Iterator
 
-from ottla.coordinator.group.pending_offsets import OffsetKey, PendingOffsets, TopicPartition
+from ottla.coordinator.group.pending_offsets import OffsetKey, PendingOffsets
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
 from ottla.protocol.record_batch import NO_PRODUCER_ID
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class OffsetStore:
@@ -37,10 +38,10 @@ class OffsetStore:
         for topic, partitions in self.committed(group_id).items():
             for partition, offset in partitions.items():
                 if (group_id, topic, partition) not in self._in_flight:
-                    yield (topic, partition), offset
+                    yield TopicPartition(topic, partition), offset
         for (group, topic, partition), (_, value) in self._in_flight.items():
             if group == group_id and value is not None:
-                yield (topic, partition), value
+                yield TopicPartition(topic, partition), value
 
     def latest_of(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         """One of them."""
@@ -58,7 +59,9 @@ class OffsetStore:
 
     def pending(self, group_id: str) -> set[TopicPartition]:
         """The partitions in which a transaction may still change the group's offset."""
-        in_flight = {(topic, partition) for group, topic, partition in self._pending_in_flight if group == group_id}
+        in_flight = {
+            TopicPartition(topic, partition) for group, topic, partition in self._pending_in_flight if group == group_id
+        }
         return in_flight.union(self._pending.partitions(group_id))
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:

@@ -11,8 +11,8 @@ All of it is in the log (batches with a producer id, markers), so that it is reb
 from collections.abc import Iterator
 
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
+from ottla.protocol.topic_partition import TopicPartition
 
-TopicPartition = tuple[str, int]
 OffsetKey = tuple[str, str, int]
 
 
@@ -55,7 +55,7 @@ class PendingOffsets:
         self._turn += 1
         self._by_producer.setdefault(producer_id, {})[key] = (self._turn, offset)
         group_id, topic, partition = key
-        self._producers.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
+        self._producers.setdefault(group_id, {}).setdefault(TopicPartition(topic, partition), set()).add(producer_id)
 
     def superseded(self, key: OffsetKey) -> None:
         """An offset is in effect that came after everything that is pending for its partition."""
@@ -88,13 +88,14 @@ class PendingOffsets:
 
     def _producers_of(self, key: OffsetKey) -> tuple[int, ...]:
         group_id, topic, partition = key
-        return tuple(self._producers.get(group_id, {}).get((topic, partition), ()))
+        return tuple(self._producers.get(group_id, {}).get(TopicPartition(topic, partition), ()))
 
     def _release(self, key: OffsetKey, producer_id: int) -> None:
         group_id, topic, partition = key
         partitions = self._producers[group_id]
-        partitions[topic, partition].remove(producer_id)
-        if not partitions[topic, partition]:
-            del partitions[topic, partition]
+        producers = partitions[TopicPartition(topic, partition)]
+        producers.remove(producer_id)
+        if not producers:
+            del partitions[TopicPartition(topic, partition)]
         if not partitions:
             del self._producers[group_id]

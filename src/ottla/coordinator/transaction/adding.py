@@ -6,9 +6,10 @@ that only verify that a client has asked (KIP-890).
 
 from __future__ import annotations
 
-from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 
 def add_partitions(

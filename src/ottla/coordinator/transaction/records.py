@@ -12,6 +12,7 @@ from ottla.coordinator.unknown_record import UnknownRecord
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
+from ottla.protocol.topic_partition import TopicPartition
 
 _INT16 = struct.Struct(">h")
 _KEY_VERSION = 0
@@ -72,7 +73,9 @@ def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:
         timeout_ms=message.transaction_timeout_ms,
         state=state,
         partitions=frozenset(
-            (topic.topic, index) for topic in message.transaction_partitions or () for index in topic.partition_ids
+            TopicPartition(topic.topic, index)
+            for topic in message.transaction_partitions or ()
+            for index in topic.partition_ids
         ),
         start_timestamp_ms=message.transaction_start_timestamp_ms,
         last_update_timestamp_ms=message.transaction_last_update_timestamp_ms,

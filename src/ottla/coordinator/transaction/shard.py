@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from ottla.coordinator.transaction.adding import add_partitions, unadded_partitions
 from ottla.coordinator.transaction.ending import end_transaction
 from ottla.coordinator.transaction.initialisation import abort_fenced, initialise
-from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class _Entry:

@@ -12,9 +12,9 @@ import os
 import threading
 from dataclasses import dataclass, field
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.cluster_options import ClusterOptions
+from ottla.protocol.topic_partition import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

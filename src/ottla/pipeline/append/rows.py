@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import NO_IDENTITY, ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.append.idle_producers import IdleProducer, give_back, take_idle
@@ -26,6 +25,7 @@ from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.pipeline.writing.row_placement import RowPlacement
 from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
 from ottla.protocol.record_batch import NO_SEQUENCE
+from ottla.protocol.topic_partition import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

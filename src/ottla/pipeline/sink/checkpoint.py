@@ -8,8 +8,8 @@ there, ours and Spark's own alike, is `{"topic": {"0": 23}}`: the next offset of
 import json
 from typing import TYPE_CHECKING, Any
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import PipelineError
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -35,7 +35,6 @@ from ottla.client.errors import (
     RequestTimedOut,
 )
 from ottla.client.group_offsets import GroupMetadata
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import asking, client_of
@@ -54,6 +53,7 @@ from ottla.pipeline.writing.transaction_member import Transaction, check_disjoin
 from ottla.pipeline.writing.writable_topics import Topics, find_topics
 from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

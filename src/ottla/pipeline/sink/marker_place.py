@@ -8,9 +8,9 @@ serial is the last.
 from collections.abc import Collection
 
 from ottla.client.group_offsets import CommittedOffset
-from ottla.client.metadata import TopicPartition
 from ottla.client.sync import Client
 from ottla.pipeline.sink.marker import Marker, parse_marker
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class MarkerPlace:

@@ -8,8 +8,8 @@ went back; its bytes follow from what the last one wrote.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.writing.partition_writer import Written
+from ottla.protocol.topic_partition import TopicPartition
 
 # One task writes about so much in the time that Spark needs to begin another one.
 SMALL_OFFSETS: Final = 5_000

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from ottla.client.errors import KafkaError
 from ottla.client.fetch_request import FetchLimits
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import OffsetSpec
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import asking, client_of
@@ -19,6 +18,7 @@ from ottla.pipeline.source.offsets import Offsets, listed
 from ottla.pipeline.source.options import SourceOptions
 from ottla.pipeline.source.topic_choice import Assigned, Matching
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ offset per partition, as with Spark's Kafka connector.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source.offsets import Offsets
+from ottla.protocol.topic_partition import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

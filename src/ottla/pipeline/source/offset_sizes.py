@@ -6,9 +6,9 @@ for what follows when records change their size, so the limit is approximate; th
 
 from collections.abc import Mapping
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source.cluster_view import ClusterView
 from ottla.protocol.record_batch import iterate_headers
+from ottla.protocol.topic_partition import TopicPartition
 
 SAMPLE_BYTES = 64 * 1024
 # Until a partition has given a sample: nothing came, because its next records are gone or not to be seen.

@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import OptionError, PipelineError
+from ottla.protocol.topic_partition import TopicPartition
 
 Offsets: TypeAlias = dict[TopicPartition, int]
 OffsetsJson: TypeAlias = dict[str, dict[str, int]]

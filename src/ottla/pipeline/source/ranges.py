@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 
 REMEDY = (
     "If that is as it should be, set the option failOnDataLoss to false (--allow-data-loss of a copy): the query then "

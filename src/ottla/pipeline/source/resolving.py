@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Collection
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import NO_OFFSET, OffsetSpec
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
@@ -15,6 +14,7 @@ from ottla.pipeline.source.wanted_offsets import (
     WantedOffsets,
     check_partitions,
 )
+from ottla.protocol.topic_partition import TopicPartition
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ from typing import Final, Protocol
 
 from ottla.client.errors import KafkaError
 from ottla.client.fetch_request import NO_REPLICA, FetchedBatches
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel, OffsetSpec
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import asking
@@ -32,6 +31,7 @@ from ottla.pipeline.source.ranges import REMEDY, OffsetRange
 from ottla.protocol.columnar.batch_headers import batch_headers
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.records import CorruptRecords
+from ottla.protocol.topic_partition import TopicPartition
 
 logger = logging.getLogger(__name__)
 

@@ -34,7 +34,6 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
 from ottla.pipeline.source.cores import core_count
@@ -46,6 +45,7 @@ from ottla.pipeline.source.options import SourceOptions
 from ottla.pipeline.source.ranges import REMEDY, PlannedRanges, plan_ranges, unknown_beginnings
 from ottla.pipeline.source.resolving import resolve
 from ottla.pipeline.source.splits import Split, pack_stream
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.source.offsets import parse_partitions
+from ottla.protocol.topic_partition import TopicPartition
 
 ASSIGN, SUBSCRIBE, PATTERN = "assign", "subscribe", "subscribePattern"
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import OffsetSpec
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.source.offsets import listed, parse_numbers
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.whole_numbers import whole_number
 
 EARLIEST, LATEST, COMMITTED = "earliest", "latest", "committed"

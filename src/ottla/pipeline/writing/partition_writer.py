@@ -26,7 +26,6 @@ import pyarrow as pa
 
 from ottla.client.columns import columns_to_batches
 from ottla.client.errors import KafkaError
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.writing.partition_rows import by_target
 from ottla.pipeline.writing.producer_stamps import first_alone, stamped
@@ -34,6 +33,7 @@ from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, iterate_headers, parse_header
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from ottla.client.produce_request import Produced

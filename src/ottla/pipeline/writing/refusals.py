@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from ottla.client.errors import ClientError, KafkaError
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import PipelineError
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 _FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 

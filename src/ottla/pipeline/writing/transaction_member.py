@@ -18,7 +18,6 @@ from typing import Final
 import pyarrow as pa
 
 from ottla.client.admin.producers import PartitionProducers
-from ottla.client.metadata import TopicPartition
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import client_of
@@ -28,6 +27,7 @@ from ottla.pipeline.writing.partition_writer import PartitionWriter, Written
 from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.record_batch import MAX_SEQUENCE
+from ottla.protocol.topic_partition import TopicPartition
 
 _ALL_REPLICAS: Final = -1
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.history import History
 from ottla.testing.history.operations import OffsetCommit, OffsetFetch, Outcome

@@ -9,8 +9,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.final_log import Promise
 from ottla.testing.history.history import History

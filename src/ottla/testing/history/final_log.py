@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.operations import ProducerKind, Value
 
 

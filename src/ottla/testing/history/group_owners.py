@@ -5,7 +5,7 @@ A static member keeps its name over restarts: it takes its partitions over from 
 
 from collections.abc import Iterator
 
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.history import History
 from ottla.testing.history.operations import Assignment

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.final_log import DURABLE, FinalLog, Promise
 from ottla.testing.history.operations import (
     Assignment,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class Outcome(Enum):

@@ -6,8 +6,8 @@ start of the final log is not judged: retention may have taken it from under the
 
 from collections.abc import Iterator
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.history import ConsumerHistory, History
 from ottla.testing.history.observed_log import Logs, ObservedLog

@@ -7,8 +7,8 @@ its own order; clients may run in threads of their own.
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import IsolationLevel
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.final_log import FinalLog, Promise
 from ottla.testing.history.history import ConsumerHistory, History
 from ottla.testing.history.operations import (

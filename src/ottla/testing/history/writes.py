@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.history import History
 from ottla.testing.history.observed_log import Logs, ObservedLog, polls

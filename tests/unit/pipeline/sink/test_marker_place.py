@@ -1,9 +1,9 @@
 from typing import TYPE_CHECKING, cast
 
 from ottla.client.group_offsets import CommittedOffset
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.sink.marker import Marker
 from ottla.pipeline.sink.marker_place import MarkerPlace
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from ottla.client.sync import Client

@@ -1,8 +1,8 @@
 import pytest
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.sink.small_batches import SMALL_BYTES, SMALL_OFFSETS, SmallBatches
 from ottla.pipeline.writing.partition_writer import Written
+from ottla.protocol.topic_partition import TopicPartition
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 TARGET = TopicPartition("out", 0)

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source import cluster_view
 from ottla.pipeline.source.cluster_view import ClusterView
 from ottla.pipeline.source.offsets import Offsets
 from ottla.pipeline.source.options import stream_options
+from ottla.protocol.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -6,10 +6,10 @@ import pytest
 
 from harness.waiting import eventually
 from ottla.client.errors import KafkaError, RequestTimedOut
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source.group_commits import AGAIN_AFTER_S, GroupCommits
 from ottla.pipeline.source.offsets import Offsets
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from ottla.pipeline.source.cluster_view import ClusterView

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source.limits import TriggerLimits, byte_shares, lag_of, limited, shares, should_wait
+from ottla.protocol.topic_partition import TopicPartition
 
 T = [TopicPartition("t", n) for n in range(4)]
 

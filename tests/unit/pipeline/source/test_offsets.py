@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import OptionError, PipelineError
 from ottla.pipeline.progress_line import lag
 from ottla.pipeline.sink.checkpoint import topic_offsets
@@ -15,6 +14,7 @@ from ottla.pipeline.source.offsets import (
     to_json,
     with_start,
 )
+from ottla.protocol.topic_partition import TopicPartition
 
 A10, A2, B0 = TopicPartition("a", 10), TopicPartition("a", 2), TopicPartition("b", 0)
 

@@ -1,5 +1,5 @@
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source.ranges import OffsetRange, plan_ranges, unknown_beginnings
+from ottla.protocol.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import OffsetSpec
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
@@ -12,6 +11,7 @@ from ottla.pipeline.source.offsets import Offsets
 from ottla.pipeline.source.options import stream_options
 from ottla.pipeline.source.resolving import resolve
 from ottla.pipeline.source.wanted_offsets import AtCommitted, AtOffsets, WantedOffsets
+from ottla.protocol.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LOW, STABLE, END = 100, 200, 300

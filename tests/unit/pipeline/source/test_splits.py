@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.source.ranges import OffsetRange
 from ottla.pipeline.source.splits import SPLIT_OFFSETS_MIN, Split, pack, pack_stream, pack_whole, split_count
+from ottla.protocol.topic_partition import TopicPartition
 
 sizes = st.dictionaries(
     st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 9)),

@@ -1,8 +1,8 @@
 import pytest
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.source.topic_choice import Assigned, Matching, Subscribed, parse_choice
+from ottla.protocol.topic_partition import TopicPartition
 
 
 def test_one_option_says_what_is_read() -> None:

@@ -1,6 +1,5 @@
 import pytest
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.offsets import OffsetSpec
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.source.wanted_offsets import (
@@ -13,6 +12,7 @@ from ottla.pipeline.source.wanted_offsets import (
     parse_end,
     parse_start,
 )
+from ottla.protocol.topic_partition import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.writing.partition_rows import by_target
+from ottla.protocol.topic_partition import TopicPartition
 
 
 def rows(topics: list[str], partitions: list[int]) -> pa.RecordBatch:

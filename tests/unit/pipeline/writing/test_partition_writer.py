@@ -5,13 +5,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ottla.client.metadata import TopicPartition
 from ottla.client.produce_request import Produced
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.cluster_options import ClusterOptions
 from ottla.pipeline.writing import partition_writer
 from ottla.pipeline.writing.partition_writer import PartitionWriter
 from ottla.pipeline.writing.write_options import WriteOptions
+from ottla.protocol.topic_partition import TopicPartition
 
 MIB = 1 << 20
 

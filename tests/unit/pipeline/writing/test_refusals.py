@@ -1,10 +1,10 @@
 import pytest
 
 from ottla.client.errors import KafkaError, RequestTimedOut
-from ottla.client.metadata import TopicPartition
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.topic_partition import TopicPartition
 
 TARGET = TopicPartition("t", 3)
 TOO_LARGE = KafkaError(ErrorCode.MESSAGE_TOO_LARGE)

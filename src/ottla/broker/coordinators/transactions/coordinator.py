@@ -26,12 +26,13 @@ from ottla.broker.tasks import Tasks
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.coordinator.transaction.description import TransactionFilter, describe_transaction, list_transaction
 from ottla.coordinator.transaction.initialisation import check_timeout
-from ottla.coordinator.transaction.metadata import ProducerIdentity, TopicPartition, TransactionMetadata
+from ottla.coordinator.transaction.metadata import ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.shard import TransactionShard
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.describe_transactions_response import TransactionState as DescribedTransaction
 from ottla.protocol.messages.list_transactions_response import TransactionState as ListedTransaction
+from ottla.protocol.topic_partition import TopicPartition
 
 logger = logging.getLogger(__name__)
 

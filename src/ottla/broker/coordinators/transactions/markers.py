@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
-from ottla.coordinator.transaction.metadata import TopicPartition, TransactionMetadata, by_topic
+from ottla.coordinator.transaction.metadata import TransactionMetadata, by_topic
 from ottla.metadata.image import NO_LEADER, ClusterImage
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.write_txn_markers_request import (
@@ -22,6 +22,7 @@ from ottla.protocol.messages.write_txn_markers_request import (
     WriteTxnMarkersRequest,
 )
 from ottla.protocol.messages.write_txn_markers_response import WriteTxnMarkersResponse
+from ottla.protocol.topic_partition import TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class MarkerWriter:
                     "again. Readers of committed records wait there, and the producer for its next transaction",
                     metadata.transactional_id,
                     len(lacking),
-                    "-".join(map(str, min(lacking))),
+                    min(lacking),
                 )
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -71,10 +72,10 @@ class MarkerWriter:
     def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
         topics = self._image().topics
         leaders: defaultdict[int, list[TopicPartition]] = defaultdict(list)
-        for name, index in sorted(partitions):
-            state = topics.partition_of(name, index)
+        for partition in sorted(partitions):
+            state = topics.partition_of(*partition)
             if state is not None and state.leader != NO_LEADER:
-                leaders[state.leader].append((name, index))
+                leaders[state.leader].append(partition)
         return leaders
 
 
@@ -100,23 +101,23 @@ def _request(
 
 def _settled(metadata: TransactionMetadata, answer: WriteTxnMarkersResponse) -> set[TopicPartition]:
     """The partitions that need no marker any more."""
-    settled = set()
+    settled: set[TopicPartition] = set()
     for marker in answer.markers:
         for topic in marker.topics:
             for row in topic.partitions:
+                partition = TopicPartition(topic.name, row.partition_index)
                 code = ErrorCode(row.error_code)
                 if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
                     raise CoordinatorReplaced
                 if code is ErrorCode.INVALID_PRODUCER_EPOCH:
                     logger.warning(
-                        "%s-%d knows a later epoch of producer %d than %d: nothing of %s is open there",
-                        topic.name,
-                        row.partition_index,
+                        "%s knows a later epoch of producer %d than %d: nothing of %s is open there",
+                        partition,
                         metadata.producer_id,
                         metadata.producer_epoch,
                         metadata.transactional_id,
                     )
                     code = ErrorCode.NONE
                 if code is ErrorCode.NONE:
-                    settled.add((topic.name, row.partition_index))
+                    settled.add(partition)
     return settled

@@ -16,13 +16,14 @@ from enum import Enum
 from ottla.broker.coordinators.internal_topic import InternalTopic
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
 from ottla.coordinator.transaction.config import TransactionConfig
-from ottla.coordinator.transaction.metadata import TopicPartition, by_topic
+from ottla.coordinator.transaction.metadata import by_topic
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from ottla.protocol.topic_partition import TopicPartition
 
 # What says that the coordinator cannot tell now: the client is to send its records again.
 _UNDECIDED = frozenset(
@@ -94,7 +95,7 @@ class PartitionAdding:
             if answer.error_code:
                 raise ApiError(ErrorCode(answer.error_code))
             errors = {
-                (topic.name, row.partition_index): ErrorCode(row.partition_error_code)
+                TopicPartition(topic.name, row.partition_index): ErrorCode(row.partition_error_code)
                 for transaction in answer.results_by_transaction
                 for topic in transaction.topic_results
                 for row in topic.results_by_partition
