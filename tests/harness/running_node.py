@@ -19,7 +19,7 @@ class RunningNode:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.port = node.listeners[0].port
+        self.port = node.acceptors[0].port
         self._clients: list[WireClient] = []
 
     async def connect(self, port: int | None = None) -> WireClient:

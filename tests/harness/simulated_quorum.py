@@ -12,14 +12,14 @@ from ottla.metadata.decision import Decision
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY, plan_format
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.messages.topic_record import TopicRecord
-from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ottla.storage.checkpoints import write_atomically
 from ottla.testing.sim.disk import SimulatedDisk
 
 ROOT = Path("/disk")
 DIRECTORY = ROOT / METADATA_PARTITION_DIRECTORY
 LOCAL = ReplicaKey(1, b"directory id one")
-VOTERS = VoterSet((Voter(LOCAL, (Endpoint("CONTROLLER", "localhost", 9093),)),))
+VOTERS = VoterSet((Voter(LOCAL, (VoterEndpoint("CONTROLLER", "localhost", 9093),)),))
 NOW_MS = 1_700_000_000_000
 
 # A snapshot every few topics, and soon nothing but the newest is needed.

@@ -36,7 +36,6 @@ MODULES = {
     "broker.coordinators.replay": "broker.coordinators.groups.test_coordinator",
     "broker.coordinators.steady_clock": "broker.coordinators.groups.test_coordinator",
     "broker.configs.dynamic_configs": "broker.test_node",
-    "broker.requests.leader_hints": "broker.test_node",
     "broker.network.descriptor_limit": "broker.test_node",
     "broker.network.listening_socket": "broker.test_node",
     "broker.topic_creation": "broker.test_node",

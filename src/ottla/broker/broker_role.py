@@ -38,7 +38,7 @@ from ottla.broker.disks.node_storage import NodeStorage
 from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host, storage_host
 from ottla.broker.lifecycle import BrokerLifecycle
-from ottla.broker.network.listeners import Listeners
+from ottla.broker.network.socket_server import SocketServer
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
@@ -62,7 +62,6 @@ logger = logging.getLogger("ottla.broker.role")
 FETCH_SESSION_EVICTION_MS = 120_000
 _INT32_MAX = 2**31 - 1
 _OPENER_THREADS = 2
-_SECURITY_PROTOCOL_IDS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 
 class NoDirectories(Exception):
@@ -83,7 +82,7 @@ class BrokerRole:
         self._tasks = Tasks()
         self._openers = host.thread_pool(_OPENER_THREADS, "opener")
         self._configs = DynamicConfigs(config)
-        self.listeners = Listeners(config, dispatcher, self._tasks, host)
+        self.socket_server = SocketServer(config, dispatcher, self._tasks, host)
         self.maintenance: Maintenance
         self.replicas: ReplicaManager
         self._storage: NodeStorage
@@ -103,7 +102,7 @@ class BrokerRole:
 
     async def bind(self) -> None:
         """Takes the addresses; ListenFailed if one is busy."""
-        await self.listeners.start()
+        await self.socket_server.start()
 
     async def open(self, storage: NodeStorage, log: MetadataLog, controller_role: ControllerRole) -> None:
         """Opens and recovers the logs that the metadata names. StorageError, DamagedFile if they cannot be."""
@@ -165,7 +164,7 @@ class BrokerRole:
 
     def serve(self) -> None:
         """Takes connections from now on; ListenFailed if somebody else began to listen meanwhile."""
-        self.listeners.serve(self._configs.current(self._metadata.image))
+        self.socket_server.serve(self._configs.current(self._metadata.image))
 
     def _assemble(self, dispatcher: Dispatcher, cluster_id: str) -> Services:
         topic_creation = TopicCreation(self._controller)
@@ -228,13 +227,13 @@ class BrokerRole:
         )
 
     def _advertised(self) -> list[RegisteredListener]:
-        ports = {listener.config.name: listener.port for listener in self.listeners}
+        ports = {acceptor.listener.name: acceptor.port for acceptor in self.socket_server}
         return [
             RegisteredListener(
                 name=x.name,
                 host=x.host,
                 port=x.port or ports[x.name],
-                security_protocol=_SECURITY_PROTOCOL_IDS[x.security_protocol],
+                security_protocol=x.security_protocol_id,
             )
             for x in self.config.advertised_listeners
         ]
@@ -250,7 +249,7 @@ class BrokerRole:
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
         self._lead_coordinators(image)
-        self.listeners.apply(self._configs.current(image))
+        self.socket_server.apply(self._configs.current(image))
         self.maintenance.apply(self._configs.current(image))
         self._cordoning.apply(self._configs.current(image))
         self._cordoning.tell(image, self.config.node_id)
@@ -298,7 +297,7 @@ class BrokerRole:
         """Ends what serves clients, and what works in the background."""
         self._groups.close()
         self._transactions.close()
-        await self.listeners.stop()
+        await self.socket_server.stop()
         await self.maintenance.cancel()
         all_threads = self.replicas.threads.values()
         # A move of a log ends with what its disks have to do.
@@ -307,7 +306,7 @@ class BrokerRole:
 
     async def abandon(self) -> None:
         """Lets go of what a start that failed had taken."""
-        await self.listeners.stop()
+        await self.socket_server.stop()
         self._openers.shutdown()
         self.dispatcher.close()
 

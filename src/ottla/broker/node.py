@@ -28,8 +28,8 @@ from ottla.broker.disks.storage_format import lone_voter
 from ottla.broker.handlers import load_handlers
 from ottla.broker.host import Host, Machine
 from ottla.broker.lifecycle import BrokerRefused
+from ottla.broker.network.acceptor import Acceptor, ListenFailed
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
-from ottla.broker.network.listener import Listener, ListenFailed
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.transport import NoPeers, UnusableQuorum
@@ -88,9 +88,9 @@ class Node:
         self._controller: ControllerRole | None = None
 
     @property
-    def listeners(self) -> list[Listener]:
-        """The sockets that are served, with the ports they really have."""
-        return [] if self.broker is None else list(self.broker.listeners)
+    def acceptors(self) -> list[Acceptor]:
+        """What accepts connections, one for each listener, with the ports that they really have."""
+        return [] if self.broker is None else list(self.broker.socket_server)
 
     @property
     def replicas(self) -> ReplicaManager:
@@ -132,7 +132,7 @@ class Node:
             await self.stop()
             raise StartupError(str(error)) from error
         if self.metrics is not None:
-            await self.metrics.serve(self.listeners, broker.maintenance)
+            await self.metrics.serve(self.acceptors, broker.maintenance)
 
     async def _start_metadata(self, storage: NodeStorage) -> tuple[MetadataLog, ControllerRole]:
         log = self._log = self._metadata_log(storage)

@@ -12,7 +12,9 @@ from typing import Final
 from ottla.config.values import ConfigError
 from ottla.protocol.ports import parse_port
 
-SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+# With the ids that they have in registrations.
+SECURITY_PROTOCOL_IDS: Final = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+SECURITY_PROTOCOLS: Final = tuple(SECURITY_PROTOCOL_IDS)
 _LISTENER: Final = re.compile(
     r"(?P<name>[^:/]*)://(\[(?P<ipv6>[0-9a-zA-Z:.%\-]+)\]|(?P<host>[0-9a-zA-Z\-%._:]*)):(?P<port>-?[0-9]+)"
 )
@@ -21,7 +23,7 @@ _IPV4: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One address under its name. Port 0 lets the system choose when listening."""
+    """One entry of `listeners` or `advertised.listeners`. Port 0 lets the system choose the port to listen on."""
 
     name: str
     host: str
@@ -33,6 +35,11 @@ class Listener:
         """host:port, an IPv6 host in brackets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+    @property
+    def security_protocol_id(self) -> int:
+        """The security protocol as registrations have it."""
+        return SECURITY_PROTOCOL_IDS[self.security_protocol]
 
     def __str__(self) -> str:
         return f"{self.name}://{self.address}"

@@ -14,7 +14,7 @@ from ottla.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from ottla.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from ottla.protocol.messages.voters_record import VotersRecord
 from ottla.raft.batch import KRaftVersionContent, LeaderChangeContent, VotersContent
-from ottla.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _decode_voters(message: VotersRecord) -> VoterSet:
         voters.append(
             Voter(
                 ReplicaKey(voter.voter_id, voter.voter_directory_id),
-                tuple(Endpoint(e.name, e.host, e.port) for e in voter.endpoints),
+                tuple(VoterEndpoint(e.name, e.host, e.port) for e in voter.endpoints),
                 feature.min_supported_version,
                 feature.max_supported_version,
             )

@@ -43,14 +43,13 @@ from ottla.raft.ready import (
 )
 from ottla.raft.settings import QuorumSettings
 from ottla.raft.voter_history import Membership, VoterHistory
-from ottla.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 
 __all__ = [
     "Accepted",
     "Batch",
     "Content",
     "ControlRecordsContent",
-    "Endpoint",
     "Event",
     "KRaftVersionContent",
     "LeaderChangeContent",
@@ -81,6 +80,7 @@ __all__ = [
     "Tick",
     "ValuesContent",
     "Voter",
+    "VoterEndpoint",
     "VoterHistory",
     "VoterSet",
     "VotersContent",

@@ -23,7 +23,9 @@ class ReplicaKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class VoterEndpoint:
+    """Where a voter listens, under the name of that listener."""
+
     name: str
     host: str
     port: int
@@ -32,7 +34,7 @@ class Endpoint:
 @dataclass(frozen=True, slots=True)
 class Voter:
     key: ReplicaKey
-    endpoints: tuple[Endpoint, ...] = ()
+    endpoints: tuple[VoterEndpoint, ...] = ()
     min_kraft_version: int = 0
     max_kraft_version: int = 1
 

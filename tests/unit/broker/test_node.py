@@ -293,7 +293,7 @@ def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(
     async def start_and_stop(count: int) -> None:
         controller = Node(BrokerConfig(settings))
         await controller.start()
-        assert controller.listeners == []
+        assert controller.acceptors == []
         assert len(controller._log.image.brokers) == count
         request = BrokerRegistrationRequest(
             broker_id=10 + count, cluster_id=controller.cluster_id, incarnation_id=b"i" * 16
@@ -336,7 +336,7 @@ def test_a_listener_whose_host_can_be_none_is_refused_with_a_remedy(tmp_path: Pa
     async def nothing(running: RunningNode) -> None:
         pass
 
-    with pytest.raises(StartupError, match=r"is no host name. Correct the listeners setting"):
+    with pytest.raises(StartupError, match=r"is not a host name. Correct the listeners setting"):
         run_node(tmp_path / "data", nothing, {"listeners": f"PLAINTEXT://{'x' * 64}:0"})
 
 
@@ -408,7 +408,7 @@ def test_with_flush_messages_1_an_acknowledged_record_is_on_the_disk(tmp_path: P
 
 def test_clients_are_told_the_address_of_the_listener_they_came_in_by(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
-        for listener, (host, port) in zip(running.node.listeners, (("inside", 19092), ("outside", 29092)), strict=True):
+        for listener, (host, port) in zip(running.node.acceptors, (("inside", 19092), ("outside", 29092)), strict=True):
             client = await running.connect(listener.port)
             (broker,) = (await client.call(MetadataRequest(topics=[]))).brokers
             assert (broker.host, broker.port) == (host, port)

@@ -3,9 +3,9 @@ import pytest
 from ottla.metadata.format import plan_format
 from ottla.metadata.snapshot import read_snapshot
 from ottla.protocol.messages.feature_level_record import FeatureLevelRecord
-from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
 
-VOTERS = VoterSet((Voter(ReplicaKey(1, b"d" * 16), (Endpoint("CONTROLLER", "localhost", 9093),)),))
+VOTERS = VoterSet((Voter(ReplicaKey(1, b"d" * 16), (VoterEndpoint("CONTROLLER", "localhost", 9093),)),))
 
 
 def test_a_new_cluster_starts_at_the_newest_metadata_version_with_unserved_features_off() -> None:

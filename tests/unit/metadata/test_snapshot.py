@@ -8,7 +8,7 @@ from ottla.metadata.snapshot import encode_snapshot, parse_snapshot_file_name, r
 from ottla.protocol.messages.feature_level_record import FeatureLevelRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.uuids import uuid_from_text
-from ottla.raft import Endpoint, OffsetAndEpoch, ReplicaKey, Voter, VoterSet
+from ottla.raft import OffsetAndEpoch, ReplicaKey, Voter, VoterEndpoint, VoterSet
 
 # Written by `kafka-storage format --standalone` of Kafka 4.3.0.
 KAFKA_BOOTSTRAP = base64.b64decode(
@@ -24,7 +24,11 @@ KAFKA_FIRST_SNAPSHOT = base64.b64decode(
     "PwAAAAACc0R2OAAgAAAAAAAAAaHeuM9eAAABod64z17//////////////////wAAAAEaAAAACAAAAAQGAAAAAA=="
 )
 VOTERS = VoterSet(
-    (Voter(ReplicaKey(1, uuid_from_text("NhEP1HmWTzWMNmMcJ30IUA")), (Endpoint("CONTROLLER", "127.0.0.1", 21101),)),)
+    (
+        Voter(
+            ReplicaKey(1, uuid_from_text("NhEP1HmWTzWMNmMcJ30IUA")), (VoterEndpoint("CONTROLLER", "127.0.0.1", 21101),)
+        ),
+    )
 )
 
 

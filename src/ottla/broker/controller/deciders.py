@@ -24,7 +24,7 @@ from ottla.metadata.controller.feature_updates import FeatureUpdate, UpgradeType
 from ottla.metadata.controller.producer_ids import allocate_producer_ids
 from ottla.metadata.controller.topics import TopicDefaults, create_partitions, create_topics, delete_topics
 from ottla.metadata.decision import Decision
-from ottla.metadata.image import ClusterImage, Listener, VersionRange
+from ottla.metadata.image import ClusterImage, Endpoint, VersionRange
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages import alter_configs_response, incremental_alter_configs_response
@@ -190,7 +190,7 @@ def _register_broker(
     registration = BrokerRegistration(
         broker_id=request.broker_id,
         incarnation_id=request.incarnation_id,
-        listeners=tuple(Listener(x.name, x.host, x.port, x.security_protocol) for x in request.listeners),
+        endpoints=tuple(Endpoint(x.name, x.host, x.port, x.security_protocol) for x in request.listeners),
         features={x.name: VersionRange(x.min_supported_version, x.max_supported_version) for x in request.features},
         log_dirs=tuple(request.log_dirs),
         rack=request.rack,

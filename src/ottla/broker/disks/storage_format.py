@@ -17,7 +17,7 @@ from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.controller.features import BOOTSTRAP_LEVELS, KRAFT_VERSION, SUPPORTED
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY, FormatPlan, plan_format
 from ottla.protocol.uuids import random_uuid, uuid_from_text
-from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ottla.storage.checkpoints import write_atomically
 from ottla.storage.errors import DamagedFile, DirectoryInUse, StorageError
 from ottla.storage.file_system import OsFileSystem
@@ -189,7 +189,7 @@ def _quorum(
 
 def lone_voter(config: BrokerConfig, directory_id: bytes) -> VoterSet:
     """The quorum of a node that is a cluster by itself."""
-    endpoints = tuple(Endpoint(x.name, x.host or "localhost", x.port) for x in config.controller_listeners)
+    endpoints = tuple(VoterEndpoint(x.name, x.host or "localhost", x.port) for x in config.controller_listeners)
     return VoterSet((Voter(ReplicaKey(config.node_id, directory_id), endpoints),))
 
 
@@ -205,7 +205,7 @@ def parse_initial_controllers(text: str, config: BrokerConfig) -> VoterSet:
             if not (at and host):
                 raise ValueError("no host")
             key = ReplicaKey(int(voter_id), uuid_from_text(directory))
-            voters.append(Voter(key, (Endpoint(name, host.strip("[]"), int(port)),)))
+            voters.append(Voter(key, (VoterEndpoint(name, host.strip("[]"), int(port)),)))
         except ValueError as error:
             raise FormatRefused(f"--initial-controllers: {entry!r} is not ID@HOST:PORT:DIRECTORY-ID.") from error
     return VoterSet(tuple(voters))

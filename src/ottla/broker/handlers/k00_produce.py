@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ottla.broker.coordinators.transactions.partition_adding import TransactionSupport
-from ottla.broker.requests.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
+from ottla.broker.requests.partition_view import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.requests.purgatory import wait_until_acknowledged
 from ottla.broker.requests.request_context import CloseConnection, RequestContext
 from ottla.broker.requests.transactional_batches import has_transactional_batch, require_one_transaction

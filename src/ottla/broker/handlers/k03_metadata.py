@@ -126,9 +126,9 @@ def _response(
 ) -> MetadataResponse:
     image = context.broker.image
     brokers = [
-        MetadataResponseBroker(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
+        MetadataResponseBroker(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
         for broker in image.brokers.unfenced()
-        if (listener := broker.listener(context.listener)) is not None
+        if (endpoint := broker.endpoint(context.listener)) is not None
     ]
     operations = NOT_REQUESTED
     if request.include_cluster_authorized_operations:

@@ -63,15 +63,15 @@ async def _find(context: RequestContext, key_type: int, key: str) -> Coordinator
         if node_id == broker.config.node_id:
             coordinator.shards.require_led(coordinator.topic.partition_of(key))
         node = broker.image.brokers.get(node_id)
-        listener = None if node is None or node.is_fenced else node.listener(context.listener)
-        if listener is None:
+        endpoint = None if node is None or node.is_fenced else node.endpoint(context.listener)
+        if endpoint is None:
             raise ApiError(
                 ErrorCode.COORDINATOR_NOT_AVAILABLE,
                 f"node {node_id}, which coordinates {key!r}, is not reachable on listener {context.listener}",
             )
     except ApiError as error:
         return _failed(key, error)
-    return Coordinator(key=key, node_id=node_id, host=listener.host, port=listener.port, error_message="")
+    return Coordinator(key=key, node_id=node_id, host=endpoint.host, port=endpoint.port, error_message="")
 
 
 def _failed(key: str, error: ApiError) -> Coordinator:

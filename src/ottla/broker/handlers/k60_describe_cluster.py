@@ -28,14 +28,14 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
     brokers = [
         DescribeClusterBroker(
             broker_id=broker.id,
-            host=listener.host,
-            port=listener.port,
+            host=endpoint.host,
+            port=endpoint.port,
             rack=broker.rack,
             is_fenced=broker.is_fenced,
         )
         for broker in context.broker.image.brokers
         if (request.include_fenced_brokers or not broker.is_fenced)
-        and (listener := broker.listener(context.listener)) is not None
+        and (endpoint := broker.endpoint(context.listener)) is not None
     ]
     operations = NOT_REQUESTED
     if request.include_cluster_authorized_operations:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.disks.maintenance import Maintenance
     from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
-    from ottla.broker.network.listener import Listener
+    from ottla.broker.network.acceptor import Acceptor
 
 # About what one batched produce request takes.
 SLICE_SECONDS = 0.001
@@ -42,9 +42,9 @@ _FAMILIES = tuple(metric for section in c.SECTIONS.values() for metric in sectio
 class Collection:
     """Gathers the metrics of one node."""
 
-    def __init__(self, dispatcher: MeasuredDispatcher, listeners: Sequence[Listener], maintenance: Maintenance) -> None:
+    def __init__(self, dispatcher: MeasuredDispatcher, acceptors: Sequence[Acceptor], maintenance: Maintenance) -> None:
         self._dispatcher = dispatcher
-        self._listeners = listeners
+        self._acceptors = acceptors
         self._maintenance = maintenance
         self._load = LoopLoad()
         self._started_s = time.time()
@@ -66,7 +66,7 @@ class Collection:
         time_slice = TimeSlice(services.host.monotonic_s, SLICE_SECONDS)
         await add_traffic(out, dispatcher, time_slice)
         await add_requests(out, dispatcher, time_slice, time.monotonic())
-        add_network(out, self._listeners, dispatcher)
+        add_network(out, self._acceptors, dispatcher)
         idle = self._load.idle_share()
         out.add(c.NETWORK_IDLE, idle)
         out.add(c.HANDLER_IDLE, idle)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import h11
 
 from ottla.broker.metrics.exposition import CONTENT_TYPE
-from ottla.broker.network.listener import ListenFailed
+from ottla.broker.network.acceptor import ListenFailed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ottla.broker.disks.maintenance import Maintenance
     from ottla.broker.host import Host
-    from ottla.broker.network.listener import Listener
+    from ottla.broker.network.acceptor import Acceptor
     from ottla.broker.requests.dispatch import HandlerModule
 
 logger = logging.getLogger("ottla.broker.metrics")
@@ -33,9 +33,9 @@ class NodeMetrics:
         host = f"[{self.endpoint.host}]" if ":" in self.endpoint.host else self.endpoint.host or "localhost"
         return f"http://{host}:{self.endpoint.port}/metrics"
 
-    async def serve(self, listeners: Sequence[Listener], maintenance: Maintenance) -> None:
+    async def serve(self, acceptors: Sequence[Acceptor], maintenance: Maintenance) -> None:
         """Takes scrapers from now on, when the node is assembled."""
-        self._collection = Collection(self.dispatcher, listeners, maintenance)
+        self._collection = Collection(self.dispatcher, acceptors, maintenance)
         await self.endpoint.serve()
         logger.info("Metrics are at %s", self.url)
 

@@ -16,17 +16,17 @@ from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.metrics import catalogue as c
 from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
-from ottla.broker.network.listener import Listener
+from ottla.broker.network.acceptor import Acceptor
 from ottla.broker.services import Services
 
 _RUNNING: Final = 3
 _FDS: Final = Path("/proc/self/fd")
 
 
-def add_network(out: Exposition, listeners: Iterable[Listener], dispatcher: MeasuredDispatcher) -> None:
+def add_network(out: Exposition, acceptors: Iterable[Acceptor], dispatcher: MeasuredDispatcher) -> None:
     """Connections, and those that were thrown out."""
-    for listener in listeners:
-        out.add(c.CONNECTIONS, len(listener.connections), label_text(listener=listener.config.name))
+    for acceptor in acceptors:
+        out.add(c.CONNECTIONS, len(acceptor.connections), label_text(listener=acceptor.listener.name))
     for reason, count in dispatcher.rejections.counts.items():
         out.add(c.REJECTED, count, label_text(reason=reason))
     out.add(c.UNREAD_BYTES, dispatcher.response_budget.waiting_bytes)
@@ -43,7 +43,7 @@ def add_cluster(out: Exposition, services: Services) -> None:
     out.add(c.BROKER_STATE, _RUNNING)
     out.add(c.BROKERS, active)
     for broker in image.brokers:
-        address = f"{broker.listeners[0].host}:{broker.listeners[0].port}" if broker.listeners else ""
+        address = f"{broker.endpoints[0].host}:{broker.endpoints[0].port}" if broker.endpoints else ""
         out.add(c.BROKER_INFO, broker.id, label_text(id=broker.id, address=address))
     out.add(c.ACTIVE_BROKERS, active)
     out.add(c.FENCED_BROKERS, len(image.brokers) - active)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ottla.raft import Endpoint, RaftNode, ReplicaKey
+from ottla.raft import RaftNode, ReplicaKey, VoterEndpoint
 from ottla.raft.roles import Leader
 from ottla.raft.roles.leader import ReplicaProgress
 
@@ -27,7 +27,7 @@ class QuorumDescription:
     high_watermark: int
     voters: tuple[ReplicaDescription, ...]
     observers: tuple[ReplicaDescription, ...]
-    voter_endpoints: dict[int, tuple[Endpoint, ...]]
+    voter_endpoints: dict[int, tuple[VoterEndpoint, ...]]
 
 
 def describe_quorum(node: RaftNode, *, local: ReplicaKey, monotonic_ms: int, wall_ms: int) -> QuorumDescription:

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from ottla.broker.disks.directory_threads import DirectoryThreads
-from ottla.broker.requests.leader_hints import HINTED_ERRORS, current_leader, leader_endpoints
+from ottla.broker.requests.partition_view import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.requests.purgatory import Watch
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -187,8 +187,8 @@ class Fetching:
             if session is not None:
                 session.told(wanted, has_records=row is not None and bool(row.records))
         endpoints = [
-            NodeEndpoint(node_id=broker.id, host=listener.host, port=listener.port, rack=broker.rack)
-            for broker, listener in leader_endpoints(self._context, self._hinted_leaders)
+            NodeEndpoint(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
+            for broker, endpoint in leader_endpoints(self._context, self._hinted_leaders)
         ]
         return FetchResponse(
             session_id=self._scope.session_id,

@@ -1,10 +1,15 @@
-"""A partition as clients are told about it, by the newest metadata and through the listener they came in by."""
+"""What clients are told about a partition, by the newest metadata and for the listener they connected to.
+
+An answer that says "not the leader" also says who leads, so that a client need not ask for metadata first (KIP-951).
+"""
 
 from dataclasses import dataclass
 
 from ottla.broker.requests.request_context import RequestContext
-from ottla.metadata.image import BrokerImage, PartitionState
+from ottla.metadata.image import BrokerImage, Endpoint, PartitionState
 from ottla.protocol.errors import ErrorCode
+
+HINTED_ERRORS = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ def view(context: RequestContext, state: PartitionState) -> PartitionView:
     leader = brokers.get(state.leader)
     if leader is None or leader.is_fenced:
         return PartitionView(ErrorCode.LEADER_NOT_AVAILABLE, -1, offline)
-    if leader.listener(listener) is None:
+    if leader.endpoint(listener) is None:
         return PartitionView(ErrorCode.LISTENER_NOT_FOUND, -1, offline)
     return PartitionView(ErrorCode.NONE, state.leader, offline)
 
@@ -36,6 +41,23 @@ def _is_offline(broker: BrokerImage | None, listener: str, directory: bytes) -> 
     return (
         broker is None
         or broker.is_fenced
-        or broker.listener(listener) is None
+        or broker.endpoint(listener) is None
         or not broker.has_online_directory(directory)
     )
+
+
+def current_leader(context: RequestContext, topic: str, index: int) -> tuple[int, int]:
+    """Leader id and epoch by the newest metadata; (-1, -1) where there is none."""
+    partition = context.broker.image.topics.partition_of(topic, index)
+    return (-1, -1) if partition is None else (partition.leader, partition.leader_epoch)
+
+
+def leader_endpoints(context: RequestContext, leader_ids: set[int]) -> list[tuple[BrokerImage, Endpoint]]:
+    """Each leader that is up, with its address for the client's own listener."""
+    found = []
+    for leader_id in sorted(leader_ids):
+        broker = context.broker.image.brokers.get(leader_id)
+        endpoint = None if broker is None or broker.is_fenced else broker.endpoint(context.listener)
+        if broker is not None and endpoint is not None:
+            found.append((broker, endpoint))
+    return found

@@ -150,12 +150,12 @@ def announce(node: "Node") -> None:
     config = node.config
     advertised = {listener.name: listener for listener in config.advertised_listeners}
     print(f"Ottla {__version__} is running.")
-    for listener in node.listeners:
-        shown = advertised.get(listener.config.name)
+    for acceptor in node.acceptors:
+        shown = advertised.get(acceptor.listener.name)
         if shown is None:
             continue
         # A listener on port 0 has the port that the system chose.
-        port = shown.port or listener.port
+        port = shown.port or acceptor.port
         print(f"  bootstrap   {replace(shown, port=port).address}  (listener {shown.name})")
     if node.metrics is not None:
         print(f"  metrics     {node.metrics.url}")

@@ -23,7 +23,7 @@ from ottla.metadata.controller.partitions import (
     never_unclean,
 )
 from ottla.metadata.decision import Decision
-from ottla.metadata.image import BrokerImage, ClusterImage, Listener, VersionRange
+from ottla.metadata.image import BrokerImage, ClusterImage, Endpoint, VersionRange
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from ottla.protocol.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
@@ -39,7 +39,7 @@ class BrokerRegistration:
 
     broker_id: int
     incarnation_id: bytes
-    listeners: tuple[Listener, ...]
+    endpoints: tuple[Endpoint, ...]
     features: Mapping[str, VersionRange]
     log_dirs: tuple[bytes, ...]
     rack: str | None = None
@@ -232,7 +232,7 @@ def _registration_record(registration: BrokerRegistration, epoch: int) -> Regist
         broker_epoch=epoch,
         end_points=[
             BrokerEndpoint(name=x.name, host=x.host, port=x.port, security_protocol=x.security_protocol)
-            for x in registration.listeners
+            for x in registration.endpoints
         ],
         features=[
             BrokerFeature(name=name, min_supported_version=levels.minimum, max_supported_version=levels.maximum)

@@ -1,6 +1,6 @@
 """The immutable cluster image: one module per concern, shared structure between versions (persistent maps)."""
 
-from ottla.metadata.image.brokers import BrokerImage, BrokersImage, Listener, VersionRange
+from ottla.metadata.image.brokers import BrokerImage, BrokersImage, Endpoint, VersionRange
 from ottla.metadata.image.builder import ImageBuilder, apply_records
 from ottla.metadata.image.cluster import METADATA_VERSION, ClusterImage, ProducerIdsImage
 from ottla.metadata.image.configs import ConfigsImage, Resource, ResourceType
@@ -15,10 +15,10 @@ __all__ = [
     "BrokersImage",
     "ClusterImage",
     "ConfigsImage",
+    "Endpoint",
     "ImageBuilder",
     "ImageDelta",
     "KeptRecords",
-    "Listener",
     "PartitionState",
     "ProducerIdsImage",
     "Resource",

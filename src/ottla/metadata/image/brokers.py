@@ -22,7 +22,9 @@ _ENTERS_CONTROLLED_SHUTDOWN = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class Endpoint:
+    """An address that a broker advertises, under the name of its listener. The security protocol is Kafka's id."""
+
     name: str
     host: str
     port: int
@@ -40,7 +42,7 @@ class BrokerImage:
     id: int
     epoch: int
     incarnation_id: bytes
-    listeners: tuple[Listener, ...]
+    endpoints: tuple[Endpoint, ...]
     features: Map[str, VersionRange]
     rack: str | None
     is_fenced: bool
@@ -54,10 +56,11 @@ class BrokerImage:
         """Whether there is no log directory that takes new partitions."""
         return bool(self.cordoned_log_dirs) and set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
 
-    def listener(self, name: str) -> Listener | None:
-        for listener in self.listeners:
-            if listener.name == name:
-                return listener
+    def endpoint(self, listener: str) -> Endpoint | None:
+        """The address that the broker advertises for a listener, by the listener's name."""
+        for endpoint in self.endpoints:
+            if endpoint.name == listener:
+                return endpoint
         return None
 
     def has_online_directory(self, directory: bytes) -> bool:
@@ -72,7 +75,7 @@ class BrokerImage:
             id=record.broker_id,
             epoch=record.broker_epoch,
             incarnation_id=record.incarnation_id,
-            listeners=tuple(Listener(e.name, e.host, e.port, e.security_protocol) for e in record.end_points),
+            endpoints=tuple(Endpoint(e.name, e.host, e.port, e.security_protocol) for e in record.end_points),
             features=Map(
                 (f.name, VersionRange(f.min_supported_version, f.max_supported_version)) for f in record.features
             ),
@@ -107,7 +110,7 @@ class BrokerImage:
             broker_epoch=self.epoch,
             end_points=[
                 BrokerEndpoint(name=x.name, host=x.host, port=x.port, security_protocol=x.security_protocol)
-                for x in self.listeners
+                for x in self.endpoints
             ],
             features=[
                 BrokerFeature(

@@ -11,7 +11,7 @@ import pytest
 
 from ottla.broker.metrics import endpoint as module
 from ottla.broker.metrics.endpoint import CONNECTIONS_MAX, HEAD_BYTES_MAX, MetricsEndpoint
-from ottla.broker.network.listener import ListenFailed
+from ottla.broker.network.acceptor import ListenFailed
 
 PAGE = [b"first 1\n", b"second 2\n"]
 

@@ -32,7 +32,7 @@ def test_what_was_answered_still_leaves_when_the_client_closes_its_side(tmp_path
         await client.receive(MetadataRequest, 13, first)
         await client.receive(MetadataRequest, 13, second)
         assert await client.is_closed_by_peer()
-        assert not running.node.listeners[0].connections
+        assert not running.node.acceptors[0].connections
 
     run_node(tmp_path / "data", scenario)
 
@@ -86,7 +86,7 @@ def test_a_muted_connection_waits_for_the_longest_of_its_mutes(tmp_path: Path) -
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()
         await client.call(MetadataRequest(topics=[]))
-        (connection,) = running.node.listeners[0].connections
+        (connection,) = running.node.acceptors[0].connections
         loop = asyncio.get_running_loop()
         until = loop.time() + 0.3
         connection.mute(0.3)
@@ -111,7 +111,7 @@ def test_a_client_that_leaves_during_a_long_poll_leaves_nothing_behind(tmp_path:
             client.send(request, 18)
             client.writer.write_eof()
             await client.close()
-        while len(running.node.listeners[0].connections) > 1:
+        while len(running.node.acceptors[0].connections) > 1:
             await admin.call(MetadataRequest(topics=[]))
         await admin.call(MetadataRequest(topics=[]))
         assert not partition._watchers
@@ -136,7 +136,7 @@ async def make_topic(admin: WireClient, configs: dict[str, str] | None = None) -
 
 async def values_once_gone(running: RunningNode, admin: WireClient) -> list[bytes | None]:
     """What is in the log when nothing is left of the connection that wrote it."""
-    while len(running.node.listeners[0].connections) > 1:
+    while len(running.node.acceptors[0].connections) > 1:
         await admin.call(MetadataRequest(topics=[]))
     log = running.node.replicas.partition("orders", 0).log
     read = log.read(0, 1_000_000, max_offset_exclusive=log.log_end_offset, min_one_batch=True, allow_blocking=True)
@@ -187,9 +187,9 @@ def test_more_requests_than_fit_into_a_turn_take_effect_after_the_client_left(tm
 
 async def leave_behind(running: RunningNode, requests: list[bytes]) -> None:
     """A client sends requests, all of them in one packet, and is gone before more than a turn of them was handled."""
-    earlier = running.node.listeners[0].connections
+    earlier = running.node.acceptors[0].connections
     await running.connect()
-    (connection,) = set(running.node.listeners[0].connections) - set(earlier)
+    (connection,) = set(running.node.acceptors[0].connections) - set(earlier)
     received = b"".join(requests)
     connection.get_buffer(len(received))[: len(received)] = received
     connection.buffer_updated(len(received))
@@ -228,7 +228,7 @@ def test_what_a_client_left_behind_takes_effect_though_the_node_stops(tmp_path: 
         topic_id = await make_topic(admin)
         count = 3 * REQUESTS_PER_TURN + 4
         await leave_behind(running, [framed_request(acks_0(b"r", topic_id), 13)] * count)
-        await running.node.listeners[0].stop()
+        await running.node.acceptors[0].stop()
         assert running.node.replicas.partition("orders", 0).log.log_end_offset == count
 
     run_node(tmp_path / "data", scenario)
@@ -309,7 +309,7 @@ def test_a_request_that_fails_outside_its_handler_ends_the_connection_after_the_
             await client.receive(MetadataRequest, 13, correlation_id)
         assert await client.is_closed_by_peer()
         assert calls == answered + 1
-        assert not running.node.listeners[0].connections
+        assert not running.node.acceptors[0].connections
 
     run_node(tmp_path / "data", scenario)
     assert "failed outside its handler" in caplog.text

@@ -24,13 +24,13 @@ from ottla.protocol.messages.begin_transaction_record import BeginTransactionRec
 from ottla.protocol.messages.no_op_record import NoOpRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
-from ottla.raft import Endpoint, ReplicaKey, Voter, VoterSet
+from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 from ottla.storage.file_system import OsFileSystem
 from unit.broker.quorum.memory_log_store import MemoryLogStore
 
 LOCAL = ReplicaKey(1, b"directory id one")
-VOTERS = VoterSet((Voter(LOCAL, (Endpoint("CONTROLLER", "localhost", 9093),)),))
+VOTERS = VoterSet((Voter(LOCAL, (VoterEndpoint("CONTROLLER", "localhost", 9093),)),))
 QUIET = MetadataQuorumSettings(max_idle_interval_ms=0)
 
 pytestmark = pytest.mark.timeout(20)
@@ -367,7 +367,7 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
             assert (voter.id, voter.directory_id, voter.log_end_offset) == (1, LOCAL.directory_id, 6)
             assert voter.last_caught_up_timestamp_ms == node.wall_ms
             assert described.observers == ()
-            assert described.voter_endpoints == {1: (Endpoint("CONTROLLER", "localhost", 9093),)}
+            assert described.voter_endpoints == {1: (VoterEndpoint("CONTROLLER", "localhost", 9093),)}
 
     asyncio.run(scenario())
 

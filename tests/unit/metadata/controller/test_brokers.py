@@ -9,7 +9,7 @@ from ottla.metadata.controller.brokers import (
     unfence_broker,
     unregister_broker,
 )
-from ottla.metadata.image import NO_LEADER, ClusterImage, Listener, VersionRange
+from ottla.metadata.image import NO_LEADER, ClusterImage, Endpoint, VersionRange
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.register_broker_record import RegisterBrokerRecord
 from unit.metadata.clusters import applied, cluster, topic_id, with_topic
@@ -19,7 +19,7 @@ def registration(broker_id: int = 1, life: bytes = b"incarnation id 1") -> Broke
     return BrokerRegistration(
         broker_id,
         life,
-        (Listener("PLAINTEXT", "host", 9092),),
+        (Endpoint("PLAINTEXT", "host", 9092),),
         {"metadata.version": VersionRange(7, 30)},
         (b"d" * 16,),
         rack="r",
@@ -39,7 +39,7 @@ def test_a_new_broker_starts_fenced_with_the_offset_as_its_epoch() -> None:
     broker = applied(image, decision).brokers.get(1)
     assert broker is not None
     assert (broker.epoch, broker.is_fenced, broker.rack, broker.log_dirs) == (42, True, "r", (b"d" * 16,))
-    assert broker.listener("PLAINTEXT") == Listener("PLAINTEXT", "host", 9092)
+    assert broker.endpoint("PLAINTEXT") == Endpoint("PLAINTEXT", "host", 9092)
 
 
 def test_the_registration_is_the_first_record_so_that_its_offset_is_the_epoch() -> None:

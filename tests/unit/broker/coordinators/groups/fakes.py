@@ -11,7 +11,7 @@ from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offset
 from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.partition_log import CoordinatorLog
 from ottla.broker.host import Machine
-from ottla.metadata.image import BrokerImage, ClusterImage, Listener, PartitionState, TopicImage
+from ottla.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import PLACEMENT, parse_header
 from ottla.storage.log import AppendInfo
@@ -117,7 +117,7 @@ def image_with(*, offsets_partitions: int = 1, leader: int = NODE_ID) -> Cluster
     if offsets_partitions:
         states = {number: partition_state(leader) for number in range(offsets_partitions)}
         topics = topics.with_topic(TopicImage(OFFSETS_TOPIC, b"o" * 16, Map(states)))
-    broker = BrokerImage(NODE_ID, 1, bytes(16), (Listener("L", "host", 9),), Map(), None, False, False, ())
+    broker = BrokerImage(NODE_ID, 1, bytes(16), (Endpoint("L", "host", 9),), Map(), None, False, False, ())
     return ClusterImage(topics=topics, brokers=image.brokers.with_broker(broker))
 
 

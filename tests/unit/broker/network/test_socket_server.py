@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
-from ottla.broker.network import listener
+from ottla.broker.network import acceptor
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.incremental_alter_configs_request import (
@@ -32,7 +32,7 @@ PING = MetadataRequest(topics=[])
 
 
 def connection_count(running: RunningNode) -> int:
-    return sum(len(listener.connections) for listener in running.node.listeners)
+    return sum(len(acceptor.connections) for acceptor in running.node.acceptors)
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -88,7 +88,7 @@ def test_clients_that_are_gone_before_they_are_accepted_take_no_slot_of_their_ad
             next_in_line = await running.connect()
             await next_in_line.call(PING)
             await next_in_line.close()
-            await until(lambda: running.node.broker.listeners._quotas.count == 0)
+            await until(lambda: running.node.broker.socket_server._quotas.count == 0)
 
     run_node(tmp_path / "data", scenario, {"max.connections.per.ip": "2"})
 
@@ -123,7 +123,7 @@ def test_limits_change_while_the_node_runs(tmp_path: Path) -> None:
 
 def test_the_listener_between_brokers_takes_the_place_of_the_client_that_was_idle_longest(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
-        clients, internal = running.node.listeners
+        clients, internal = running.node.acceptors
         idle, busy = await running.connect(clients.port), await running.connect(clients.port)
         await idle.call(PING)
         await busy.call(PING)
@@ -211,7 +211,7 @@ def test_large_requests_wait_for_memory_while_small_ones_pass(tmp_path: Path) ->
 def test_sockets_have_the_buffers_that_were_asked_for(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         await (await running.connect()).call(PING)
-        (connection,) = running.node.listeners[0].connections
+        (connection,) = running.node.acceptors[0].connections
         accepted = connection._transport.get_extra_info("socket")
         sizes = [accepted.getsockopt(socket.SOL_SOCKET, option) for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
         # Linux doubles what it is asked for, for its own bookkeeping.
@@ -232,7 +232,7 @@ def _produce(topic_id: bytes, records: bytes) -> ProduceRequest:
 def test_a_node_without_file_descriptors_serves_on_and_accepts_again_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listener, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(acceptor, "RETRY_SECONDS", 0.05)
 
     async def scenario(running: RunningNode) -> None:
         first = await running.connect()

@@ -1,7 +1,7 @@
-"""Sockets that take connections, and the connections they took.
+"""An acceptor takes the connections of one listener, and holds them until they end.
 
-A listener stops accepting while the quotas say so, and while the process has no file descriptors left. It goes on when
-a connection has ended or some time has passed; until then, whoever connects waits in the kernel's queue.
+It stops accepting while the connection quotas say so, and while the process has no file descriptors left. It resumes
+when a connection has ended or some time has passed; until then, new clients wait in the kernel's queue.
 """
 
 import asyncio
@@ -19,52 +19,52 @@ from ottla.broker.network.listening_socket import listen
 from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
-from ottla.config.listeners import Listener as ListenerConfig
+from ottla.config.listeners import Listener
 
-logger = logging.getLogger("ottla.broker.network.listener")
+logger = logging.getLogger("ottla.broker.network.acceptor")
 
-# How long requests in progress may take to be answered once the node stops; long polls are cut off.
+# How long a stopping node waits for the answers to requests in progress; long polls are cut off.
 DRAIN_SECONDS = 1.0
-# A storm of connections takes turns with the requests of those that are here.
+# A storm of new connections takes turns with the requests of those already open.
 ACCEPTS_PER_TURN = 64
-# After accepting failed, mostly for want of file descriptors: one that is closed elsewhere tells nobody.
+# The pause after accept() failed, mostly for want of file descriptors: nothing tells us when one is closed elsewhere.
 RETRY_SECONDS = 1.0
 
 
 class ListenFailed(Exception):
-    """The address cannot be listened on; the message says why and what to do."""
+    """A listener's address cannot be used; the message says why and what to do."""
 
 
-class Listener:
-    """One entry of `listeners`, at work."""
+class Acceptor:
+    """Accepts connections for one entry of `listeners`."""
 
     def __init__(
         self,
-        config: ListenerConfig,
-        settings: BrokerConfig,
+        listener: Listener,
+        config: BrokerConfig,
         dispatcher: Dispatcher,
         quotas: ConnectionQuotas,
         tasks: Tasks,
         host: Host,
         on_change: Callable[[], None],
     ) -> None:
-        """`on_change` is called after each connection that was taken or has ended."""
-        self.config = config
-        self._settings = settings
+        """`on_change` is called after each connection that was accepted or has ended."""
+        self.listener = listener
+        self._config = config
         self._dispatcher = dispatcher
         self._quotas = quotas
         self._tasks = tasks
         self._host = host
         self._on_change = on_change
-        self._request_bytes_max = settings.get_int("socket.request.max.bytes")
-        # In the order of their coming.
+        self._request_bytes_max = config.get_int("socket.request.max.bytes")
+        # In the order in which they were accepted.
         self._connections: dict[Connection, None] = {}
         self._all_closed = asyncio.Event()
         self._sockets: list[socket.socket] = []
         self._is_serving = False
         self._is_accepting = False
         self._retry: asyncio.TimerHandle | None = None
-        self.port = config.port
+        self.port = listener.port
 
     @property
     def connections(self) -> tuple[Connection, ...]:
@@ -72,29 +72,29 @@ class Listener:
         return tuple(self._connections)
 
     async def start(self) -> None:
-        """Takes the address; port 0 becomes the port that the system chose."""
+        """Binds the address; port 0 becomes the port that the system chose."""
         try:
-            self._sockets = await self._host.bind(self.config.host, self.config.port)
+            self._sockets = await self._host.bind(self.listener.host, self.listener.port)
         except OSError as error:
-            raise ListenFailed(_explain(self.config, error)) from None
+            raise ListenFailed(_explain(self.listener, error)) from None
         except UnicodeError:
-            raise ListenFailed(f"{self.config.host!r} is no host name. Correct the listeners setting.") from None
+            raise ListenFailed(f"{self.listener.host!r} is not a host name. Correct the listeners setting.") from None
         self.port = self._sockets[0].getsockname()[1]
-        self._quotas.add_listener(self.config.name)
+        self._quotas.add_listener(self.listener.name)
 
     def serve(self) -> None:
-        """Takes connections from now on."""
+        """Listens, and accepts connections from now on."""
         try:
             for bound in self._sockets:
-                listen(bound, self._settings)
+                listen(bound, self._config)
         except OSError as error:
-            raise ListenFailed(_explain(self.config, error)) from None
+            raise ListenFailed(_explain(self.listener, error)) from None
         self._is_serving = True
         self.resume()
-        logger.info("Listening on %s", replace(self.config, port=self.port))
+        logger.info("Listening on %s", replace(self.listener, port=self.port))
 
     async def stop(self) -> None:
-        """Takes no more connections, lets requests in progress be answered, and closes."""
+        """Stops accepting, waits for the answers to requests in progress, and closes every connection."""
         self._is_serving = False
         self._pause()
         for bound in self._sockets:
@@ -112,17 +112,17 @@ class Listener:
     # -- accepting ----------------------------------------------------------------------------------------------------
 
     def resume(self) -> None:
-        """Accepts again, if it had stopped and may."""
+        """Accepts again if it had paused and the quotas allow it."""
         if self._is_accepting or not self._is_serving or self._retry is not None:
             return
-        if not self._quotas.has_slot(self.config.name):
+        if not self._quotas.has_slot(self.listener.name):
             return
         self._is_accepting = True
         for bound in self._sockets:
             asyncio.get_running_loop().add_reader(bound, self._accept, bound)
 
     def _pause(self, seconds: float | None = None) -> None:
-        """Accepts nobody: for some time, or until `resume`."""
+        """Stops accepting for some time, or until `resume`."""
         loop = asyncio.get_running_loop()
         self._is_accepting = False
         for bound in self._sockets:
@@ -138,7 +138,7 @@ class Listener:
         self.resume()
 
     def _accept(self, bound: socket.socket) -> None:
-        name = self.config.name
+        name = self.listener.name
         for _ in range(ACCEPTS_PER_TURN):
             if not self._quotas.has_slot(name):
                 self._pause()
@@ -152,13 +152,13 @@ class Listener:
                 return
             except OSError as error:
                 remedy = "; raise ulimit -n" if error.errno in (errno.EMFILE, errno.ENFILE) else ""
-                logger.error("No connection can be accepted on %s for now: %s%s", name, error.strerror, remedy)
+                logger.error("Listener %s cannot accept connections for now: %s%s", name, error.strerror, remedy)
                 self._pause(RETRY_SECONDS)
                 return
             self._admit(accepted, peer[0])
 
     def _admit(self, accepted: socket.socket, address: str) -> None:
-        if not self._quotas.try_take(self.config.name, address):
+        if not self._quotas.try_take(self.listener.name, address):
             accepted.close()
             reason = "the address has as many as max.connections.per.ip allows"
             self._dispatcher.rejections.note("too_many_connections", address, reason)
@@ -167,10 +167,10 @@ class Listener:
         self._on_change()
 
     async def _connect(self, accepted: socket.socket, address: str) -> None:
-        """Hands a socket to the event loop, with a connection behind it."""
+        """Hands an accepted socket to the event loop, with a Connection as its protocol."""
         connection = Connection(
             self._dispatcher,
-            self.config.name,
+            self.listener.name,
             address,
             self._request_bytes_max,
             on_open=self._keep,
@@ -178,13 +178,13 @@ class Listener:
         )
         try:
             accepted.setblocking(False)
-            # The connection of a client whose machine went away must not stay for ever.
+            # Without it, the connection of a client whose machine went away would stay for ever.
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
-        except OSError:  # It is gone already.
+        except OSError:  # The client is gone already.
             if connection not in self._connections:
                 accepted.close()
-                self._quotas.release(self.config.name, address)
+                self._quotas.release(self.listener.name, address)
                 self._on_change()
 
     def _keep(self, connection: Connection) -> None:
@@ -192,17 +192,17 @@ class Listener:
 
     def _forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
-        self._quotas.release(self.config.name, connection.client_host)
+        self._quotas.release(self.listener.name, connection.client_host)
         self._on_change()
         if not self._connections:
             self._all_closed.set()
 
 
-def _explain(config: ListenerConfig, error: OSError) -> str:
-    address = f"{config.host or '*'}:{config.port}"
+def _explain(listener: Listener, error: OSError) -> str:
+    address = f"{listener.host or '*'}:{listener.port}"
     if error.errno == errno.EADDRINUSE:
         return (
-            f"Port {config.port} on {config.host or 'all interfaces'} is in use by another process. "
+            f"Port {listener.port} on {listener.host or 'all interfaces'} is in use by another process. "
             "Stop that process, or choose another address with --listen HOST:PORT or the listeners setting."
         )
     if error.errno == errno.EACCES:

@@ -1,8 +1,8 @@
-"""All listeners of a node, and what they decide together: who may stay.
+"""The acceptors of a node, one for each listener, and which connections may stay.
 
-Connections are closed here for two reasons: one that was idle for `connections.max.idle.ms`; and, when more are open
-than `max.connections` allows because a limit was lowered or the brokers' own listener took its protected share, those
-that were idle longest, until the limit holds.
+The server closes a connection for two reasons. It was idle for `connections.max.idle.ms`; or more are open than
+`max.connections` allows, because the limit was lowered or the inter-broker listener took its protected share. Then
+those that were idle longest go, until the limit holds.
 """
 
 import asyncio
@@ -11,22 +11,22 @@ import logging
 from collections.abc import Iterator, Mapping
 
 from ottla.broker.host import Host
+from ottla.broker.network.acceptor import Acceptor
 from ottla.broker.network.connection import Connection
 from ottla.broker.network.connection_quotas import ConnectionLimits, ConnectionQuotas, overrides_by_host
-from ottla.broker.network.listener import Listener
 from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 
-logger = logging.getLogger("ottla.broker.network.listeners")
+logger = logging.getLogger("ottla.broker.network.socket_server")
 
-# A connection may stay longer than the idle time by this part of it, since looking at all of them has its price.
+# A connection may outstay the idle time by this share of it, since visiting every connection costs time.
 _IDLE_TOLERANCE = 0.05
 _IDLE_LOOK_S_MIN = 0.01
 
 
-class Listeners:
-    """The sockets of a node from start to stop."""
+class SocketServer:
+    """The listening sockets of a node and their connections, from start to stop."""
 
     def __init__(self, config: BrokerConfig, dispatcher: Dispatcher, tasks: Tasks, host: Host) -> None:
         self._config = config
@@ -34,31 +34,31 @@ class Listeners:
         self._idle_seconds = config.get_int("connections.max.idle.ms") / 1000
         self._idle_rounds: asyncio.Task[None] | None = None
         self._quotas = ConnectionQuotas(ConnectionLimits.of(config, {}), config.inter_broker_listener_name)
-        self._listeners = [
-            Listener(listener, config, dispatcher, self._quotas, tasks, host, self._connections_changed)
+        self._acceptors = [
+            Acceptor(listener, config, dispatcher, self._quotas, tasks, host, self._connections_changed)
             for listener in config.broker_listeners
         ]
         self._limits_of: BrokerConfig | None = None
 
-    def __iter__(self) -> Iterator[Listener]:
-        return iter(self._listeners)
+    def __iter__(self) -> Iterator[Acceptor]:
+        return iter(self._acceptors)
 
-    def __getitem__(self, index: int) -> Listener:
-        return self._listeners[index]
+    def __getitem__(self, index: int) -> Acceptor:
+        return self._acceptors[index]
 
     def __len__(self) -> int:
-        return len(self._listeners)
+        return len(self._acceptors)
 
     async def start(self) -> None:
-        """Takes every address, so that one that is busy is found early."""
-        for listener in self._listeners:
-            await listener.start()
+        """Binds every address, so that a busy one is found early."""
+        for acceptor in self._acceptors:
+            await acceptor.start()
 
     def serve(self, config: BrokerConfig) -> None:
-        """Takes connections from now on, within the limits of `config`."""
+        """Accepts connections from now on, within the limits of `config`."""
         self.apply(config)
-        for listener in self._listeners:
-            listener.serve()
+        for acceptor in self._acceptors:
+            acceptor.serve()
         if self._idle_seconds >= 0:
             interval_s = max(self._idle_seconds * _IDLE_TOLERANCE, _IDLE_LOOK_S_MIN)
             self._idle_rounds = self._tasks.start_periodic("closing of idle connections", self._close_idle, interval_s)
@@ -66,11 +66,11 @@ class Listeners:
     async def stop(self) -> None:
         if self._idle_rounds is not None:
             self._idle_rounds.cancel()
-        for listener in self._listeners:
-            await listener.stop()
+        for acceptor in self._acceptors:
+            await acceptor.stop()
 
     def apply(self, config: BrokerConfig) -> None:
-        """Keeps to the limits of this configuration from now on."""
+        """Applies the limits of this configuration."""
         if config is self._limits_of:
             return
         self._limits_of = config
@@ -78,16 +78,16 @@ class Listeners:
         self._limit(config, {host: count for host, count in by_host.items() if _is_address(host)})
         names = {host: count for host, count in by_host.items() if not _is_address(host)}
         if names:
-            self._tasks.start_background("finding hosts", self._limit_names(config, names))
+            self._tasks.start_background("resolution of host names", self._limit_names(config, names))
 
     async def _limit_names(self, config: BrokerConfig, names: dict[str, int]) -> None:
-        """Adds the limits of hosts whose addresses somebody else knows, which may take a while."""
+        """Adds the limits of hosts given by name; resolving them may take a while."""
         counts: dict[str, int] = {}
         for host, count in names.items():
             try:
                 found = await asyncio.get_running_loop().getaddrinfo(host, None)
             except OSError as error:
-                logger.warning("%s in max.connections.per.ip.overrides is no host that can be found: %s", host, error)
+                logger.warning("Host %s in max.connections.per.ip.overrides cannot be resolved: %s", host, error)
                 continue
             counts |= {str(address[4][0]): count for address in found}
         if config is self._limits_of:
@@ -97,17 +97,17 @@ class Listeners:
         self._quotas.limits = ConnectionLimits.of(config, overrides)
         self._connections_changed()
 
-    # -- who has to go ------------------------------------------------------------------------------------------------
+    # -- which connections close --------------------------------------------------------------------------------------
 
     def _connections_changed(self) -> None:
-        if any(self._quotas.has_excess(listener.config.name) for listener in self._listeners):
+        if any(self._quotas.has_excess(acceptor.listener.name) for acceptor in self._acceptors):
             self._close_excess()
-        for listener in self._listeners:
-            listener.resume()
+        for acceptor in self._acceptors:
+            acceptor.resume()
 
     def _close_excess(self) -> None:
-        open_connections = [connection for listener in self._listeners for connection in listener.connections]
-        # One that was told to go still counts until it is gone.
+        open_connections = [connection for acceptor in self._acceptors for connection in acceptor.connections]
+        # A connection that was told to close counts until it is gone.
         leaving = sum(1 for connection in open_connections if not connection.is_open)
         excess = self._quotas.count - self._quotas.limits.connections_max - leaving
         if excess <= 0:
@@ -124,8 +124,8 @@ class Listeners:
 
     async def _close_idle(self) -> None:
         now = asyncio.get_running_loop().time()
-        for listener in self._listeners:
-            for connection in listener.connections:
+        for acceptor in self._acceptors:
+            for connection in acceptor.connections:
                 if connection.has_request or not connection.is_open:
                     continue
                 if now - connection.last_active >= self._idle_seconds:
