@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
@@ -49,6 +50,7 @@ class ConfigServices:
         given = {name.replace("_", "."): value for name, value in static.items()}
         self.config = BrokerConfig({**single_node_defaults(Path("/data"), "127.0.0.1:9092"), **given})
         self.controller = ImmediateController(self.config)
+        self.metadata = SimpleNamespace(controller=self.controller)
         self.apply(
             RegisterBrokerRecord(broker_id=NODE_ID, broker_epoch=1, fenced=False),
             TopicRecord(name="orders", topic_id=TOPIC_ID),

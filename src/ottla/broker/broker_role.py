@@ -43,7 +43,7 @@ from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
 from ottla.broker.requests.dispatch import Dispatcher
-from ottla.broker.services import Services
+from ottla.broker.services import ClusterMetadata, Coordinators, DataPath, Services
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
 from ottla.config.broker_config import BrokerConfig
@@ -199,24 +199,30 @@ class BrokerRole:
         return Services(
             cluster_id=cluster_id,
             config=self.config,
-            host=self._host,
-            dynamic_configs=self._configs,
-            metadata_log=self._log,
-            metadata=self._metadata,
-            controller=self._controller,
-            controller_role=self._controller_role,
-            replicas=self.replicas,
-            groups=self._groups,
-            transactions=self._transactions,
-            topic_creation=topic_creation,
-            partition_adding=PartitionAdding(transaction_config, transaction_topic, channel),
-            producer_ids=producer_ids,
-            fetch_sessions=self._fetch_sessions(),
-            response_budget=dispatcher.response_budget,
-            tasks=self._tasks,
-            volumes=Volumes(self._host),
-            openers=self._openers,
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
+            host=self._host,
+            tasks=self._tasks,
+            metadata=ClusterMetadata(
+                log=self._log,
+                followed=self._metadata,
+                controller=self._controller,
+                controller_role=self._controller_role,
+                topic_creation=topic_creation,
+                dynamic_configs=self._configs,
+            ),
+            replicas=self.replicas,
+            volumes=Volumes(self._host),
+            data_path=DataPath(
+                fetch_sessions=self._fetch_sessions(),
+                response_budget=dispatcher.response_budget,
+                openers=self._openers,
+            ),
+            coordinators=Coordinators(
+                groups=self._groups,
+                transactions=self._transactions,
+                partition_adding=PartitionAdding(transaction_config, transaction_topic, channel),
+                producer_ids=producer_ids,
+            ),
         )
 
     def _fetch_sessions(self) -> FetchSessionCache:

@@ -1,4 +1,8 @@
-"""Everything a handler may reach: the assembled broker, without its sockets."""
+"""Everything that a handler may reach: the assembled broker, without its sockets.
+
+The parts have names, so that a handler shows what it depends on: the metadata, the partitions of this broker, the path
+that records take, the coordinators.
+"""
 
 from __future__ import annotations
 
@@ -24,37 +28,59 @@ from ottla.metadata.image import ClusterImage
 from ottla.replication.fetch_session import FetchSessionCache
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class ClusterMetadata:
+    """The metadata of the cluster: the log, what this broker has followed of it, and who changes it."""
+
+    log: MetadataLog
+    followed: ImageReader
+    # Takes requests for changes, and answers when the broker's own image has them.
+    controller: Controller
+    # The controller role of this node, None if it has none.
+    controller_role: ControllerRole | None
+    topic_creation: TopicCreation
+    dynamic_configs: DynamicConfigs
+
+
+@dataclass(frozen=True, slots=True)
+class DataPath:
+    """What Produce and Fetch use beside the partitions themselves."""
+
+    fetch_sessions: FetchSessionCache
+    # How many bytes of answers may wait for clients that do not read them.
+    response_budget: ResponseBudget
+    # Threads for batches that have to be opened. They are apart, so that a flood of such batches blocks no disk.
+    openers: Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinators:
+    """Groups and transactions."""
+
+    groups: GroupCoordinator
+    transactions: TransactionCoordinator
+    # How this broker, as the leader of partitions, reaches the coordinator of a transaction.
+    partition_adding: PartitionAdding
+    producer_ids: ProducerIds
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """The parts of a broker that answer requests."""
 
     cluster_id: str
     config: BrokerConfig
-    host: Host
-    dynamic_configs: DynamicConfigs
-    metadata_log: MetadataLog
-    # What this broker has followed of the metadata.
-    metadata: ImageReader
-    # Whom to ask for changes; answers when the broker's own image has them.
-    controller: Controller
-    # The controller role of this node, None if it has none.
-    controller_role: ControllerRole | None
-    replicas: ReplicaManager
-    groups: GroupCoordinator
-    transactions: TransactionCoordinator
-    topic_creation: TopicCreation
-    partition_adding: PartitionAdding
-    producer_ids: ProducerIds
-    fetch_sessions: FetchSessionCache
-    response_budget: ResponseBudget
-    tasks: Tasks
-    volumes: Volumes
-    # For batches that have to be opened: threads of their own, so that a flood of them keeps nobody from the disks.
-    openers: Executor
     # API key -> versions, as ApiVersions tells them.
     served_versions: dict[int, range]
+    host: Host
+    tasks: Tasks
+    metadata: ClusterMetadata
+    replicas: ReplicaManager
+    volumes: Volumes
+    data_path: DataPath
+    coordinators: Coordinators
 
     @property
     def image(self) -> ClusterImage:
         """The newest metadata that this broker has followed."""
-        return self.metadata.image
+        return self.metadata.followed.image

@@ -224,7 +224,7 @@ class _Production:
         support = TransactionSupport.of(
             self.context.api_version, abortable_from=_ABORTABLE_VERSION, adding_from=_ADDING_VERSION
         )
-        refused = await self.context.broker.partition_adding.add_or_verify(
+        refused = await self.context.broker.coordinators.partition_adding.add_or_verify(
             transactional_id, first.producer_id, first.producer_epoch, keys, support
         )
         for key, (partition, records, header, row, guard) in zip(keys, self.unverified, strict=True):
@@ -251,7 +251,7 @@ class _Production:
         guard: VerificationGuard | None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        openers = self.context.broker.openers
+        openers = self.context.broker.data_path.openers
         now = self.context.broker.host.now_ms()
         try:
             batch, header = await loop.run_in_executor(

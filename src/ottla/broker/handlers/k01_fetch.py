@@ -33,7 +33,7 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Aw
     uses_topic_ids = context.api_version >= 13
     replica_id = request.replica_id if context.api_version < 15 else _replica_id(request)
     try:
-        scope = context.broker.fetch_sessions.scope(
+        scope = context.broker.data_path.fetch_sessions.scope(
             request.session_id,
             request.session_epoch,
             _named(request, uses_topic_ids),

@@ -86,8 +86,8 @@ async def _create_and_answer(context: RequestContext, request: MetadataRequest, 
     broker = context.broker
     # As they are now: who asked before a topic was there is told so.
     chosen = _chosen(context, request)
-    refused = await broker.topic_creation.create_on_demand(missing)
-    for internal in (broker.groups.topic, broker.transactions.topic):
+    refused = await broker.metadata.topic_creation.create_on_demand(missing)
+    for internal in (broker.coordinators.groups.topic, broker.coordinators.transactions.topic):
         if internal.spec.name in missing:
             with contextlib.suppress(ApiError):
                 await internal.ensure_exists()
@@ -154,7 +154,7 @@ def _found(context: RequestContext, wanted: MetadataRequestTopic) -> TopicImage 
     name = wanted.name or ""
     topic = topics.by_name(name)
     if topic is None:
-        code = context.broker.topic_creation.missing_topic_error(name)
+        code = context.broker.metadata.topic_creation.missing_topic_error(name)
         return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name))
     return topic
 

@@ -50,7 +50,7 @@ def handle(
         topics=resolved,
     )
     try:
-        result = context.broker.groups.commit_offsets(known, context.api_version)
+        result = context.broker.coordinators.groups.commit_offsets(known, context.api_version)
     except ApiError as error:
         return _response(request, errors, repeat(error.code))
     if isinstance(result, OffsetCommitResponse):

@@ -94,7 +94,7 @@ async def _whole_group(
 ) -> OffsetFetchResponseGroup:
     """Everything that the group has committed."""
     try:
-        offsets = context.broker.groups.all_offsets(group_id, require_stable=require_stable)
+        offsets = context.broker.coordinators.groups.all_offsets(group_id, require_stable=require_stable)
     except ApiError as error:
         return OffsetFetchResponseGroup(group_id=group_id, error_code=error.code)
     by_topic: dict[str, list[OffsetFetchResponsePartitions]] = {}
@@ -109,7 +109,7 @@ async def _whole_group(
 def _asked_topics(
     context: RequestContext, group_id: str, topics: Sequence[OffsetFetchRequestTopics], require_stable: bool
 ) -> list[OffsetFetchResponseTopics]:
-    groups = context.broker.groups
+    groups = context.broker.coordinators.groups
     if context.api_version < _TOPIC_IDS_FROM:
         return groups.fetch_offsets(group_id, topics, require_stable=require_stable)
     image = context.broker.image

@@ -54,9 +54,9 @@ async def _find(context: RequestContext, key_type: int, key: str) -> Coordinator
     broker = context.broker
     try:
         if key_type == _GROUP:
-            coordinator: GroupCoordinator | TransactionCoordinator = broker.groups
+            coordinator: GroupCoordinator | TransactionCoordinator = broker.coordinators.groups
         elif key_type == _TRANSACTION:
-            coordinator = broker.transactions
+            coordinator = broker.coordinators.transactions
         else:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"coordinators of type {key_type} are not served")
         node_id = await coordinator.topic.leader_of(key)

@@ -23,7 +23,7 @@ _NULLABLE_PROTOCOL_FROM = 7
 def handle(context: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
     if context.api_version < _REBALANCE_TIMEOUT_FROM:
         request.rebalance_timeout_ms = request.session_timeout_ms
-    answer = context.broker.groups.join(
+    answer = context.broker.coordinators.groups.join(
         request, context.api_version, context.client_id or "", f"/{context.client_host}"
     )
     if answer.done():

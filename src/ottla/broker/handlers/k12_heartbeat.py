@@ -16,7 +16,7 @@ REQUEST = HeartbeatRequest
 
 
 def handle(context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
-    return HeartbeatResponse(error_code=context.broker.groups.heartbeat(request))
+    return HeartbeatResponse(error_code=context.broker.coordinators.groups.heartbeat(request))
 
 
 def error_response(_context: RequestContext, _request: HeartbeatRequest, error: ApiError) -> HeartbeatResponse:

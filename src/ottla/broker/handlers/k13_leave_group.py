@@ -21,7 +21,7 @@ _MEMBERS_FROM = 3
 def handle(context: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse | Awaitable[LeaveGroupResponse]:
     is_batch = context.api_version >= _MEMBERS_FROM
     leaving = request.members if is_batch else (MemberIdentity(member_id=request.member_id),)
-    result = context.broker.groups.leave(request.group_id, leaving)
+    result = context.broker.coordinators.groups.leave(request.group_id, leaving)
     if isinstance(result, list):
         return _response(result, is_batch)
     return _respond_later(result, is_batch)

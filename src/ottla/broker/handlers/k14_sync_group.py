@@ -21,7 +21,7 @@ _PROTOCOL_FROM = 5
 def handle(context: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
     if context.api_version >= _PROTOCOL_FROM and (request.protocol_type is None or request.protocol_name is None):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    answer = context.broker.groups.sync(request)
+    answer = context.broker.coordinators.groups.sync(request)
     return answer.result() if answer.done() else answer
 
 

@@ -16,7 +16,7 @@ REQUEST = DescribeGroupsRequest
 
 
 def handle(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    groups = context.broker.groups.describe_groups(request.groups, context.api_version)
+    groups = context.broker.coordinators.groups.describe_groups(request.groups, context.api_version)
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:

@@ -15,7 +15,7 @@ REQUEST = ListGroupsRequest
 
 
 async def handle(context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
-    groups = context.broker.groups
+    groups = context.broker.coordinators.groups
     return ListGroupsResponse(
         groups=await groups.list_groups(request.states_filter, request.types_filter, context.time_slice())
     )

@@ -30,7 +30,7 @@ def handle(context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsR
     if context.api_version >= 3 and not _is_valid_client(request):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     image = context.broker.image
-    finalized = finalized_levels(image, context.broker.metadata_log.kraft_version)
+    finalized = finalized_levels(image, context.broker.metadata.log.kraft_version)
     return ApiVersionsResponse(
         api_keys=_served(context),
         supported_features=[

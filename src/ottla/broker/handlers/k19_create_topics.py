@@ -29,7 +29,7 @@ async def handle(context: RequestContext, request: CreateTopicsRequest) -> Creat
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, f"One request can create at most {MAX_PARTITIONS_PER_REQUEST} partitions"
         )
-    response = await context.broker.controller.handle(context, request)
+    response = await context.broker.metadata.controller.handle(context, request)
     assert isinstance(response, CreateTopicsResponse)
     if context.api_version >= 5:
         configs = {topic.name: {row.name: row.value or "" for row in topic.configs} for topic in request.topics}
@@ -60,5 +60,5 @@ def _settings(context: RequestContext, configs: dict[str, str]) -> list[Creatabl
             config_source=entry.source,
             is_sensitive=entry.is_sensitive,
         )
-        for entry in describe_topic(configs, context.broker.dynamic_configs.layers(context.broker.image))
+        for entry in describe_topic(configs, context.broker.metadata.dynamic_configs.layers(context.broker.image))
     ]

@@ -18,7 +18,7 @@ REQUEST = DeleteTopicsRequest
 
 async def handle(context: RequestContext, request: DeleteTopicsRequest) -> Message:
     """One row per topic, in the order of the request."""
-    return await context.broker.controller.handle(context, request)
+    return await context.broker.metadata.controller.handle(context, request)
 
 
 def error_response(context: RequestContext, request: DeleteTopicsRequest, error: ApiError) -> DeleteTopicsResponse:

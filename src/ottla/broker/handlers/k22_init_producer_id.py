@@ -24,11 +24,11 @@ async def handle(context: RequestContext, request: InitProducerIdRequest) -> Ini
     """A new id in epoch 0, or the next epoch of a transactional id."""
     expected = _expected(request)
     if request.transactional_id is None:
-        producer_id = await context.broker.producer_ids.next_id()
+        producer_id = await context.broker.coordinators.producer_ids.next_id()
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if not request.transactional_id:
         raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
-    producer = await context.broker.transactions.init_producer_id(
+    producer = await context.broker.coordinators.transactions.init_producer_id(
         request.transactional_id, request.transaction_timeout_ms, expected
     )
     return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)

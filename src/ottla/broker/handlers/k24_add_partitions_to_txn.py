@@ -89,7 +89,7 @@ async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransac
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition in missing else ErrorCode.OPERATION_NOT_ATTEMPTED
         )
     producer = ProducerIdentity(transaction.producer_id, transaction.producer_epoch)
-    coordinator = context.broker.transactions
+    coordinator = context.broker.coordinators.transactions
     is_broker = context.api_version >= _BROKERS_FROM
     try:
         if not transaction.transactional_id:

@@ -23,9 +23,9 @@ _KNOWS_FENCED_FROM = 2
 async def handle(context: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
     if not request.transactional_id:
         raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
-    partition = TopicPartition(OFFSETS_TOPIC, context.broker.groups.topic.partition_of(request.group_id))
+    partition = TopicPartition(OFFSETS_TOPIC, context.broker.coordinators.groups.topic.partition_of(request.group_id))
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
-    await context.broker.transactions.add_partitions(request.transactional_id, producer, (partition,), 0)
+    await context.broker.coordinators.transactions.add_partitions(request.transactional_id, producer, (partition,), 0)
     return AddOffsetsToTxnResponse()
 
 

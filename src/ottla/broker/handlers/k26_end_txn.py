@@ -25,7 +25,7 @@ async def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnRespo
     if not request.transactional_id:
         raise ApiError(ErrorCode.INVALID_REQUEST, "The transactional id is empty")
     bumps_epoch = context.api_version >= _BUMPS_EPOCH_FROM
-    following = await context.broker.transactions.end_transaction(
+    following = await context.broker.coordinators.transactions.end_transaction(
         request.transactional_id,
         ProducerIdentity(request.producer_id, request.producer_epoch),
         EPOCH_BUMP_VERSION if bumps_epoch else 0,

@@ -180,7 +180,7 @@ class _Writing:
     async def _end_in_groups(self, index: int, row: WritableTxnMarkerPartitionResult) -> None:
         marker = self._marker
         try:
-            row.error_code = await self._context.broker.groups.end_transaction(
+            row.error_code = await self._context.broker.coordinators.groups.end_transaction(
                 index,
                 marker.producer_id,
                 marker.producer_epoch,

@@ -72,14 +72,16 @@ def error_response(
 
 async def _commit(context: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
     guard = await _verify(context, request)
-    response = context.broker.groups.commit_transactional_offsets(request, guard)
+    response = context.broker.coordinators.groups.commit_transactional_offsets(request, guard)
     return response if isinstance(response, TxnOffsetCommitResponse) else await response
 
 
 async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> VerificationGuard | None:
     """Makes sure that the group's partition belongs to the transaction; ApiError if not."""
     broker = context.broker
-    offsets_partition = TopicPartition(OFFSETS_TOPIC, broker.groups.partition_of_transaction(request.group_id))
+    offsets_partition = TopicPartition(
+        OFFSETS_TOPIC, broker.coordinators.groups.partition_of_transaction(request.group_id)
+    )
     if request.producer_id < 0:
         raise ApiError(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING, f"{request.producer_id} is no producer id; InitProducerId gives one"
@@ -92,7 +94,7 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
             request.producer_id, request.producer_epoch, NO_SEQUENCE, supports_epoch_bump=support.adds_partitions
         )
         if guard is not None:
-            refused = await broker.partition_adding.add_or_verify(
+            refused = await broker.coordinators.partition_adding.add_or_verify(
                 request.transactional_id,
                 request.producer_id,
                 request.producer_epoch,

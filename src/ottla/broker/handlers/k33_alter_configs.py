@@ -35,7 +35,7 @@ async def handle(context: RequestContext, request: AlterConfigsRequest) -> Alter
     decided: Iterator[AlterConfigsResourceResponse] = iter(())
     if forwarded:
         wanted = AlterConfigsRequest(resources=forwarded, validate_only=request.validate_only)
-        response = await context.broker.controller.handle(context, wanted)
+        response = await context.broker.metadata.controller.handle(context, wanted)
         assert isinstance(response, AlterConfigsResponse)
         decided = iter(response.responses)
     return AlterConfigsResponse(responses=[row or next(decided) for row in rows])

@@ -16,7 +16,7 @@ REQUEST = CreatePartitionsRequest
 
 async def handle(context: RequestContext, request: CreatePartitionsRequest) -> Message:
     """One row per topic, in the order of the request."""
-    return await context.broker.controller.handle(context, request)
+    return await context.broker.metadata.controller.handle(context, request)
 
 
 def error_response(

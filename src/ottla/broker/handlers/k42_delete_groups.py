@@ -14,7 +14,7 @@ REQUEST = DeleteGroupsRequest
 
 
 async def handle(context: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
-    return DeleteGroupsResponse(results=await context.broker.groups.delete_groups(_distinct(request)))
+    return DeleteGroupsResponse(results=await context.broker.coordinators.groups.delete_groups(_distinct(request)))
 
 
 def error_response(_context: RequestContext, request: DeleteGroupsRequest, error: ApiError) -> DeleteGroupsResponse:

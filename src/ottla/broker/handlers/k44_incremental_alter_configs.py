@@ -50,7 +50,7 @@ async def handle(context: RequestContext, request: IncrementalAlterConfigsReques
     decided: Iterator[AlterConfigsResourceResponse] = iter(())
     if forwarded:
         wanted = IncrementalAlterConfigsRequest(resources=forwarded, validate_only=request.validate_only)
-        response = await context.broker.controller.handle(context, wanted)
+        response = await context.broker.metadata.controller.handle(context, wanted)
         assert isinstance(response, IncrementalAlterConfigsResponse)
         decided = iter(response.responses)
     return IncrementalAlterConfigsResponse(responses=[row or next(decided) for row in rows])

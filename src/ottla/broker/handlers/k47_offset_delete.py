@@ -27,7 +27,7 @@ async def handle(context: RequestContext, request: OffsetDeleteRequest) -> Offse
     existing = OffsetDeleteRequest(
         group_id=request.group_id, topics=[_existing(image, topic) for topic in request.topics]
     )
-    result = context.broker.groups.delete_offsets(existing)
+    result = context.broker.coordinators.groups.delete_offsets(existing)
     response = await result if isinstance(result, Awaitable) else result
     codes = {
         (topic.name, partition.partition_index): partition.error_code

@@ -29,7 +29,7 @@ def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQ
     asked = [(topic.topic_name, [row.partition_index for row in topic.partitions]) for topic in request.topics]
     if asked != [(CLUSTER_METADATA_TOPIC, [METADATA_PARTITION])]:
         return _refused(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    quorum = context.broker.metadata_log.describe()
+    quorum = context.broker.metadata.log.describe()
     partition = PartitionData(
         partition_index=METADATA_PARTITION,
         leader_id=quorum.leader_id,

@@ -17,7 +17,7 @@ REQUEST = UpdateFeaturesRequest
 
 
 async def handle(context: RequestContext, request: UpdateFeaturesRequest) -> Message:
-    return await context.broker.controller.handle(context, request)
+    return await context.broker.metadata.controller.handle(context, request)
 
 
 def error_response(

@@ -12,7 +12,7 @@ REQUEST = DescribeTransactionsRequest
 
 def handle(context: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     return DescribeTransactionsResponse(
-        transaction_states=context.broker.transactions.describe(request.transactional_ids)
+        transaction_states=context.broker.coordinators.transactions.describe(request.transactional_ids)
     )
 
 

@@ -34,7 +34,7 @@ async def handle(context: RequestContext, request: ListTransactionsRequest) -> L
         duration_ms=request.duration_filter,
         id_matches=_matcher(request.transactional_id_pattern),
     )
-    rows = await context.broker.transactions.list(wanted, context.time_slice())
+    rows = await context.broker.coordinators.transactions.list(wanted, context.time_slice())
     return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=rows)
 
 

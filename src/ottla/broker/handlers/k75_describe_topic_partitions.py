@@ -64,7 +64,7 @@ def error_response(
 
 
 def _unknown_row(context: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:
-    code = context.broker.topic_creation.missing_topic_error(name)
+    code = context.broker.metadata.topic_creation.missing_topic_error(name)
     return DescribeTopicPartitionsResponseTopic(error_code=code, name=name, is_internal=is_internal(name))
 
 

@@ -19,7 +19,7 @@ async def add_groups(out: Exposition, services: Services, time_slice: TimeSlice)
     """Every group that this node coordinates, also those without members."""
     states: Counter[str] = Counter()
     offsets = 0
-    for shard in services.groups.loaded_shards():
+    for shard in services.coordinators.groups.loaded_shards():
         for group_id, group in list(shard.groups.items()):
             states[group.state] += 1
             out.add(c.MEMBERS, len(group.members), label_text(consumergroup=group_id))

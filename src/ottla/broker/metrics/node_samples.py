@@ -30,7 +30,7 @@ def add_network(out: Exposition, acceptors: Iterable[Acceptor], dispatcher: Meas
     for reason, count in dispatcher.rejections.counts.items():
         out.add(c.REJECTED, count, label_text(reason=reason))
     out.add(c.UNREAD_BYTES, dispatcher.response_budget.waiting_bytes)
-    sessions = dispatcher.services.fetch_sessions
+    sessions = dispatcher.services.data_path.fetch_sessions
     out.add(c.FETCH_SESSIONS, len(sessions))
     out.add(c.FETCH_SESSION_PARTITIONS, sum(len(session.partitions) for session in sessions))
     out.add(c.FETCH_SESSION_EVICTIONS, sessions.evicted_count)
@@ -47,9 +47,10 @@ def add_cluster(out: Exposition, services: Services) -> None:
         out.add(c.BROKER_INFO, broker.id, label_text(id=broker.id, address=address))
     out.add(c.ACTIVE_BROKERS, active)
     out.add(c.FENCED_BROKERS, len(image.brokers) - active)
-    out.add(c.ACTIVE_CONTROLLER, int(services.controller_role is not None and services.controller_role.is_active))
+    controller = services.metadata.controller_role
+    out.add(c.ACTIVE_CONTROLLER, int(controller is not None and controller.is_active))
     out.add(c.LAST_APPLIED, image.end_offset - 1)
-    quorum = services.metadata_log.describe()
+    quorum = services.metadata.log.describe()
     out.add(c.RAFT_LEADER, quorum.leader_id)
     out.add(c.RAFT_EPOCH, quorum.epoch)
     out.add(c.RAFT_HIGH_WATERMARK, quorum.high_watermark)

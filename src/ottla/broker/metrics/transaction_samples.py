@@ -15,7 +15,7 @@ _LATE_AFTER_MS = 5 * 60 * 1000
 async def add_transactions(out: Exposition, services: Services, time_slice: TimeSlice) -> None:
     """The states of ids, and the transactions that hold up readers of committed records."""
     states: Counter[TransactionState] = Counter()
-    for active in services.transactions.shards.all_active():
+    for active in services.coordinators.transactions.shards.all_active():
         async for metadata in time_slice.over(active.shard.all()):
             states[metadata.state] += 1
     for state in TransactionState:

@@ -277,7 +277,11 @@ class Fetching:
 
     def _limit_bytes(self) -> int:
         broker = self._context.broker
-        return min(self._request.max_bytes, broker.config.get_int("fetch.max.bytes"), broker.response_budget.left_bytes)
+        return min(
+            self._request.max_bytes,
+            broker.config.get_int("fetch.max.bytes"),
+            broker.data_path.response_budget.left_bytes,
+        )
 
     def _look(
         self, wanted: FetchPartition, limit_bytes: int, bytes_read: int, allow_blocking: bool

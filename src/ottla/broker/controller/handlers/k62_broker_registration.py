@@ -15,7 +15,7 @@ REQUEST = BrokerRegistrationRequest
 
 
 async def handle(context: RequestContext, request: BrokerRegistrationRequest) -> Message:
-    return await context.broker.controller.handle(context, request)
+    return await context.broker.metadata.controller.handle(context, request)
 
 
 def error_response(

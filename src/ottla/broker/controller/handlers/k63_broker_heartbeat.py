@@ -15,7 +15,7 @@ REQUEST = BrokerHeartbeatRequest
 
 
 async def handle(context: RequestContext, request: BrokerHeartbeatRequest) -> Message:
-    return await context.broker.controller.handle(context, request)
+    return await context.broker.metadata.controller.handle(context, request)
 
 
 def error_response(

@@ -15,7 +15,7 @@ REQUEST = AllocateProducerIdsRequest
 
 
 async def handle(context: RequestContext, request: AllocateProducerIdsRequest) -> Message:
-    return await context.broker.controller.handle(context, request)
+    return await context.broker.metadata.controller.handle(context, request)
 
 
 def error_response(

@@ -76,10 +76,9 @@ class DiskNode:
         return cast(
             Services,
             SimpleNamespace(
-                groups=self.groups,
+                coordinators=SimpleNamespace(groups=self.groups, partition_adding=self.coordinator),
                 host=self.replicas.host,
                 replicas=self.replicas,
-                partition_adding=self.coordinator,
                 image=self.image,
                 config=BrokerConfig({"node.id": str(NODE_ID)}),
             ),

@@ -65,7 +65,7 @@ class Client:
 
     async def call(self, module: ModuleType, request: Message, version: int) -> Any:
         services = SimpleNamespace(
-            groups=self.node.groups,
+            coordinators=SimpleNamespace(groups=self.node.groups),
             image=self.node.image,
             config=BrokerConfig({"node.id": str(NODE_ID)}),
             host=Machine(),
