@@ -8,6 +8,7 @@ from harness.hosts import ClockedMachine
 from harness.lone_quorum import LoneQuorum
 from ottla.broker.quorum import MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
+from ottla.broker.quorum.opening import MetadataFiles
 from ottla.metadata.decision import Decision
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY, plan_format
 from ottla.metadata.image import ClusterImage
@@ -42,15 +43,17 @@ def make_quorum(disk: SimulatedDisk) -> LoneQuorum:
     return LoneQuorum(
         local=LOCAL,
         static_voters=None,
-        directory=DIRECTORY,
-        file_system=disk,
-        open_log=lambda start_offset: DiskLogStore(
-            disk,
+        files=MetadataFiles(
             DIRECTORY,
-            start_offset=start_offset,
-            segment_bytes=600,
-            segment_ms=7 * 24 * 3_600_000,
-            wall_clock_ms=lambda: NOW_MS,
+            disk,
+            open_log=lambda start_offset: DiskLogStore(
+                disk,
+                DIRECTORY,
+                start_offset=start_offset,
+                segment_bytes=600,
+                segment_ms=7 * 24 * 3_600_000,
+                wall_clock_ms=lambda: NOW_MS,
+            ),
         ),
         host=ClockedMachine(lambda: NOW_MS),
         settings=SETTINGS,

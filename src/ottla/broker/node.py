@@ -32,6 +32,7 @@ from ottla.broker.network.acceptor import Acceptor, ListenFailed
 from ottla.broker.network.descriptor_limit import raise_descriptor_limit
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
+from ottla.broker.quorum.opening import MetadataFiles
 from ottla.broker.quorum.transport import NoPeers, UnusableQuorum
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.dispatch import Dispatcher
@@ -156,15 +157,17 @@ class Node:
         return MetadataLog(
             local=ReplicaKey(config.node_id, storage.metadata_directory_id),
             static_voters=lone_voter(config, storage.metadata_directory_id) if config.quorum_voters else None,
-            directory=directory,
-            file_system=storage.metadata_file_system,
-            open_log=lambda start_offset: DiskLogStore(
-                storage.metadata_file_system,
+            files=MetadataFiles(
                 directory,
-                start_offset=start_offset,
-                segment_bytes=config.get_int("metadata.log.segment.bytes"),
-                segment_ms=config.get_int("metadata.log.segment.ms"),
-                wall_clock_ms=self._host.now_ms,
+                storage.metadata_file_system,
+                open_log=lambda start_offset: DiskLogStore(
+                    storage.metadata_file_system,
+                    directory,
+                    start_offset=start_offset,
+                    segment_bytes=config.get_int("metadata.log.segment.bytes"),
+                    segment_ms=config.get_int("metadata.log.segment.ms"),
+                    wall_clock_ms=self._host.now_ms,
+                ),
             ),
             host=self._host,
             transport=NoPeers(),

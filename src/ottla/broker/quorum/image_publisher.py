@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 
 from ottla.broker.quorum.log_store import MetadataLogStore
 from ottla.broker.quorum.offset_waiters import OffsetWaiters
@@ -124,16 +123,14 @@ class ImagePublisher:
         log: MetadataLogStore,
         snapshots: SnapshotFiles,
         snapshotter: Snapshotter,
-        directory: Path,
         on_published: Callable[[ClusterImage], None],
         on_failure: Callable[[Exception], None],
     ) -> None:
-        """`image` is that of the newest snapshot; `directory` is named where the log cannot be read."""
+        """`image` is that of the newest snapshot."""
         self._replay = Replay(image)
         self._log = log
         self._snapshots = snapshots
         self._snapshotter = snapshotter
-        self._directory = directory
         self._on_published = on_published
         self._on_failure = on_failure
         self._readers: list[ImageReader] = []
@@ -215,7 +212,7 @@ class ImagePublisher:
         try:
             delta = self._replay.apply(batches)
         except UnreadableMetadata as error:
-            raise DamagedFile(self._directory, f"the log cannot be replayed: {error}") from None
+            raise DamagedFile(self._snapshots.directory, f"the log cannot be replayed: {error}") from None
         self._snapshotter.applied(batches, self.image, is_whole=not self.is_in_transaction)
         self._publish(delta)
 
@@ -236,7 +233,7 @@ class ImagePublisher:
                 return list(read_metadata_batches(self._log.read(start, end, _REPLAY_READ_BYTES)))
             except (UnreadableMetadata, CorruptRecords) as error:
                 raise DamagedFile(
-                    self._directory, f"the log cannot be replayed from offset {start} on: {error}"
+                    self._snapshots.directory, f"the log cannot be replayed from offset {start} on: {error}"
                 ) from None
 
         try:
@@ -246,7 +243,9 @@ class ImagePublisher:
                 return ()
             raise
         if not batches and self._log.start_offset <= start:
-            raise DamagedFile(self._directory, f"the log has no batch at offset {start}, but {end} is committed")
+            raise DamagedFile(
+                self._snapshots.directory, f"the log has no batch at offset {start}, but {end} is committed"
+            )
         return batches
 
     async def _load(self, snapshot: OffsetAndEpoch) -> None:
@@ -256,7 +255,7 @@ class ImagePublisher:
             try:
                 image = self._snapshots.read(snapshot).image(snapshot)
             except UnreadableMetadata as error:
-                raise DamagedFile(self._directory / snapshot_file_name(snapshot), str(error)) from None
+                raise DamagedFile(self._snapshots.directory / snapshot_file_name(snapshot), str(error)) from None
             return image, difference(before, image)
 
         image, delta = await asyncio.to_thread(load)

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Protocol
 
 from ottla.broker.host import Host
 from ottla.broker.quorum.description import QuorumDescription, describe_quorum
 from ottla.broker.quorum.image_publisher import ImagePublisher, ImageReader
-from ottla.broker.quorum.log_store import MetadataLogStore
-from ottla.broker.quorum.opening import OpenedQuorum, open_quorum
+from ottla.broker.quorum.opening import MetadataFiles, OpenedQuorum, open_quorum
 from ottla.broker.quorum.persister import Persister
 from ottla.broker.quorum.raft_shell import RaftShell
 from ottla.broker.quorum.settings import MetadataQuorumSettings
@@ -44,7 +42,6 @@ from ottla.raft import (
 )
 from ottla.raft.roles import Leader
 from ottla.storage.errors import DiskFull
-from ottla.storage.file_system import FileSystem
 
 logger = logging.getLogger("ottla.broker.quorum")
 
@@ -75,26 +72,21 @@ class MetadataLog:
         *,
         local: ReplicaKey,
         static_voters: VoterSet | None,
-        directory: Path,
-        file_system: FileSystem,
-        open_log: Callable[[int], MetadataLogStore],
+        files: MetadataFiles,
         host: Host,
         transport: Transport,
         settings: MetadataQuorumSettings | None = None,
     ) -> None:
-        """`directory` is `__cluster_metadata-0`; `bootstrap.checkpoint` lies beside it. `static_voters` are those of
-        controller.quorum.voters, None when formatting named the voters. `open_log` gets the offset from which on the
-        log is needed, and runs in a thread."""
+        """`static_voters` are those of controller.quorum.voters, None when formatting named the voters."""
         self.local = local
-        self.directory = directory
+        self.directory = files.directory
         self.settings = settings or MetadataQuorumSettings()
         self.bootstrap: bytes | None = None
         self.committed_offset = 0
         self.last_append_ms = 0
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._static_voters = static_voters
-        self._file_system = file_system
-        self._open_log = open_log
+        self._files = files
         self._host = host
         self._transport = transport
         self._watchers: list[LogWatcher] = []
@@ -104,14 +96,7 @@ class MetadataLog:
 
     async def open(self) -> None:
         """Finds out what the disk holds. UnusableQuorum, DamagedFile if that is not for this node to run."""
-        opened = await asyncio.to_thread(
-            open_quorum,
-            local=self.local,
-            static_voters=self._static_voters,
-            directory=self.directory,
-            file_system=self._file_system,
-            open_log=self._open_log,
-        )
+        opened = await asyncio.to_thread(open_quorum, self._files, self.local, self._static_voters)
         self._log = opened.log
         try:
             self._transport.check(self.local, opened.history.newest.voters)
@@ -159,7 +144,6 @@ class MetadataLog:
             log=opened.log,
             snapshots=opened.snapshots,
             snapshotter=self.snapshotter,
-            directory=self.directory,
             on_published=self._published,
             on_failure=self.fail,
         )

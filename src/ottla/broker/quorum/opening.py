@@ -1,4 +1,4 @@
-"""What a node finds in its metadata directory when it starts."""
+"""A node's metadata directory, and what the node finds there when it starts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,22 @@ _READ_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataFiles:
+    """Where a node keeps its metadata log.
+
+    `directory` is `__cluster_metadata-0`; `bootstrap.checkpoint` lies beside it.
+    `open_log` gets the offset from which the log is needed. It waits for the disk, so it runs in a thread.
+    """
+
+    directory: Path
+    file_system: FileSystem
+    open_log: Callable[[int], MetadataLogStore]
+
+
+@dataclass(frozen=True, slots=True)
 class OpenedQuorum:
+    """What the files say, and the files themselves, open."""
+
     history: VoterHistory
     # The state at the newest snapshot, and when that was; the log holds what came after.
     image: ClusterImage
@@ -35,31 +50,25 @@ class OpenedQuorum:
     election: ElectionState
     state_file: QuorumStateFile
     snapshots: SnapshotFiles
-    # With what formatting lets a new cluster begin; None if there is no such file.
+    # The records with which formatting lets a new cluster begin; None if there is no such file.
     bootstrap: bytes | None
 
 
-def open_quorum(
-    *,
-    local: ReplicaKey,
-    static_voters: VoterSet | None,
-    directory: Path,
-    file_system: FileSystem,
-    open_log: Callable[[int], MetadataLogStore],
-) -> OpenedQuorum:
-    """Waits for the disk. UnusableQuorum when the directory is not for this node to run."""
+def open_quorum(files: MetadataFiles, local: ReplicaKey, static_voters: VoterSet | None) -> OpenedQuorum:
+    """Reads the files; waits for the disk. UnusableQuorum if this node must not run with them."""
+    directory, file_system = files.directory, files.file_system
     file_system.make_directory(directory)
-    files = SnapshotFiles(file_system, directory)
-    files.remove_leftovers()
-    snapshots = files.list()
+    snapshot_files = SnapshotFiles(file_system, directory)
+    snapshot_files.remove_leftovers()
+    snapshots = snapshot_files.list()
     newest = snapshots[-1] if snapshots else None
-    contents = files.read(newest) if newest else None
+    contents = snapshot_files.read(newest) if newest else None
     voters = contents.voters if contents and contents.voters else static_voters
     if voters is None:
         raise UnusableQuorum(f"{directory} names no voters: format the storage, or set controller.quorum.voters")
     state_file = QuorumStateFile(file_system, directory)
     election = state_file.read()
-    log = open_log(snapshots[0].offset if snapshots else 0)
+    log = files.open_log(snapshots[0].offset if snapshots else 0)
     if newest and not _leads_to(log, newest):
         log.truncate_fully_and_start_at(newest.offset)
     history = VoterHistory(voters, contents.kraft_version if contents else 0)
@@ -79,7 +88,7 @@ def open_quorum(
         log_view=LogView(log.start_offset, log.end_offset, EpochHistory(log.epoch_starts()), newest),
         election=election,
         state_file=state_file,
-        snapshots=files,
+        snapshots=snapshot_files,
         bootstrap=file_system.read_file(directory.parent / BOOTSTRAP_FILE),
     )
 

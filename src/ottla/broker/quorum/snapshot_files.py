@@ -23,18 +23,18 @@ _LEFTOVERS = (".checkpoint.part", ".checkpoint.deleted")
 class SnapshotFiles:
     def __init__(self, file_system: FileSystem, directory: Path) -> None:
         self._file_system = file_system
-        self._directory = directory
+        self.directory = directory
 
     def list(self) -> list[OffsetAndEpoch]:
         """Oldest first."""
-        names = self._file_system.list_directory(self._directory)
+        names = self._file_system.list_directory(self.directory)
         found = [snapshot for name in names if (snapshot := parse_snapshot_file_name(name)) is not None]
         return sorted(found, key=lambda snapshot: (snapshot.offset, snapshot.epoch))
 
     def remove_leftovers(self) -> None:
-        for name in self._file_system.list_directory(self._directory):
+        for name in self._file_system.list_directory(self.directory):
             if name.endswith(_LEFTOVERS):
-                self._file_system.remove(self._directory / name)
+                self._file_system.remove(self.directory / name)
 
     def read(self, snapshot: OffsetAndEpoch) -> SnapshotContents:
         return self._read(self._path(snapshot))
@@ -91,7 +91,7 @@ class SnapshotFiles:
 
     def _reveal(self, snapshot: OffsetAndEpoch) -> None:
         self._file_system.rename(self._part(snapshot), self._path(snapshot))
-        self._file_system.sync_directory(self._directory)
+        self._file_system.sync_directory(self.directory)
 
     def remove(self, snapshot: OffsetAndEpoch) -> None:
         self._file_system.remove(self._path(snapshot))
@@ -104,4 +104,4 @@ class SnapshotFiles:
         return path.with_name(path.name + _PART)
 
     def _path(self, snapshot: OffsetAndEpoch) -> Path:
-        return self._directory / snapshot_file_name(snapshot)
+        return self.directory / snapshot_file_name(snapshot)

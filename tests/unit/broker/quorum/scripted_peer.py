@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from harness.hosts import ClockedMachine
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
+from ottla.broker.quorum.opening import MetadataFiles
 from ottla.broker.quorum.transport import NoPeers
 from ottla.metadata.format import plan_format
 from ottla.metadata.log_batches import encode_values, read_control_records
@@ -76,9 +77,7 @@ class Node:
         log = MetadataLog(
             local=LOCAL,
             static_voters=None,
-            directory=self.directory,
-            file_system=OsFileSystem(self.root),
-            open_log=self.open_log,
+            files=MetadataFiles(self.directory, OsFileSystem(self.root), self.open_log),
             host=ClockedMachine(lambda: NOW_MS),
             transport=peer,
             settings=self.settings,

@@ -11,6 +11,7 @@ import pytest
 from harness.hosts import ClockedMachine
 from harness.lone_quorum import LoneQuorum
 from ottla.broker.quorum import MetadataQuorumSettings
+from ottla.broker.quorum.opening import MetadataFiles
 from ottla.broker.quorum.transport import UnusableQuorum
 from ottla.metadata.controller.features import finalized_levels
 from ottla.metadata.decision import Decision
@@ -60,9 +61,7 @@ class Node:
         return LoneQuorum(
             local=LOCAL,
             static_voters=self.static_voters,
-            directory=self.directory,
-            file_system=OsFileSystem(self.root),
-            open_log=self.open_log,
+            files=MetadataFiles(self.directory, OsFileSystem(self.root), self.open_log),
             host=ClockedMachine(lambda: self.wall_ms),
             settings=settings,
         )
