@@ -18,7 +18,7 @@ from ottla.broker.controller.controller import RequestOrigin
 from ottla.broker.host import Host
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.dynamic_rules import validate_topic_configs
-from ottla.metadata.controller.brokers import BrokerRegistration, heartbeat, register_broker
+from ottla.metadata.controller.brokers import BrokerRegistration, Heartbeat, answer_heartbeat, register_broker
 from ottla.metadata.controller.configs import alter_configs, incremental_alter_configs
 from ottla.metadata.controller.feature_updates import FeatureUpdate, UpgradeType, update_features
 from ottla.metadata.controller.producer_ids import allocate_producer_ids
@@ -203,8 +203,7 @@ def _heartbeat(
     image: ClusterImage, _origin: RequestOrigin, request: BrokerHeartbeatRequest, _by: Surroundings
 ) -> Decision[BrokerHeartbeatResponse]:
     cordoned = request.cordoned_log_dirs
-    decided = heartbeat(
-        image,
+    heartbeat = Heartbeat(
         broker_id=request.broker_id,
         broker_epoch=request.broker_epoch,
         metadata_offset=request.current_metadata_offset,
@@ -212,6 +211,7 @@ def _heartbeat(
         wants_shutdown=request.want_shut_down,
         cordoned_log_dirs=None if cordoned is None else tuple(cordoned),
     )
+    decided = answer_heartbeat(image, heartbeat)
     result = decided.response
     response = BrokerHeartbeatResponse(
         is_caught_up=result.is_caught_up, is_fenced=result.is_fenced, should_shut_down=result.should_shut_down

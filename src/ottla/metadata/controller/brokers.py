@@ -73,6 +73,22 @@ class BrokerSessions:
 
 
 @dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What a broker tells the controller while it runs.
+
+    `metadata_offset` is the newest offset that it has applied. `cordoned_log_dirs` are its directories that get no new
+    partitions, None if it says nothing about them (KIP-1066).
+    """
+
+    broker_id: int
+    broker_epoch: int
+    metadata_offset: int
+    wants_fence: bool = False
+    wants_shutdown: bool = False
+    cordoned_log_dirs: tuple[bytes, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HeartbeatResult:
     is_caught_up: bool
     is_fenced: bool
@@ -103,52 +119,30 @@ def register_broker(
     return Decision([_registration_record(registration, epoch), *records], epoch)
 
 
-def heartbeat(
-    image: ClusterImage,
-    *,
-    broker_id: int,
-    broker_epoch: int,
-    metadata_offset: int,
-    wants_fence: bool = False,
-    wants_shutdown: bool = False,
-    cordoned_log_dirs: tuple[bytes, ...] | None = None,
-    is_unclean_allowed: UncleanAllowed = never_unclean,
+def answer_heartbeat(
+    image: ClusterImage, heartbeat: Heartbeat, *, is_unclean_allowed: UncleanAllowed = never_unclean
 ) -> Decision[HeartbeatResult]:
-    """`metadata_offset` is the newest offset that the broker has applied. `cordoned_log_dirs` are those that get no new
-    partitions, None if nothing is said about them (KIP-1066)."""
-    broker = known_broker(image, broker_id, broker_epoch)
-    decided = _next_state(
-        image,
-        broker,
-        metadata_offset,
-        wants_fence=wants_fence,
-        wants_shutdown=wants_shutdown,
-        is_unclean_allowed=is_unclean_allowed,
-    )
-    return Decision([*_cordon(broker, cordoned_log_dirs), *decided.records], decided.response)
+    """Fences, unfences or lets go of the broker, as it asks and as far as it has caught up."""
+    broker = known_broker(image, heartbeat.broker_id, heartbeat.broker_epoch)
+    decided = _next_state(image, broker, heartbeat, is_unclean_allowed)
+    return Decision([*_cordon(broker, heartbeat.cordoned_log_dirs), *decided.records], decided.response)
 
 
 def _next_state(
-    image: ClusterImage,
-    broker: BrokerImage,
-    metadata_offset: int,
-    *,
-    wants_fence: bool,
-    wants_shutdown: bool,
-    is_unclean_allowed: UncleanAllowed,
+    image: ClusterImage, broker: BrokerImage, heartbeat: Heartbeat, is_unclean_allowed: UncleanAllowed
 ) -> Decision[HeartbeatResult]:
     # A broker that has not even seen its own registration knows nothing of this cluster.
-    is_caught_up = metadata_offset >= broker.epoch
+    is_caught_up = heartbeat.metadata_offset >= broker.epoch
     if broker.is_fenced:
-        if wants_shutdown:
+        if heartbeat.wants_shutdown:
             return Decision([], HeartbeatResult(is_caught_up, True, True))
-        if wants_fence or not is_caught_up:
+        if heartbeat.wants_fence or not is_caught_up:
             return Decision([], HeartbeatResult(is_caught_up, True, False))
         records = unfence_broker(image, broker.id, broker.epoch, is_unclean_allowed=is_unclean_allowed).records
         return Decision(records, HeartbeatResult(True, False, False))
-    if wants_shutdown:
+    if heartbeat.wants_shutdown:
         return _controlled_shutdown(image, broker, is_caught_up, is_unclean_allowed)
-    if wants_fence:
+    if heartbeat.wants_fence:
         records = fence_broker(image, broker.id, broker.epoch, is_unclean_allowed=is_unclean_allowed).records
         return Decision(records, HeartbeatResult(is_caught_up, True, False))
     return Decision([], HeartbeatResult(is_caught_up, False, False))

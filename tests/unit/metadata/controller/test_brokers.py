@@ -3,8 +3,9 @@ import pytest
 from ottla.metadata.controller.brokers import (
     BrokerRegistration,
     BrokerSessions,
+    Heartbeat,
+    answer_heartbeat,
     fence_broker,
-    heartbeat,
     register_broker,
     unfence_broker,
     unregister_broker,
@@ -84,46 +85,54 @@ def test_fencing_and_unfencing_twice_writes_nothing() -> None:
 
 def test_an_epoch_of_an_earlier_life_is_refused() -> None:
     with pytest.raises(ApiError) as raised:
-        heartbeat(cluster(1), broker_id=1, broker_epoch=7, metadata_offset=0)
+        answer_heartbeat(cluster(1), Heartbeat(broker_id=1, broker_epoch=7, metadata_offset=0))
     assert raised.value.code is ErrorCode.STALE_BROKER_EPOCH
     with pytest.raises(ApiError) as raised:
-        heartbeat(cluster(1), broker_id=9, broker_epoch=7, metadata_offset=0)
+        answer_heartbeat(cluster(1), Heartbeat(broker_id=9, broker_epoch=7, metadata_offset=0))
     assert raised.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
 
 
 def test_a_broker_is_unfenced_when_it_has_seen_its_own_registration() -> None:
     image = cluster(1, fenced=[1])
-    behind = heartbeat(image, broker_id=1, broker_epoch=1001, metadata_offset=1000)
+    behind = answer_heartbeat(image, Heartbeat(broker_id=1, broker_epoch=1001, metadata_offset=1000))
     assert (behind.response.is_fenced, behind.response.is_caught_up, behind.records) == (True, False, [])
-    caught_up = heartbeat(image, broker_id=1, broker_epoch=1001, metadata_offset=1001)
+    caught_up = answer_heartbeat(image, Heartbeat(broker_id=1, broker_epoch=1001, metadata_offset=1001))
     assert not caught_up.response.is_fenced
     assert applied(image, caught_up).brokers.is_active(1)
 
 
 def test_a_broker_can_ask_to_stay_or_become_fenced() -> None:
     fenced = cluster(1, fenced=[1])
-    stays = heartbeat(fenced, broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_fence=True)
+    stays = answer_heartbeat(fenced, Heartbeat(broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_fence=True))
     assert stays.response.is_fenced
     active = cluster(1)
-    becomes = heartbeat(active, broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_fence=True)
+    becomes = answer_heartbeat(
+        active, Heartbeat(broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_fence=True)
+    )
     assert not applied(active, becomes).brokers.is_active(1)
 
 
 def test_a_controlled_shutdown_first_moves_leaderships_then_lets_the_broker_go() -> None:
     image = with_topic(cluster(1, 2), "t", (1, 2))
-    first = heartbeat(image, broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_shutdown=True)
+    first = answer_heartbeat(
+        image, Heartbeat(broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_shutdown=True)
+    )
     assert not first.response.should_shut_down
     moved = applied(image, first)
     assert leader(moved) == 2
     assert not moved.brokers.is_active(1)
-    second = heartbeat(moved, broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_shutdown=True)
+    second = answer_heartbeat(
+        moved, Heartbeat(broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_shutdown=True)
+    )
     assert second.response.should_shut_down
     assert applied(moved, second).brokers.unfenced() == [moved.brokers.get(2)]
 
 
 def test_a_lone_broker_may_stop_at_once() -> None:
     image = with_topic(cluster(1), "t", (1,))
-    decision = heartbeat(image, broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_shutdown=True)
+    decision = answer_heartbeat(
+        image, Heartbeat(broker_id=1, broker_epoch=1001, metadata_offset=2000, wants_shutdown=True)
+    )
     assert decision.response.should_shut_down
     assert leader(applied(image, decision)) == NO_LEADER
 
