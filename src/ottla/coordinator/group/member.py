@@ -6,6 +6,7 @@ here as a token; the shell knows what to do with a token, the state machine only
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 from ottla.protocol.messages.join_group_request import JoinGroupRequestProtocol
 
@@ -21,50 +22,23 @@ def protocol_entries(protocols: Sequence[JoinGroupRequestProtocol]) -> tuple[Pro
     return tuple(entries.items())
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Member:
     """A member's identity, what it can do, what it was assigned, and which of its requests are parked."""
 
-    __slots__ = (
-        "assignment",
-        "client_host",
-        "client_id",
-        "group_instance_id",
-        "is_new",
-        "join_token",
-        "member_id",
-        "protocol_type",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_timeout_ms",
-        "sync_token",
-    )
-
-    def __init__(
-        self,
-        *,
-        member_id: str,
-        group_instance_id: str | None,
-        client_id: str,
-        client_host: str,
-        rebalance_timeout_ms: int,
-        session_timeout_ms: int,
-        protocol_type: str,
-        protocols: tuple[ProtocolEntry, ...],
-        assignment: bytes = b"",
-    ) -> None:
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.client_id = client_id
-        self.client_host = client_host
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.session_timeout_ms = session_timeout_ms
-        self.protocol_type = protocol_type
-        self.protocols = protocols
-        self.assignment = assignment
-        # New members wait for their first JoinGroup answer and cannot heartbeat yet.
-        self.is_new = False
-        self.join_token: object | None = None
-        self.sync_token: object | None = None
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[ProtocolEntry, ...]
+    assignment: bytes = b""
+    # A new member waits for its first JoinGroup answer and cannot heartbeat yet.
+    is_new: bool = field(default=False, init=False)
+    join_token: object | None = field(default=None, init=False)
+    sync_token: object | None = field(default=None, init=False)
 
     @property
     def is_static(self) -> bool:
