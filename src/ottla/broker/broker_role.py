@@ -23,7 +23,7 @@ from ottla.broker.controller.following import FollowingController
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.groups import GroupCoordinator
 from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
-from ottla.broker.coordinators.internal_topic import InternalTopic
+from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
@@ -169,30 +169,21 @@ class BrokerRole:
     def _assemble(self, dispatcher: Dispatcher, cluster_id: str) -> Services:
         topic_creation = TopicCreation(self._controller)
         group_config = _group_config(self.config)
-        log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, self.config.get_int("offsets.load.buffer.size"))
-        offsets_topic = InternalTopic(
-            offsets_topic_spec(group_config), lambda: self._metadata.image, topic_creation.create_internal
-        )
-        self._groups = GroupCoordinator(group_config, log, offsets_topic, self._tasks, self._host)
+        offsets = self._store(offsets_topic_spec(group_config), topic_creation, "offsets.load.buffer.size")
+        self._groups = GroupCoordinator(group_config, offsets, self._tasks, self._host)
         producer_ids = ProducerIds(self._lifecycle.allocate_producer_ids)
         transaction_config = _transaction_config(self.config)
         channel = TransactionChannel(self.config.node_id, self.config.inter_broker_listener_name, dispatcher)
-        transaction_topic = InternalTopic(
-            transaction_topic_spec(transaction_config), lambda: self._metadata.image, topic_creation.create_internal
+        transactions = self._store(
+            transaction_topic_spec(transaction_config), topic_creation, "transaction.state.log.load.buffer.size"
         )
         self._transactions = TransactionCoordinator(
             transaction_config,
-            PartitionCoordinatorLog(
-                self.replicas,
-                TRANSACTION_TOPIC,
-                self.config.get_int("transaction.state.log.load.buffer.size"),
-            ),
-            transaction_topic,
+            transactions,
             MarkerWriter(channel, lambda: self._metadata.image),
             producer_ids,
             self._tasks,
             self._host,
-            commit_timeout_ms=self.config.get_int("request.timeout.ms"),
             transaction_version=lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
         )
         self.maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
@@ -220,10 +211,18 @@ class BrokerRole:
             coordinators=Coordinators(
                 groups=self._groups,
                 transactions=self._transactions,
-                partition_adding=PartitionAdding(transaction_config, transaction_topic, channel),
+                partition_adding=PartitionAdding(transaction_config, transactions.topic, channel),
                 producer_ids=producer_ids,
             ),
         )
+
+    def _store(
+        self, spec: InternalTopicSpec, topic_creation: TopicCreation, load_buffer_setting: str
+    ) -> CoordinatorStore:
+        """Where a coordinator keeps its state on this broker."""
+        topic = InternalTopic(spec, lambda: self._metadata.image, topic_creation.create_internal)
+        log = PartitionCoordinatorLog(self.replicas, spec.name, self.config.get_int(load_buffer_setting))
+        return CoordinatorStore(topic, log)
 
     def _fetch_sessions(self) -> FetchSessionCache:
         return FetchSessionCache(

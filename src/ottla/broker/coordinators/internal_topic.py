@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from ottla.broker.coordinators.partition_log import CoordinatorLog
 from ottla.coordinator.partitioning import partition_for
 from ottla.metadata.image import NO_LEADER, ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -68,3 +69,11 @@ class InternalTopic:
                         self._told = error.message
                         logger.warning("%s cannot be created: %s", self.spec.name, error.message)
                     raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorStore:
+    """Where a coordinator keeps its state: its topic, and the logs of the topic's partitions on this broker."""
+
+    topic: InternalTopic
+    log: CoordinatorLog

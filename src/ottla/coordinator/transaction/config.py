@@ -17,3 +17,5 @@ class TransactionConfig:
     transaction_state_log_segment_bytes: int = 104_857_600
     add_partitions_to_txn_retry_backoff_ms: int = 20
     add_partitions_to_txn_retry_backoff_max_ms: int = 100
+    # How long an append to the transaction log may take to be committed.
+    request_timeout_ms: int = 30_000

@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from ottla.broker.coordinators.groups.shard_driver import GroupShardDriver, load_shard
-from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.partition_log import CoordinatorLog
+from ottla.broker.coordinators.internal_topic import CoordinatorStore
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.shard_writes import ShardWrites
 from ottla.broker.coordinators.steady_clock import steady_clock
@@ -60,23 +59,16 @@ _COORDINATOR_IS_AWAY = (
 class GroupCoordinator:
     """Serves the groups of this node. Refusals of a whole request are raised as ApiError."""
 
-    def __init__(
-        self,
-        config: GroupConfig,
-        log: CoordinatorLog,
-        topic: InternalTopic,
-        tasks: Tasks,
-        host: Host,
-    ) -> None:
-        self.topic = topic
+    def __init__(self, config: GroupConfig, store: CoordinatorStore, tasks: Tasks, host: Host) -> None:
+        self.topic = store.topic
         self._config = config
         self._tasks = tasks
         self._host = host
         self._clock = steady_clock(host)
         self.shards: CoordinatorRuntime[GroupShard, GroupShardDriver] = CoordinatorRuntime(
-            topic,
+            store.topic,
             "groups",
-            log,
+            store.log,
             tasks,
             config.offsets_commit_timeout_ms,
             lambda partition, pieces: load_shard(config, partition, pieces),

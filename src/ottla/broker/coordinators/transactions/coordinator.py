@@ -12,8 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable
 
-from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.partition_log import CoordinatorLog
+from ottla.broker.coordinators.internal_topic import CoordinatorStore
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.shard_writes import ShardWrites
 from ottla.broker.coordinators.steady_clock import steady_clock
@@ -46,17 +45,15 @@ class TransactionCoordinator:
     def __init__(
         self,
         config: TransactionConfig,
-        log: CoordinatorLog,
-        topic: InternalTopic,
+        store: CoordinatorStore,
         markers: MarkerWriter,
         producer_ids: ProducerIds,
         tasks: Tasks,
         host: Host,
         *,
-        commit_timeout_ms: int,
         transaction_version: Callable[[], int],
     ) -> None:
-        self.topic = topic
+        self.topic = store.topic
         self.transaction_version = transaction_version
         self._config = config
         self._markers = markers
@@ -65,7 +62,13 @@ class TransactionCoordinator:
         self._host = host
         self._clock = steady_clock(host)
         self.shards: CoordinatorRuntime[TransactionShard, TransactionShardDriver] = CoordinatorRuntime(
-            topic, "transactional ids", log, tasks, commit_timeout_ms, load_shard, self._activate
+            store.topic,
+            "transactional ids",
+            store.log,
+            tasks,
+            config.request_timeout_ms,
+            load_shard,
+            self._activate,
         )
         self._rounds: list[asyncio.Task[None]] = []
 

@@ -9,7 +9,7 @@ from typing import cast
 from harness.stubborn_file_system import StubbornFileSystem
 from ottla.broker.coordinators.groups import GroupConfig, GroupCoordinator
 from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
-from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding, TransactionSupport
 from ottla.broker.host import Machine
@@ -64,7 +64,7 @@ class DiskNode:
         config = GroupConfig()
         log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, LOAD_BUFFER_BYTES)
         topic = InternalTopic(offsets_topic_spec(config), lambda: self.image, self._create)
-        self.groups = GroupCoordinator(config, log, topic, self.tasks, Machine())
+        self.groups = GroupCoordinator(config, CoordinatorStore(topic, log), self.tasks, Machine())
 
     @property
     def partition(self) -> Partition:

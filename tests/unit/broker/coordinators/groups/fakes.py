@@ -8,7 +8,7 @@ from immutables import Map
 from harness.watched_tasks import WatchedTasks
 from ottla.broker.coordinators.groups import GroupConfig, GroupCoordinator
 from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
-from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.partition_log import CoordinatorLog
 from ottla.broker.host import Machine
 from ottla.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionState, TopicImage
@@ -132,7 +132,7 @@ class Node:
         self.creation_error: ErrorCode | None = None
         self.tasks = WatchedTasks()
         self.topic = InternalTopic(offsets_topic_spec(self.config), lambda: self.image, self._create)
-        self.groups = GroupCoordinator(self.config, self.log, self.topic, self.tasks, Machine())
+        self.groups = GroupCoordinator(self.config, CoordinatorStore(self.topic, self.log), self.tasks, Machine())
 
     async def serve(self, partitions: int = 1) -> "Node":
         for partition in range(partitions):

@@ -6,7 +6,7 @@ from itertools import count
 
 from harness.hosts import ClockedMachine
 from harness.watched_tasks import WatchedTasks
-from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
 from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
 from ottla.broker.coordinators.transactions.markers import MarkerWriter
@@ -71,13 +71,13 @@ class TransactionNode:
         self._ids = count(first_producer_id)
         self.transactions = TransactionCoordinator(
             self.config,
-            self.log,
-            InternalTopic(transaction_topic_spec(self.config), lambda: self.image, self._create),
+            CoordinatorStore(
+                InternalTopic(transaction_topic_spec(self.config), lambda: self.image, self._create), self.log
+            ),
             MarkerWriter(self.channel, lambda: self.image),
             ProducerIds(self._block),
             self.tasks,
             ClockedMachine(lambda: self.now_ms),
-            commit_timeout_ms=30_000,
             transaction_version=lambda: self.version,
         )
 
