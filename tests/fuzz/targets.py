@@ -21,7 +21,7 @@ from ottla.config.properties_file import parse_properties
 from ottla.config.values import ConfigError
 from ottla.coordinator.group.records import OffsetRecord, decode_record, encode_record
 from ottla.coordinator.group.subscription import subscribed_topics
-from ottla.coordinator.unknown_record import UnknownRecord
+from ottla.coordinator.state_machine import UnknownRecord
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.metadata.snapshot import read_snapshot
 from ottla.protocol.batch_builder import BatchBuilder

@@ -22,15 +22,21 @@ from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.following import FollowingController
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.groups import GroupCoordinator
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
-from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import (
+    OFFSETS_TOPIC,
+    TRANSACTION_TOPIC,
+    CoordinatorStore,
+    InternalTopic,
+    InternalTopicSpec,
+    offsets_topic_spec,
+    transaction_topic_spec,
+)
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
 from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
 from ottla.broker.coordinators.transactions.markers import MarkerWriter
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
-from ottla.broker.coordinators.transactions.state_topic import TRANSACTION_TOPIC, transaction_topic_spec
 from ottla.broker.disks.cordoning import Cordoning
 from ottla.broker.disks.directory_closing import close_directories, settled
 from ottla.broker.disks.maintenance import Maintenance

@@ -94,6 +94,16 @@ def storage_host(host: Host) -> StorageHost:
     )
 
 
+def steady_clock(host: Host) -> Callable[[], int]:
+    """Wall-clock milliseconds that never jump: the wall clock is read once, the monotonic clock counts from there.
+
+    A coordinator needs both. No session may expire because somebody set the machine's clock, yet commit times must mean
+    something after a restart.
+    """
+    base_ms = host.now_ms() - host.monotonic_s() * 1000
+    return lambda: round(base_ms + host.monotonic_s() * 1000)
+
+
 class Machine:
     """The machine that this process runs on."""
 

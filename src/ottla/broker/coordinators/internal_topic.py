@@ -6,9 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from ottla.broker.coordinators.partition_log import CoordinatorLog
+from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.partitioning import partition_for
+from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.metadata.image import NO_LEADER, ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTION_TOPIC = "__transaction_state"
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +26,36 @@ class InternalTopicSpec:
     partition_count: int
     replication_factor: int
     configs: Mapping[str, str]
+
+
+def offsets_topic_spec(config: GroupConfig) -> InternalTopicSpec:
+    """How the topic is created: compacted, in small segments so that compaction and loading stay quick."""
+    return InternalTopicSpec(
+        OFFSETS_TOPIC,
+        config.offsets_topic_num_partitions,
+        config.offsets_topic_replication_factor,
+        {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config.offsets_topic_segment_bytes),
+        },
+    )
+
+
+def transaction_topic_spec(config: TransactionConfig) -> InternalTopicSpec:
+    """How the topic is created: compacted, never recompressed, and never led by a replica that lacks records."""
+    return InternalTopicSpec(
+        TRANSACTION_TOPIC,
+        config.transaction_state_log_num_partitions,
+        config.transaction_state_log_replication_factor,
+        {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(config.transaction_state_log_min_isr),
+            "segment.bytes": str(config.transaction_state_log_segment_bytes),
+            "unclean.leader.election.enable": "false",
+        },
+    )
 
 
 class InternalTopic:

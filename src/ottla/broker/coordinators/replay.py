@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from ottla.coordinator.unknown_record import UnknownRecord
+from ottla.coordinator.state_machine import UnknownRecord
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.record_batch import BatchHeader, batch_records, iterate_headers
 from ottla.protocol.records import CorruptRecords

@@ -22,7 +22,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from ottla.broker.coordinators.errors import coordinator_error
+from ottla.broker.coordinators.client_errors import coordinator_error
 from ottla.broker.coordinators.partition_log import CoordinatorLog
 from ottla.broker.tasks import Tasks
 from ottla.protocol.errors import ApiError, ErrorCode

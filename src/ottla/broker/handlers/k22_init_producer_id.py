@@ -5,7 +5,7 @@ earlier ones hear INVALID_PRODUCER_EPOCH, 5 belongs to KIP-890; 6 belongs to two
 does not enable either. Without a transactional id every call gives a new id.
 """
 
-from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.coordinators.client_errors import fencing_error
 from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
@@ -37,7 +37,7 @@ async def handle(context: RequestContext, request: InitProducerIdRequest) -> Ini
 def error_response(context: RequestContext, request: InitProducerIdRequest, error: ApiError) -> InitProducerIdResponse:
     """No id."""
     del request
-    code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
+    code = fencing_error(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
     return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.coordinators.client_errors import fencing_error
 from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.metadata.controller.topic_names import is_internal
@@ -101,7 +101,7 @@ async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransac
             transaction.transactional_id, producer, partitions, EPOCH_BUMP_VERSION if is_broker else 0
         )
     except ApiError as error:
-        code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
+        code = fencing_error(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
         return lambda _: code
     return lambda _: ErrorCode.NONE
 

@@ -4,8 +4,8 @@ Sent by clients of the older protocol alone; those of transaction.version 2 leav
 answers PRODUCER_FENCED where earlier ones hear INVALID_PRODUCER_EPOCH, 3 is flexible, 4 belongs to KIP-890.
 """
 
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
-from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.coordinators.client_errors import fencing_error
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
@@ -32,5 +32,5 @@ async def handle(context: RequestContext, request: AddOffsetsToTxnRequest) -> Ad
 def error_response(
     context: RequestContext, _request: AddOffsetsToTxnRequest, error: ApiError
 ) -> AddOffsetsToTxnResponse:
-    code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
+    code = fencing_error(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
     return AddOffsetsToTxnResponse(error_code=code)

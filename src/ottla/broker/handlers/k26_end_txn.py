@@ -5,7 +5,7 @@ TRANSACTION_ABORTABLE, 5 is spoken by clients of transaction.version 2 and answe
 transaction (KIP-890).
 """
 
-from ottla.broker.coordinators.transactions.fenced_error import as_known
+from ottla.broker.coordinators.client_errors import fencing_error
 from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
@@ -35,5 +35,5 @@ async def handle(context: RequestContext, request: EndTxnRequest) -> EndTxnRespo
 
 
 def error_response(context: RequestContext, _request: EndTxnRequest, error: ApiError) -> EndTxnResponse:
-    code = as_known(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
+    code = fencing_error(error.code, context.api_version, known_from=_KNOWS_FENCED_FROM)
     return EndTxnResponse(error_code=code)

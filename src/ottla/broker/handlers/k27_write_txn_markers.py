@@ -16,7 +16,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.requests.purgatory import wait_until_acknowledged
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey

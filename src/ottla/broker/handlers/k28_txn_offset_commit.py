@@ -12,9 +12,9 @@ coordinator is asked only by the first commit of a transaction, before the group
 from collections.abc import Iterator
 from itertools import repeat
 
-from ottla.broker.coordinators.errors import coordinator_error
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.client_errors import coordinator_error
 from ottla.broker.coordinators.groups.record_batches import offsets_bytes_min
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.transactions.partition_adding import TransactionSupport
 from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.image import ClusterImage

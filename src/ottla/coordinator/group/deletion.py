@@ -34,7 +34,7 @@ from ottla.coordinator.group.records import (
     OffsetRecord,
 )
 from ottla.coordinator.group.states import GroupState
-from ottla.coordinator.result import CoordinatorResult
+from ottla.coordinator.state_machine import CoordinatorResult
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.delete_groups_response import DeletableGroupResult
 from ottla.protocol.messages.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic

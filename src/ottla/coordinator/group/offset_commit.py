@@ -20,7 +20,7 @@ from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.rebalance import Rebalances
 from ottla.coordinator.group.records import NO_TIMESTAMP, CommittedOffset, OffsetRecord
 from ottla.coordinator.group.states import GroupState
-from ottla.coordinator.result import CoordinatorResult
+from ottla.coordinator.state_machine import CoordinatorResult
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,

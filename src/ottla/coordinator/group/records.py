@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.unserved_kinds import described
-from ottla.coordinator.unknown_record import UnknownRecord
+from ottla.coordinator.state_machine import UnknownRecord
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages.group_metadata_key import GroupMetadataKey
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata

@@ -37,7 +37,7 @@ from ottla.coordinator.group.records import GroupCoordinatorRecord, GroupRecord,
 from ottla.coordinator.group.states import GroupState
 from ottla.coordinator.group.sync import Syncs
 from ottla.coordinator.group.txn_offset_commit import TxnOffsetCommits
-from ottla.coordinator.result import CoordinatorResult
+from ottla.coordinator.state_machine import CoordinatorResult
 from ottla.coordinator.timers import TimerTable
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.join_group_request import JoinGroupRequest

@@ -13,7 +13,7 @@ from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.records import CommittedOffset, OffsetRecord
 from ottla.coordinator.group.states import GroupState
-from ottla.coordinator.result import CoordinatorResult
+from ottla.coordinator.state_machine import CoordinatorResult
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from ottla.protocol.messages.txn_offset_commit_response import (

@@ -6,9 +6,9 @@ transaction.version 1 on, else 0. A null value forgets the id. In EMPTY there ar
 
 import struct
 
+from ottla.coordinator.state_machine import UnknownRecord
 from ottla.coordinator.transaction.metadata import TransactionMetadata, by_topic
 from ottla.coordinator.transaction.states import TransactionState
-from ottla.coordinator.unknown_record import UnknownRecord
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages.transaction_log_key import TransactionLogKey
 from ottla.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue

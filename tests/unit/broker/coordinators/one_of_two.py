@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.storage.log import AppendInfo
 from unit.broker.coordinators.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode

@@ -12,11 +12,9 @@ from harness.transaction_wire import TransactionWire
 from harness.waiting import eventually_async
 from harness.wire import WireClient
 from ottla.broker.coordinators import runtime
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
-from ottla.broker.coordinators.internal_topic import InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC, TRANSACTION_TOPIC, InternalTopic, InternalTopicSpec
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.shard_writes import ShardWrites
-from ottla.broker.coordinators.transactions.state_topic import TRANSACTION_TOPIC
 from ottla.coordinator.partitioning import partition_for
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.protocol.control_records import end_txn_batch

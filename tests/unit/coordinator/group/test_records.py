@@ -9,7 +9,7 @@ from ottla.coordinator.group.records import (
     decode_record,
     encode_record,
 )
-from ottla.coordinator.unknown_record import UnknownRecord
+from ottla.coordinator.state_machine import UnknownRecord
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from ottla.protocol.uuids import uuid_from_text

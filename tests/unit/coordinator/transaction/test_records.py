@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from ottla.coordinator.state_machine import UnknownRecord
 from ottla.coordinator.transaction.records import decode_key, decode_value, encode_key, encode_value
 from ottla.coordinator.transaction.states import TransactionState
-from ottla.coordinator.unknown_record import UnknownRecord
 from ottla.protocol.codec import MalformedMessage
 from unit.coordinator.transaction.builders import metadata
 

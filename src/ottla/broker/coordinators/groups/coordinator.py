@@ -14,8 +14,7 @@ from ottla.broker.coordinators.groups.shard_driver import GroupShardDriver, load
 from ottla.broker.coordinators.internal_topic import CoordinatorStore
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.shard_writes import ShardWrites
-from ottla.broker.coordinators.steady_clock import steady_clock
-from ottla.broker.host import Host
+from ottla.broker.host import Host, steady_clock
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.tasks import Tasks
 from ottla.coordinator.group.config import GroupConfig

@@ -13,10 +13,10 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from ottla.broker.coordinators.client_errors import coordinator_error
 from ottla.broker.coordinators.deadlines import Deadlines
-from ottla.broker.coordinators.errors import coordinator_error
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.groups.record_batches import encode_batch, encode_transactional_batch
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.replay import replay
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.coordinator.group.config import GroupConfig

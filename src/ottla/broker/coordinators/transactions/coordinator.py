@@ -15,10 +15,9 @@ from collections.abc import Callable, Collection, Iterable
 from ottla.broker.coordinators.internal_topic import CoordinatorStore
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.shard_writes import ShardWrites
-from ottla.broker.coordinators.steady_clock import steady_clock
 from ottla.broker.coordinators.transactions.markers import MarkerWriter
 from ottla.broker.coordinators.transactions.shard_driver import TransactionShardDriver, load_shard
-from ottla.broker.host import Host
+from ottla.broker.host import Host, steady_clock
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.tasks import Tasks

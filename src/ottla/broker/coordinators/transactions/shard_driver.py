@@ -12,11 +12,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
-from ottla.broker.coordinators.errors import coordinator_error
+from ottla.broker.coordinators.client_errors import coordinator_error
+from ottla.broker.coordinators.internal_topic import TRANSACTION_TOPIC
 from ottla.broker.coordinators.replay import replay
 from ottla.broker.coordinators.shard_writes import ShardWrites
 from ottla.broker.coordinators.transactions.markers import CoordinatorReplaced, MarkerWriter
-from ottla.broker.coordinators.transactions.state_topic import TRANSACTION_TOPIC
 from ottla.broker.tasks import Tasks
 from ottla.coordinator.transaction.metadata import TransactionMetadata
 from ottla.coordinator.transaction.records import decode_key, decode_value, encode_key, encode_value

@@ -8,8 +8,13 @@ from typing import cast
 
 from harness.stubborn_file_system import StubbornFileSystem
 from ottla.broker.coordinators.groups import GroupConfig, GroupCoordinator
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
-from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import (
+    OFFSETS_TOPIC,
+    CoordinatorStore,
+    InternalTopic,
+    InternalTopicSpec,
+    offsets_topic_spec,
+)
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding, TransactionSupport
 from ottla.broker.host import Machine

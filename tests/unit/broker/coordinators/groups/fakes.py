@@ -7,8 +7,13 @@ from immutables import Map
 
 from harness.watched_tasks import WatchedTasks
 from ottla.broker.coordinators.groups import GroupConfig, GroupCoordinator
-from ottla.broker.coordinators.groups.offsets_topic import OFFSETS_TOPIC, offsets_topic_spec
-from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import (
+    OFFSETS_TOPIC,
+    CoordinatorStore,
+    InternalTopic,
+    InternalTopicSpec,
+    offsets_topic_spec,
+)
 from ottla.broker.coordinators.partition_log import CoordinatorLog
 from ottla.broker.host import Machine
 from ottla.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionState, TopicImage

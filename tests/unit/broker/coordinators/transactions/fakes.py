@@ -6,11 +6,15 @@ from itertools import count
 
 from harness.hosts import ClockedMachine
 from harness.watched_tasks import WatchedTasks
-from ottla.broker.coordinators.internal_topic import CoordinatorStore, InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import (
+    CoordinatorStore,
+    InternalTopic,
+    InternalTopicSpec,
+    transaction_topic_spec,
+)
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
 from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
 from ottla.broker.coordinators.transactions.markers import MarkerWriter
-from ottla.broker.coordinators.transactions.state_topic import transaction_topic_spec
 from ottla.broker.producer_ids import ProducerIds
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.coordinator.transaction.metadata import TransactionMetadata

@@ -3,10 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from ottla.broker.coordinators.internal_topic import InternalTopic
+from ottla.broker.coordinators.internal_topic import TRANSACTION_TOPIC, InternalTopic, transaction_topic_spec
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding, TransactionSupport
-from ottla.broker.coordinators.transactions.state_topic import TRANSACTION_TOPIC, transaction_topic_spec
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ErrorCode
