@@ -34,7 +34,7 @@ from ottla.protocol.header import read_request_header
 from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from ottla.protocol.record_batch import TimestampType, batch_records, encode_batch, parse_header
 from ottla.protocol.schema import Message
-from ottla.raft.election_state import ElectionState
+from ottla.raft.ready import ElectionState
 from ottla.raft.voters import VoterSet
 from ottla.storage.append_validation import rewrite_batch, validate_client_batch
 from ottla.storage.checkpoints import decode_checkpoint, encode_checkpoint

@@ -19,7 +19,7 @@ from typing import Any
 
 from ottla.broker.configs.change_journal import ChangeJournal
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
-from ottla.broker.controller.following import FollowingController
+from ottla.broker.controller.controller import FollowingController
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.groups import GroupCoordinator
 from ottla.broker.coordinators.internal_topic import (

@@ -14,7 +14,7 @@ from ottla.metadata.snapshot import BOOTSTRAP_FILE, encode_snapshot, snapshot_fi
 from ottla.protocol.messages.feature_level_record import FeatureLevelRecord
 from ottla.protocol.schema import Message
 from ottla.protocol.uuids import uuid_to_text
-from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.voters import VoterSet
 
 METADATA_PARTITION_DIRECTORY = "__cluster_metadata-0"

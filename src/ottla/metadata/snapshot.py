@@ -19,7 +19,7 @@ from ottla.metadata.record_serde import UnreadableMetadata, encode_record
 from ottla.protocol.compression import Buffer
 from ottla.protocol.schema import Message
 from ottla.raft.batch import KRaftVersionContent, VotersContent
-from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.voters import VoterSet
 
 BOOTSTRAP_FILE = "bootstrap.checkpoint"

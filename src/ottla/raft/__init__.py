@@ -14,6 +14,7 @@ from ottla.raft.batch import (
     ValuesContent,
     VotersContent,
 )
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.events import (
     Event,
     LogStartMoved,
@@ -30,7 +31,7 @@ from ottla.raft.events import (
 )
 from ottla.raft.log_view import LogView
 from ottla.raft.node import RaftNode
-from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.quorum import QuorumSettings
 from ottla.raft.ready import (
     Accepted,
     Ready,
@@ -41,7 +42,6 @@ from ottla.raft.ready import (
     ServeSnapshot,
     SnapshotChunk,
 )
-from ottla.raft.settings import QuorumSettings
 from ottla.raft.voter_history import Membership, VoterHistory
 from ottla.raft.voters import ReplicaKey, Voter, VoterEndpoint, VoterSet
 

@@ -1,4 +1,4 @@
-"""Where each leader epoch begins in the log.
+"""Positions in the replicated log, and where each leader epoch begins there.
 
 Invariant: epochs grow from entry to entry, start offsets never fall. Two are equal only where a snapshot took all
 records of the earlier epoch. This little list answers the question on which log reconciliation stands (KIP-101,
@@ -9,9 +9,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndEpoch:
+    """An end offset together with the epoch of the last record before it; also the identity of a snapshot."""
+
+    offset: int
+    epoch: int
+
+    def is_at_least_as_new_as(self, other: OffsetAndEpoch) -> bool:
+        """Raft compares logs by epoch first, then by offset."""
+        return (self.epoch, self.offset) >= (other.epoch, other.offset)
 
 
 class EpochHistory:
+    """The epochs of a log in order, each with the offset of its first record."""
+
     __slots__ = ("_epochs", "_starts")
 
     def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:

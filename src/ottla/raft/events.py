@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.messages import RequestMessage, ResponseMessage
-from ottla.raft.offsets import OffsetAndEpoch
 from ottla.raft.voter_history import Membership
 
 

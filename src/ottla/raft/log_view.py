@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ottla.raft.batch import Batch
-from ottla.raft.epochs import EpochHistory
-from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.epochs import EpochHistory, OffsetAndEpoch
 
 
 class Agreement(Enum):

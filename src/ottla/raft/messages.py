@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ottla.raft.batch import Batch
-from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.voters import ReplicaKey
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 from ottla.raft import elections, replication
 from ottla.raft.batch import ValuesContent
-from ottla.raft.election_state import ElectionState
 from ottla.raft.events import (
     Event,
     LogStartMoved,
@@ -42,10 +41,9 @@ from ottla.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from ottla.raft.quorum import Quorum
-from ottla.raft.ready import Accepted, Ready
+from ottla.raft.quorum import Quorum, QuorumSettings
+from ottla.raft.ready import Accepted, ElectionState, Ready
 from ottla.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
-from ottla.raft.settings import QuorumSettings
 from ottla.raft.voter_history import Membership, VoterHistory
 from ottla.raft.voters import ReplicaKey, VoterSet
 

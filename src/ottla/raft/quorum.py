@@ -8,6 +8,7 @@ for the transition table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ottla.raft.batch import (
     Batch,
@@ -18,17 +19,35 @@ from ottla.raft.batch import (
     LeaderChangeContent,
     VotersContent,
 )
-from ottla.raft.election_state import ElectionState
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.log_view import LogView
 from ottla.raft.messages import RequestMessage
-from ottla.raft.offsets import OffsetAndEpoch
-from ottla.raft.ready import Ready, Request, RoleChange
+from ottla.raft.ready import ElectionState, Ready, Request, RoleChange
 from ottla.raft.requests import RequestTracker
 from ottla.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
-from ottla.raft.roles.ballot import Ballot
-from ottla.raft.settings import QuorumSettings
+from ottla.raft.roles.leaderless import Ballot
 from ottla.raft.voter_history import Membership, VoterHistory
 from ottla.raft.voters import ReplicaKey, VoterSet
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumSettings:
+    """Time limits and bounds of the quorum, by Kafka's names (controller.quorum.*)."""
+
+    election_timeout_ms: int = 1000
+    election_backoff_max_ms: int = 1000
+    fetch_timeout_ms: int = 2000
+    request_timeout_ms: int = 2000
+    retry_backoff_ms: int = 20
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 1024 * 1024
+    fetch_snapshot_max_bytes: int = 1024 * 1024
+
+    @property
+    def check_quorum_timeout_ms(self) -> int:
+        """How long a leader keeps its role while no majority fetches from it. Followers are less patient, so that they
+        notice first."""
+        return self.fetch_timeout_ms * 3 // 2
 
 
 class InvariantViolation(AssertionError):

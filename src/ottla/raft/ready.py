@@ -13,9 +13,22 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from ottla.raft.batch import Batch
-from ottla.raft.election_state import ElectionState
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.messages import RequestMessage, ResponseMessage
-from ottla.raft.offsets import OffsetAndEpoch
+from ottla.raft.voters import ReplicaKey
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionState:
+    """What a replica must remember about elections: the contents of the quorum-state file.
+
+    It is durable before any message of the same Ready leaves. A vote that was sent but forgotten would allow two
+    leaders in one epoch.
+    """
+
+    epoch: int = 0
+    leader_id: int | None = None
+    voted: ReplicaKey | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ottla.raft.elections import observe
+from ottla.raft.epochs import OffsetAndEpoch
 from ottla.raft.log_view import Agreement
 from ottla.raft.messages import (
     FetchRequest,
@@ -19,7 +20,6 @@ from ottla.raft.messages import (
     FetchSnapshotResponse,
     QuorumError,
 )
-from ottla.raft.offsets import OffsetAndEpoch
 from ottla.raft.quorum import InvariantViolation, Quorum
 from ottla.raft.ready import Reply, ServeFetch, ServeSnapshot, SnapshotChunk
 from ottla.raft.roles import Follower, Leader

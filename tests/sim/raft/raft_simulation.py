@@ -40,9 +40,9 @@ from ottla.raft import (
     VoterHistory,
     VoterSet,
 )
-from ottla.raft.election_state import ElectionState
 from ottla.raft.epochs import EpochHistory
 from ottla.raft.messages import FetchResponse, FetchSnapshotResponse, QuorumError
+from ottla.raft.ready import ElectionState
 from ottla.raft.roles import Leader
 
 SNAPSHOT_BYTES = 25

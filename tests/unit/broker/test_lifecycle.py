@@ -9,8 +9,7 @@ import pytest
 from harness.lone_quorum import LoneQuorum
 from harness.simulated_quorum import ROOT, format_disk, running_quorum
 from ottla.broker import lifecycle
-from ottla.broker.controller.controller import OwnRequest
-from ottla.broker.controller.following import FollowingController
+from ottla.broker.controller.controller import FollowingController, OwnRequest
 from ottla.broker.lifecycle import BrokerLifecycle, BrokerRefused
 from ottla.broker.quorum import ImageReader
 from ottla.metadata.image import ClusterImage, ImageDelta

@@ -17,9 +17,8 @@ from ottla.raft import (
     VoterHistory,
     VoterSet,
 )
-from ottla.raft.election_state import ElectionState
 from ottla.raft.messages import QuorumError, RequestMessage, ResponseMessage, VoteResponse
-from ottla.raft.ready import Reply, Request
+from ottla.raft.ready import ElectionState, Reply, Request
 
 SETTINGS = QuorumSettings(election_timeout_ms=100, fetch_timeout_ms=200, request_timeout_ms=50, fetch_max_wait_ms=30)
 

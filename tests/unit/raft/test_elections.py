@@ -3,9 +3,9 @@
 import pytest
 
 from ottla.raft import OffsetAndEpoch, ReplicaKey, RequestReceived, ResponseReceived, Tick
-from ottla.raft.election_state import ElectionState
 from ottla.raft.messages import BeginQuorumEpochRequest, FetchResponse, QuorumError, VoteRequest, VoteResponse
 from ottla.raft.quorum import InvariantViolation
+from ottla.raft.ready import ElectionState
 from ottla.raft.roles import Follower, Unattached
 from unit.raft.replicas import ask, batch, key, log_of, replica
 

@@ -17,7 +17,6 @@ from ottla.raft import (
     VoterHistory,
     VotersContent,
 )
-from ottla.raft.election_state import ElectionState
 from ottla.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -27,6 +26,7 @@ from ottla.raft.messages import (
     QuorumError,
     VoteRequest,
 )
+from ottla.raft.ready import ElectionState
 from ottla.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from unit.raft.replicas import SETTINGS, answer, ask, batch, grant, key, log_of, replica, requests_of, voters
 

@@ -23,7 +23,6 @@ from ottla.raft import (
     Tick,
     VotersContent,
 )
-from ottla.raft.election_state import ElectionState
 from ottla.raft.messages import (
     FetchRequest,
     FetchResponse,
@@ -32,6 +31,7 @@ from ottla.raft.messages import (
     QuorumError,
 )
 from ottla.raft.quorum import InvariantViolation
+from ottla.raft.ready import ElectionState
 from ottla.raft.roles import Follower
 from unit.raft.replicas import SETTINGS, answer, batch, grant, key, log_of, replica, requests_of, voters
 

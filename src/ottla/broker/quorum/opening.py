@@ -16,8 +16,8 @@ from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.metadata.snapshot import BOOTSTRAP_FILE, SnapshotContents, snapshot_file_name
 from ottla.protocol.records import CorruptRecords
 from ottla.raft import LogView, OffsetAndEpoch, ReplicaKey, VoterHistory, VoterSet
-from ottla.raft.election_state import ElectionState
 from ottla.raft.epochs import EpochHistory
+from ottla.raft.ready import ElectionState
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
 

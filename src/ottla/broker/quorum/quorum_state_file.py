@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from ottla.protocol.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
-from ottla.raft.election_state import ElectionState
+from ottla.raft.ready import ElectionState
 from ottla.raft.voters import ReplicaKey, VoterSet
 from ottla.storage.checkpoints import write_atomically
 from ottla.storage.errors import DamagedFile

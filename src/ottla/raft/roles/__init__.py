@@ -21,12 +21,9 @@
 A lone voter passes from Unattached or Resigned through Prospective and Candidate to Leader within one step.
 """
 
-from ottla.raft.roles.candidate import Candidate
 from ottla.raft.roles.follower import Follower
 from ottla.raft.roles.leader import Leader
-from ottla.raft.roles.prospective import Prospective
-from ottla.raft.roles.resigned import Resigned
-from ottla.raft.roles.unattached import Unattached
+from ottla.raft.roles.leaderless import Candidate, Prospective, Resigned, Unattached
 
 Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
 

@@ -12,7 +12,7 @@ from ottla.broker.quorum.quorum_state_file import QuorumStateFile
 from ottla.broker.quorum.snapshot_files import SnapshotFiles
 from ottla.protocol.record_batch import iterate_headers
 from ottla.raft import Batch, Membership, Ready, ValuesContent, VoterSet
-from ottla.raft.election_state import ElectionState
+from ottla.raft.ready import ElectionState
 from ottla.storage.errors import DiskFull
 from ottla.testing.sim.disk import SimulatedDisk
 

@@ -4,7 +4,7 @@ import pytest
 
 from ottla.broker.quorum.quorum_state_file import QuorumStateFile
 from ottla.raft import ReplicaKey, Voter, VoterSet
-from ottla.raft.election_state import ElectionState
+from ottla.raft.ready import ElectionState
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import OsFileSystem
 

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from harness.simulated_quorum import ROOT, format_disk, running_quorum
-from ottla.broker.controller.controller import OwnRequest
-from ottla.broker.controller.following import FollowingController
+from ottla.broker.controller.controller import FollowingController, OwnRequest
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from ottla.testing.sim.disk import SimulatedDisk
