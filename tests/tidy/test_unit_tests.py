@@ -29,12 +29,10 @@ PACKAGES = {
 
 # Modules, and whose tests go through them.
 MODULES = {
-    "broker.allocator": "broker.test_node",
     "broker.configs.altered_resources": "broker.handlers.test_k33_alter_configs",
     "broker.configs.config_schema": "broker.handlers.test_k44_incremental_alter_configs",
     "broker.coordinators.replay": "broker.coordinators.groups.test_coordinator",
     "broker.configs.dynamic_configs": "broker.test_node",
-    "broker.network.descriptor_limit": "broker.test_node",
     "broker.network.listening_socket": "broker.test_node",
     "broker.topic_creation": "broker.test_node",
     "broker.coordinators.transactions.shard_driver": "broker.coordinators.transactions.test_coordinator",

@@ -10,15 +10,9 @@ A failed metadata log, or the loss of every log directory, ends the process: it 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
-import os
-import signal
-import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ottla.broker.allocator import keep_freed_memory
 from ottla.broker.broker_role import BrokerRole
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.deciders import Surroundings
@@ -29,7 +23,6 @@ from ottla.broker.handlers import load_handlers
 from ottla.broker.host import Host, Machine
 from ottla.broker.lifecycle import BrokerRefused
 from ottla.broker.network.acceptor import Acceptor, ListenFailed
-from ottla.broker.network.descriptor_limit import raise_descriptor_limit
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.opening import MetadataFiles
@@ -48,9 +41,6 @@ if TYPE_CHECKING:
     from ottla.broker.metrics.node_metrics import NodeMetrics
 
 logger = logging.getLogger("ottla.broker.node")
-
-THREAD_SWITCH_SECONDS = 0.0005
-FULL_COLLECTION_THRESHOLD = 1_000
 
 # What the operator can mend; anything else is a bug, and its traceback is wanted.
 START_FAILURES = (
@@ -226,52 +216,3 @@ def _metrics(address: tuple[str, int], host: Host) -> NodeMetrics:
     from ottla.broker.metrics.node_metrics import NodeMetrics
 
     return NodeMetrics(address, load_handlers(), host)
-
-
-def run(
-    config: BrokerConfig, on_started: Callable[[Node], None], metrics_address: tuple[str, int] | None = None
-) -> None:
-    """Runs a node until SIGINT or SIGTERM; StartupError if it cannot start or cannot go on."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_run(config, on_started, metrics_address))
-
-
-async def _run(
-    config: BrokerConfig, on_started: Callable[[Node], None], metrics_address: tuple[str, int] | None
-) -> None:
-    raise_descriptor_limit()
-    keep_freed_memory()
-    # Threads open batches and read large requests; the event loop must not wait long for its turn between them.
-    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
-    # A full collection stops everything for as long as it takes to visit every object. Hardly anything here is a cycle.
-    gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_THRESHOLD)
-    loop = asyncio.get_running_loop()
-    stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
-    node = Node(config, metrics_address)
-    await node.start()
-    gc.freeze()
-    on_started(node)
-    stopped = loop.create_task(stopping.wait())
-    await asyncio.wait((stopped, node.failed), return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()
-    if node.failed.done():
-        # What the disk holds is not known any more: end here, and recover at the next start.
-        raise StartupError(f"The node cannot go on: {node.failed.result()}")
-    logger.info("Shutting down")
-    if await node.stop():
-        # Threads that hang cannot be ended, and nothing that is left to do may wait for them.
-        logging.shutdown()
-        os._exit(1)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    if sys.platform == "win32":
-        return None
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory

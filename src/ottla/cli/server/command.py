@@ -60,11 +60,12 @@ def run(options: argparse.Namespace) -> int:
     _start_logging()
     for warning in (*config.warnings, *unserved.warnings(config)):
         logger.warning("%s", warning)
-    from ottla.broker import node
+    from ottla.broker.node import StartupError
+    from ottla.broker.process import run as run_node
 
     try:
-        node.run(config, _tell_started, metrics_address)
-    except node.StartupError as error:
+        run_node(config, _tell_started, metrics_address)
+    except StartupError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         # Ctrl-C before the node has taken over signals: nothing is open yet.

@@ -100,7 +100,7 @@ class SimulatedServer:
             await node.start()
             self.node = node
             self.life = Life.UP
-            # A node that cannot go on ends at once, as `ottla.broker.node.run` does.
+            # A node that cannot go on ends at once, as `ottla.broker.process.run` does.
             self.failure = await node.failed
         except StartupError as error:
             self.failure = error
