@@ -1,8 +1,8 @@
 """What every coordinator shard gives to its log, and what it refuses to take from it.
 
-A shard is a replicated state machine. A write operation decides; what it decided takes effect through its records, and
-its response goes out once they are committed. Loading a shard replays the records of its partition, and stops at one
-that it does not know: its keys would seem to have another state than they have.
+A shard is a replicated state machine. A write operation returns records and a response: the state changes through the
+records, and the response goes out once they are committed. Loading a shard replays the records of its partition; one
+that the shard does not know is an `UnknownRecord`.
 """
 
 from collections.abc import Sequence

@@ -22,7 +22,7 @@ from ottla.protocol.messages.join_group_response import JoinGroupResponseMember
 
 
 class ClassicGroup:
-    """The state of one group. It answers questions and changes itself; it decides nothing about requests."""
+    """The state of one group. It answers questions and applies changes; it does not decide requests."""
 
     __slots__ = (
         "_protocol_supporters",
@@ -94,7 +94,7 @@ class ClassicGroup:
         return topic in self.subscribed_topics
 
     def supports_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Whether a member with these protocols could join without leaving the group without a common one."""
+        """Whether the group would still have a common protocol if a member with these protocols joined."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and any(True for _ in names)
         if self.protocol_type != protocol_type:
@@ -112,7 +112,7 @@ class ClassicGroup:
         return max(votes, key=votes.__getitem__)
 
     def validate_member(self, member_id: str, group_instance_id: str | None) -> Member:
-        """The member of that name; a static one must hold the id that its instance was given last."""
+        """The member with this id; a static member must use the id that its instance was given last."""
         if group_instance_id is not None:
             current_id = self.static_members.get(group_instance_id)
             if current_id is None:
@@ -152,7 +152,7 @@ class ClassicGroup:
         self.state_timestamp_ms = now_ms
 
     def add(self, member: Member) -> None:
-        """Take a member in. The first one brings the protocol type; the first one also leads."""
+        """Add a member. The first one brings the protocol type, and leads."""
         if member.group_instance_id is not None:
             assert member.group_instance_id not in self.static_members, "a group.instance.id has one owner"
             self.static_members[member.group_instance_id] = member.member_id
@@ -168,7 +168,7 @@ class ClassicGroup:
         self.pending_members.discard(member.member_id)
 
     def remove(self, member_id: str) -> Member | None:
-        """Let a member (or a pending one) go; the longest-standing member takes over a vacant lead."""
+        """Remove a member, or a pending one; if the leader goes, the longest-standing member takes over."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count_protocols(member, -1)
@@ -192,7 +192,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def rename_static_member(self, old_member_id: str, new_member_id: str) -> Member:
-        """Give a static member a new id, so that whoever still uses the old one is fenced. All else stays."""
+        """Give a static member a new id, which fences any client that still uses the old one. All else stays."""
         # Rebuilt instead of popped and added, so that the member keeps its place in the order.
         self.members = {
             new_member_id if member_id == old_member_id else member_id: member
@@ -210,7 +210,7 @@ class ClassicGroup:
         return member
 
     def park_join(self, member: Member, token: object) -> object | None:
-        """Let the member wait for the join phase to end; returns the token of an earlier, superseded request."""
+        """Park a JoinGroup until the join phase ends; returns the token of an earlier request that it supersedes."""
         superseded, member.join_token = member.join_token, token
         if superseded is None:
             self.awaiting_join_count += 1
@@ -223,7 +223,7 @@ class ClassicGroup:
         return token
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader is a member that has rejoined; False when nobody has."""
+        """Pass the lead to a member that has rejoined, if the leader has not; False when nobody has."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].is_awaiting_join:

@@ -18,7 +18,7 @@ class GroupConfig:
     offsets_topic_num_partitions: int = 50
     offsets_topic_replication_factor: int = 3
     offsets_topic_segment_bytes: int = 104_857_600
-    # As record batches number codecs; 0 is none.
+    # The number that record batches have for the codec; 0 is none.
     offsets_topic_compression_codec: int = 0
 
     @property

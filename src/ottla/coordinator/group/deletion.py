@@ -1,4 +1,4 @@
-"""How offsets and groups end: by request, by age, or with their topic. All of it is tombstones.
+"""How offsets and groups are deleted: by request, by age, or with their topic. Every deletion is a tombstone.
 
 When an offset is too old depends on its group:
 
@@ -12,13 +12,13 @@ When an offset is too old depends on its group:
 An offset with an expiry time of its own (OffsetCommit before v5) obeys that instead. A group that is Empty and has no
 offsets left is deleted with them.
 
-What is pending in a transaction keeps its offset and its group from expiring. A request, or the end of the topic, ends
-it: the tombstone goes for the pending offset too, so that nothing comes back with a marker.
+An offset that is pending in a transaction does not expire, and neither does its group. A request, or the deletion of
+the topic, does delete it: the tombstone covers the pending offset too, so that no marker brings it back.
 
-Expiry and the end of a topic may concern a million offsets, so both come in portions. Each is decided when it is asked
-for, from the offsets as they are then, and has to be appended before the next one is, unless the log refuses it: then
-its offsets and their group stay. Requests may come in between. An offset that was committed again meanwhile, or that a
-transaction is about to replace, is another one, and stays.
+Expiry and the deletion of a topic may concern a million offsets, so both come in portions. Each portion is decided when
+it is asked for, from the offsets as they are then. It has to be appended before the next one is asked for; if the log
+refuses it, its offsets and their group stay. Requests may come in between: an offset that was committed again
+meanwhile, or that a transaction is about to replace, counts as new and stays.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -47,12 +47,12 @@ from ottla.protocol.topic_partition import TopicPartition
 
 PORTION_RECORDS = 500
 
-# Group, topic, partition, and every offset that stood there or was to.
+# Group, topic, partition, and every offset that was committed or pending there.
 _Found = tuple[str, str, int, Sequence[CommittedOffset]]
 
 
 class Deletions:
-    """Decides OffsetDelete, DeleteGroups, expiry, and the end of a topic."""
+    """Decides OffsetDelete, DeleteGroups, expiry, and the deletion of topics."""
 
     def __init__(self, config: GroupConfig, groups: dict[str, ClassicGroup], offsets: OffsetStore) -> None:
         self._config = config
@@ -62,12 +62,12 @@ class Deletions:
     def delete_offsets(
         self, request: OffsetDeleteRequest
     ) -> CoordinatorResult[GroupCoordinatorRecord, OffsetDeleteResponse]:
-        """Forget offsets of topics that nobody in the group consumes; ApiError refuses the request as a whole."""
+        """Delete offsets of topics that no member consumes; ApiError refuses the request as a whole."""
         group = self._existing_group(request.group_id)
         if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
             raise ApiError(
                 ErrorCode.NON_EMPTY_GROUP,
-                f"group {group.group_id} has members that are not consumers, so it must be empty first: stop them",
+                f"group {group.group_id} has members that are not consumers: stop them before you delete its offsets",
             )
         known = self._offset_partitions(group.group_id)
         records: list[GroupCoordinatorRecord] = []
@@ -112,7 +112,7 @@ class Deletions:
         return CoordinatorResult(records, rows)
 
     def expire(self, now_ms: int) -> Iterator[list[GroupCoordinatorRecord]]:
-        """Tombstones for every offset that is too old, and for every group that is left with nothing."""
+        """Tombstones for every offset that is too old, and for every group that has none left."""
         for group_id in tuple(self._groups):
             found = list(self._offsets.latest(group_id))
             for start in _starts(found):
@@ -133,7 +133,7 @@ class Deletions:
                 yield [GroupRecord(group_id, None)]
 
     def delete_topics(self, topics: Collection[str]) -> Iterator[list[GroupCoordinatorRecord]]:
-        """Tombstones for the offsets that there are now of topics that no longer exist."""
+        """Tombstones for the offsets that exist now of topics that do not exist any more."""
         found: list[_Found] = []
         for group_id in sorted(self._offsets.group_ids()):
             pending = {key for key in self._offsets.pending(group_id) if key[0] in topics}
@@ -143,10 +143,10 @@ class Deletions:
                 if key[0] in topics and key not in pending
             )
             found.extend((group_id, *key, self._offsets.possible(group_id, *key)) for key in sorted(pending))
-        return (self._still_as_found(found[start : start + PORTION_RECORDS]) for start in _starts(found))
+        return (self._unchanged_tombstones(found[start : start + PORTION_RECORDS]) for start in _starts(found))
 
-    def _still_as_found(self, found: Iterable[_Found]) -> list[GroupCoordinatorRecord]:
-        """Tombstones for the offsets to which nothing was added since they were found, committed or pending."""
+    def _unchanged_tombstones(self, found: Iterable[_Found]) -> list[GroupCoordinatorRecord]:
+        """Tombstones for the offsets that nobody has committed again, or made pending, since they were found."""
         records: list[GroupCoordinatorRecord] = []
         for group_id, topic, partition, offsets in found:
             possible = self._offsets.possible(group_id, topic, partition)
@@ -161,7 +161,7 @@ class Deletions:
         yield GroupRecord(group_id, None)
 
     def _offset_partitions(self, group_id: str) -> Collection[TopicPartition]:
-        """The partitions in which the group has an offset, or may get one from a transaction; always in one order."""
+        """The partitions in which the group has an offset, or may get one from a transaction, in a repeatable order."""
         found = dict.fromkeys(key for key, _ in self._offsets.latest(group_id))
         found.update(dict.fromkeys(sorted(self._offsets.pending(group_id))))
         return found.keys()

@@ -1,4 +1,4 @@
-"""DescribeGroups and ListGroups: a group as others see it."""
+"""DescribeGroups and ListGroups: what others are told about a group."""
 
 from collections.abc import Collection
 
@@ -12,8 +12,8 @@ CLASSIC_GROUP_TYPE = "classic"
 
 
 def describe_group(group: ClassicGroup) -> DescribedGroup:
-    """The group with its members. Protocol and metadata are settled, so told, only while it is Stable; an assignment is
-    the last one that the member was given."""
+    """The group with its members. Protocol and metadata are shown only while it is Stable, since only then are they
+    settled; an assignment is the last one that the member was given."""
     is_stable = group.state is GroupState.STABLE
     return DescribedGroup(
         group_id=group.group_id,

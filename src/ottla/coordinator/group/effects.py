@@ -1,8 +1,8 @@
 """What the group state machine wants done: answers to parked requests, and records to write.
 
-Deciding and doing are apart: a decision leaves its effects here, the shell takes them out after each call. A write has
-an outcome, a value that names what must follow once the records are committed or have failed; the shard interprets it,
-so that nothing but data crosses the border and a run can be replayed.
+Deciding and doing are separate: a decision leaves its effects here, and the shell takes them out after each call. A
+write carries an outcome, a value that names what must follow once the records are committed or have failed. The shard
+interprets it, so that only data crosses the border and a run can be replayed.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Respond:
 
 @dataclass(frozen=True, slots=True)
 class GroupCreated:
-    """A new group's first record; without it the group is forgotten again."""
+    """A new group's first record; if it is not written, the group is dropped again."""
 
     group_id: str
 
@@ -65,7 +65,7 @@ Outcome = GroupCreated | GroupEmptied | AssignmentStored | StaticMemberReplaced
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Append these records to the shard's partition and report what became of them."""
+    """Append these records to the shard's partition, and report whether they were committed."""
 
     records: tuple[GroupCoordinatorRecord, ...]
     outcome: Outcome
@@ -89,6 +89,6 @@ class Effects:
         self._pending.append(Write((record,), outcome))
 
     def take(self) -> list[Respond | Write]:
-        """All effects so far; they are the caller's now."""
+        """Hand all effects so far to the caller."""
         taken, self._pending = self._pending, []
         return taken

@@ -86,7 +86,7 @@ class Joins:
             return
         group = ClassicGroup(request.group_id, state_timestamp_ms=join.now_ms)
         self._groups[request.group_id] = group
-        # Written before the first generation, so that a group has a place in the log from its first day.
+        # Written before the first generation, so that a group is in the log from the moment it exists.
         self._effects.write(empty_group_record(group.group_id, join.now_ms), GroupCreated(group.group_id))
         self._join(group, join)
 
@@ -115,7 +115,8 @@ class Joins:
             return True
         member = group.members.get(member_id)
         if group.state is GroupState.PREPARING_REBALANCE:
-            # Counted by who has rejoined, not by who was there: after the limit was lowered, the last to rejoin go.
+            # Count those that have rejoined, not those that were members: once the limit is lowered, the last to rejoin
+            # go.
             return (member is not None and member.is_awaiting_join) or group.awaiting_join_count < max_size
         return member is not None or len(group.members) < max_size
 
@@ -181,7 +182,7 @@ class Joins:
         )
         superseded = group.park_join(member, join.token)
         if superseded is not None:
-            # The client asked again, most likely on a new connection; whoever waits on the old one may retry.
+            # The client asked again, most likely on a new connection; a request on the old one may retry.
             self._effects.respond(superseded, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
 
     def _replace_static_member(self, group: ClassicGroup, join: Join, old_member_id: str, new_member_id: str) -> None:

@@ -1,4 +1,4 @@
-"""LeaveGroup: members that go on purpose, so that nobody has to wait for their session to end.
+"""LeaveGroup: members that leave on purpose, so that nobody has to wait for their sessions to expire.
 
 From version 3 on a request may name several members, and an administrator may remove a static member by its
 `group.instance.id` alone. Each member gets its own answer; the group rebalances once for all of them.

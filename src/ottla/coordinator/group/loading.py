@@ -1,4 +1,4 @@
-"""A group rebuilt from its last GroupMetadata record."""
+"""Rebuilds a group from its last GroupMetadata record."""
 
 from ottla.coordinator.group.classic_group import ClassicGroup
 from ottla.coordinator.group.member import Member
@@ -7,7 +7,7 @@ from ottla.protocol.messages.group_metadata_value import GroupMetadataValue
 
 
 def group_from_record(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
-    """The group as the record tells: Stable if it had members when the record was written, else Empty.
+    """The group as the record describes it: Stable if it had members when the record was written, else Empty.
 
     A record keeps each member's metadata for the chosen protocol only, so that is all that members support until they
     join again. Records before version 1 have no rebalance timeout; the session timeout stands in, as it did then.

@@ -15,7 +15,7 @@ ProtocolEntry = tuple[str, bytes]
 
 
 def protocol_entries(protocols: Sequence[JoinGroupRequestProtocol]) -> tuple[ProtocolEntry, ...]:
-    """The member's protocols as it listed them, its favourite first; a name that is repeated counts once."""
+    """The member's protocols in its order of preference; a repeated name counts once."""
     entries: dict[str, bytes] = {}
     for protocol in protocols:
         entries.setdefault(protocol.name, protocol.metadata)
@@ -54,7 +54,7 @@ class Member:
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """True when a missed heartbeat is excused: the member waits for us, not we for it.
+        """Whether a missed heartbeat is excused: the member waits for the coordinator, not the other way round.
 
         A new member is not excused, because its client may be gone and nothing else would ever notice.
         """
@@ -65,7 +65,7 @@ class Member:
         return next((metadata for name, metadata in self.protocols if name == protocol_name), b"")
 
     def vote(self, candidates: Collection[str]) -> str:
-        """The candidate that this member likes best."""
+        """The candidate protocol that this member prefers."""
         for name, _ in self.protocols:
             if name in candidates:
                 return name

@@ -10,7 +10,7 @@
                                                                  ILLEGAL_GENERATION where they apply
     CompletingRebalance           of a member                    REBALANCE_IN_PROGRESS
 
-A commit also proves that the member lives.
+A commit also proves that the member is alive.
 """
 
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ class OffsetCommits:
         if generation_id < 0 and not request.member_id and request.group_instance_id is None:
             raise ApiError(
                 ErrorCode.UNKNOWN_MEMBER_ID,
-                f"group {request.group_id} has members; only they may commit. Stop them to change offsets from outside",
+                f"group {request.group_id} has members, and only they may commit. Stop them to change its offsets",
             )
         member = group.validate_member(request.member_id, request.group_instance_id)
         if generation_id != group.generation_id:

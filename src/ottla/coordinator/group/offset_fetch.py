@@ -1,11 +1,11 @@
 """OffsetFetch: what a group has committed.
 
-Only committed offsets are told, so a client never resumes from a position that a failover could take back. A group or
-partition that is not known has offset -1, without an error. An offset that was committed to an earlier topic of the
+Only committed offsets are returned, so a client never resumes from a position that a failover could take back. An
+unknown group or partition has offset -1, without an error. An offset that was committed to an earlier topic of the
 same name is not returned when the topic is asked for by id.
 
-Who requires stable offsets (KIP-447) hears UNSTABLE_OFFSET_COMMIT of a partition whose offset may still change, and
-asks again. A list of everything names the partitions that have an offset, so not those that have only pending ones.
+A client that requires stable offsets (KIP-447) gets UNSTABLE_OFFSET_COMMIT for a partition whose offset may still
+change, and asks again. A request for all offsets lists the partitions that have one, not those with pending ones only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,8 +46,8 @@ def all_offsets(
 ) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
     """The topic and the row of each partition that has an offset.
 
-    There may be very many. Whoever takes them over some time gets each row as it is when its topic has its turn, and
-    none of a topic that came later.
+    There may be very many. A caller that takes them slowly gets each row as it is when its topic has its turn, and none
+    of a topic that was added later.
     """
     for name, partitions in tuple(offsets.committed(group_id).items()):
         for partition, offset in tuple(partitions.items()):

@@ -4,7 +4,7 @@
 been appended and not yet committed: deletions must see it, or a commit that is still in flight would outlive them.
 
 A record of a transaction is committed like any other, and then pending until the transaction's marker is committed too
-(`pending_offsets`). An offset is *unstable* while something that was appended may still change it. In flight counts as
+(`pending_offsets`). An offset is *unstable* while an appended record may still change it. Records in flight count as
 well: a member that takes a partition over must not begin at an offset that its predecessor has already moved.
 """
 
@@ -26,7 +26,7 @@ class OffsetStore:
         # Key -> how many records for it are in flight, and what the last of them says.
         self._in_flight: dict[OffsetKey, tuple[int, CommittedOffset | None]] = {}
         self._pending = PendingOffsets()
-        # Key -> what the records of transactions say that are in flight for it.
+        # Key -> the offsets in the transactional records that are in flight for it.
         self._pending_in_flight: dict[OffsetKey, list[CommittedOffset]] = {}
 
     def committed(self, group_id: str) -> dict[str, dict[int, CommittedOffset]]:
@@ -44,14 +44,14 @@ class OffsetStore:
                 yield TopicPartition(topic, partition), value
 
     def latest_of(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
-        """One of them."""
+        """The same for one partition."""
         in_flight = self._in_flight.get((group_id, topic, partition))
         if in_flight is not None:
             return in_flight[1]
         return self.committed(group_id).get(topic, {}).get(partition)
 
     def possible(self, group_id: str, topic: str, partition: int) -> list[CommittedOffset]:
-        """The latest offset, and every one that a transaction may put in its place."""
+        """The latest offset, and every one that a transaction may replace it with."""
         key = (group_id, topic, partition)
         latest = self.latest_of(group_id, topic, partition)
         found = [] if latest is None else [latest]
@@ -69,7 +69,7 @@ class OffsetStore:
         return self._pending.has(group_id, topic, partition) or (group_id, topic, partition) in self._pending_in_flight
 
     def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether anything that was appended may still change what `committed` says of the partition."""
+        """Whether an appended record may still change what `committed` says of the partition."""
         return self.is_pending(group_id, topic, partition) or (group_id, topic, partition) in self._in_flight
 
     def group_ids(self) -> set[str]:
@@ -101,7 +101,7 @@ class OffsetStore:
         self.replay(record, producer_id)
 
     def withdraw(self, record: OffsetRecord) -> None:
-        """The record of a transaction, taken for appended before, is not in flight any more."""
+        """A transactional record that was reported as appended is not in flight after all."""
         key = (record.group_id, record.topic, record.partition)
         in_flight = [value for value in self._pending_in_flight[key] if value is not record.value]
         if in_flight:
@@ -122,7 +122,7 @@ class OffsetStore:
                 self._pending.superseded((group_id, topic, partition))
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """The producer's marker is committed: what it had pending takes effect, or is gone."""
+        """The producer's marker is committed: its pending offsets take effect, or are dropped."""
         for group_id, topic, partition, value in self._pending.end(producer_id, is_commit=is_commit):
             assert value is not None, "a transaction deletes nothing"
             self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = value

@@ -1,11 +1,11 @@
 """Offsets that were committed inside transactions which have not ended.
 
 A producer's pending offsets take effect together when its commit marker is in the log, or vanish with its abort marker.
-Of two offsets for one partition the one later in the log wins, whenever they take effect: a pending one has lost to a
-plain commit, or to another transaction's offset, that was written after it and is in effect. It has nothing to say any
-more then, yet its partition stays unstable until the transaction ends, as in Kafka. A tombstone ends both.
+Of two offsets for one partition the one later in the log wins, in whatever order they take effect. So a pending offset
+is superseded by a plain commit, or by another transaction's offset, that was written after it and is in effect. Its
+partition stays unstable until the transaction ends all the same, as in Kafka. A tombstone ends both.
 
-All of it is in the log (batches with a producer id, markers), so that it is rebuilt by replay.
+All of it is in the log (batches with a producer id, markers), so replay rebuilds it.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class PendingOffsets:
     __slots__ = ("_by_producer", "_producers", "_turn")
 
     def __init__(self) -> None:
-        # What a producer's commit marker will do: turns tell what came later, an offset that has lost is None.
+        # What a producer's commit marker will do. Turns order the offsets; one that is superseded is None.
         self._by_producer: dict[int, dict[OffsetKey, tuple[int, CommittedOffset | None]]] = {}
         # Group -> partition -> the producers that have something pending there.
         self._producers: dict[str, dict[TopicPartition, set[int]]] = {}
@@ -58,11 +58,11 @@ class PendingOffsets:
         self._producers.setdefault(group_id, {}).setdefault(TopicPartition(topic, partition), set()).add(producer_id)
 
     def superseded(self, key: OffsetKey) -> None:
-        """An offset is in effect that came after everything that is pending for its partition."""
+        """An offset took effect that is later in the log than everything pending for its partition."""
         self._supersede(key, self._turn)
 
     def forget(self, key: OffsetKey) -> None:
-        """The offset was deleted, and whatever was to become it."""
+        """The offset was deleted, and with it everything pending in its place."""
         for producer_id in self._producers_of(key):
             del self._by_producer[producer_id][key]
             if not self._by_producer[producer_id]:
@@ -70,7 +70,7 @@ class PendingOffsets:
             self._release(key, producer_id)
 
     def end(self, producer_id: int, *, is_commit: bool) -> list[OffsetRecord]:
-        """The producer's marker is in the log; the offsets that take effect with it."""
+        """The producer's marker is in the log; returns the offsets that take effect with it."""
         ended = self._by_producer.pop(producer_id, {})
         records: list[OffsetRecord] = []
         for key, (turn, offset) in ended.items():

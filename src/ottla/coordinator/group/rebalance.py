@@ -56,7 +56,7 @@ class Rebalances:
     # Deadlines
 
     def extend_session(self, group: ClassicGroup, member: Member, now_ms: int) -> None:
-        """The member has shown that it lives."""
+        """Extend the session of a member that has shown that it is alive."""
         self._timers.arm((SESSION, group.group_id, member.member_id), now_ms + member.session_timeout_ms)
 
     def limit_new_member(self, group: ClassicGroup, member: Member, now_ms: int) -> None:
@@ -66,7 +66,7 @@ class Rebalances:
         self._timers.cancel((SESSION, group.group_id, member_id))
 
     def cancel_deadlines(self, group: ClassicGroup) -> None:
-        """The group is going away: none of its deadlines matters any more."""
+        """Cancel every deadline of a group that is going away."""
         self._timers.cancel((JOIN_PHASE, group.group_id, ""))
         self._timers.cancel((SYNC_PHASE, group.group_id, ""))
         for member_id in [*group.members, *group.pending_members]:
@@ -112,7 +112,7 @@ class Rebalances:
     # The phases
 
     def prepare_or_complete(self, group: ClassicGroup, reason: str, now_ms: int) -> None:
-        """Start a rebalance where there is none, else see whether the running one can go on."""
+        """Start a rebalance, or see whether the running one can complete."""
         if group.can_rebalance:
             self.prepare(group, reason, now_ms)
         else:
@@ -139,7 +139,7 @@ class Rebalances:
             self._timers.arm((JOIN_PHASE, group.group_id, ""), now_ms + group.rebalance_timeout_ms)
 
     def maybe_complete_join(self, group: ClassicGroup, now_ms: int) -> None:
-        """End the join phase if all are there; the initial one waits for its delay, whoever is there."""
+        """End the join phase if every member has joined; the initial one always waits for its delay."""
         if group.initial_delay_remaining_ms is None:
             self._complete_join_if_all_joined(group, now_ms)
 
@@ -148,7 +148,7 @@ class Rebalances:
             self.complete_join(group, now_ms)
 
     def complete_join(self, group: ClassicGroup, now_ms: int) -> None:
-        """End the join phase with the members that are there."""
+        """End the join phase with the members that have joined."""
         assert group.state is GroupState.PREPARING_REBALANCE, f"join phase of group {group.group_id} in {group.state}"
         self._timers.cancel((JOIN_PHASE, group.group_id, ""))
         for member in [m for m in group.members.values() if not m.is_awaiting_join and not m.is_static]:
@@ -199,7 +199,7 @@ class Rebalances:
         group.transition_to(GroupState.STABLE, now_ms)
 
     def withdraw_assignment(self, group: ClassicGroup, error: ErrorCode, now_ms: int) -> None:
-        """There is no assignment in this generation: tell every member that waits for one."""
+        """This generation gets no assignment: tell every member that waits for one."""
         for member in group.members.values():
             member.assignment = b""
             self._answer_sync(group, member, error, now_ms)
@@ -224,7 +224,7 @@ class Rebalances:
     def remove_member(
         self, group: ClassicGroup, member: Member, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID
     ) -> None:
-        """Take the member out; what it still waits for is answered, so that a living client starts afresh."""
+        """Remove the member, and answer its parked requests, so that a living client starts afresh."""
         self.release_tokens(group, member, error, member_id="")
         self.end_session(group, member.member_id)
         group.remove(member.member_id)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ottla.coordinator.group.classic_group import ClassicGroup
-from ottla.coordinator.group.unserved_kinds import described
+from ottla.coordinator.group.unserved_kinds import describe_kind
 from ottla.coordinator.state_machine import UnknownRecord
 from ottla.protocol.codec import MalformedMessage, decode_at, encode
 from ottla.protocol.messages.group_metadata_key import GroupMetadataKey
@@ -138,7 +138,7 @@ def decode_record(key: bytes | memoryview, value: bytes | memoryview | None) -> 
             return GroupRecord(group_key.group, None)
         version = _known_version(GroupMetadataValue.VERSIONS, value)
         return GroupRecord(group_key.group, decode_at(GroupMetadataValue, value, version, _INT16.size)[0])
-    raise UnknownRecord(described(kind))
+    raise UnknownRecord(describe_kind(kind))
 
 
 def _decode_offset(value: bytes | memoryview) -> CommittedOffset:

@@ -1,12 +1,12 @@
 """The groups of one `__consumer_offsets` partition: where requests, deadlines, records and the log meet.
 
 Life of a shard: `replay` every record of the partition in order, then `loaded`; from then on it serves requests until
-`unload`, which answers whatever is parked with NOT_COORDINATOR.
+`unload`, which answers parked requests with NOT_COORDINATOR.
 
 Writing. Operations return records (or leave `Write` effects); the shell appends them and calls `appended`, or
 `append_failed`; when the high watermark passes an offset it calls `committed`, and everything up to there takes effect
-in log order. Membership changes at once in memory, because it is rebuilt by clients anyway if it is lost; offsets and
-assignments are told to clients only once they are committed.
+in log order. Membership changes in memory at once, because clients rebuild it anyway if it is lost; offsets and
+assignments go to clients only once they are committed.
 
 Transactions. Offsets of a transaction are appended in a batch of its producer, so that the log can refuse a fenced one;
 `end_transaction` follows once the producer's marker is in the log (`pending_offsets`).
@@ -54,14 +54,14 @@ from ottla.protocol.record_batch import NO_PRODUCER_ID
 
 
 class _Append(NamedTuple):
-    """Something in the log that is not yet committed."""
+    """An append that is not committed yet."""
 
     last_offset: int
     records: Sequence[GroupCoordinatorRecord]
     outcome: Outcome | None = None
-    # Of a transaction's records and of its marker.
+    # Set for the records of a transaction, and for its marker.
     producer_id: int = NO_PRODUCER_ID
-    # Of a marker: how the transaction ended.
+    # Set for a marker: how the transaction ended.
     is_commit: bool | None = None
 
 
@@ -165,11 +165,12 @@ class GroupShard:
                 self._forget_group(record.group_id, now_ms)
 
     def marker_appended(self, producer_id: int, last_offset: int, *, is_commit: bool) -> None:
-        """The marker that ends a producer's transaction is in the log; a repeated one is where the log ends."""
+        """The marker that ends a producer's transaction is in the log; a repeated one has the offset of the log's
+        end."""
         self._put_in_flight(_Append(last_offset, (), None, producer_id, is_commit))
 
     def refused(self, last_offset: int) -> None:
-        """What was taken for appended at that place, of a transaction, was refused after all, and it alone."""
+        """The log refused, after all, the transactional records that were reported as appended at that offset."""
         append = next(append for append in self._in_flight if append.last_offset == last_offset)
         assert append.producer_id != NO_PRODUCER_ID, "only transactions are refused one by one"
         self._in_flight.remove(append)
@@ -182,7 +183,7 @@ class GroupShard:
         self._in_flight.append(append)
 
     def append_failed(self, outcome: Outcome | None, error: ErrorCode, now_ms: int) -> None:
-        """The log refused the records; what was to follow them is undone."""
+        """The log refused the records: undo what depended on them."""
         if isinstance(outcome, AssignmentStored):
             self._syncs.assignment_not_stored(outcome, error, now_ms)
         elif isinstance(outcome, StaticMemberReplaced):
@@ -225,7 +226,7 @@ class GroupShard:
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
 
     def loaded(self, now_ms: int) -> None:
-        """The log is read: members get a full session to report back, and groups above the limit shrink."""
+        """The log is read: members get a full session to report back, and groups larger than the limit rebalance."""
         for group in self.groups.values():
             for member in group.members.values():
                 self._rebalances.extend_session(group, member, now_ms)

@@ -1,4 +1,4 @@
-"""SyncGroup and Heartbeat: how members learn their assignment, and prove that they live.
+"""SyncGroup and Heartbeat: how members learn their assignment, and prove that they are alive.
 
     SyncGroup in           decision
     ---------------------  --------------------------------------------------------------------------------

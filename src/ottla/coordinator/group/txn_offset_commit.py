@@ -1,12 +1,12 @@
 """TxnOffsetCommit: who may move a group's offsets inside a transaction (KIP-98, KIP-447).
 
-The transaction itself was verified before. The group is asked what it asks of a plain commit, with three differences:
-who names neither member nor generation is let in whatever the group's state, as clients before version 3 know neither;
-a group that does not exist has ILLEGAL_GENERATION; and no state of a rebalance refuses a member that is of the current
-generation, because its transaction was begun in that generation. So a member that was replaced while it was frozen is
-fenced by its generation, and needs no producer per partition.
+The transaction itself was verified before. The rules are those of a plain commit, with three differences. A request
+without member and generation is accepted in any state of the group, as clients before version 3 know neither. A group
+that does not exist answers ILLEGAL_GENERATION. And a rebalance does not refuse a member of the current generation,
+because its transaction began in that generation. So a member that was replaced while it was frozen is fenced by its
+generation, and clients need no producer per partition.
 
-A transaction says nothing about the member's life: its session goes on as it was.
+A transaction does not prove that the member is alive: its session is not extended.
 """
 
 from ottla.coordinator.group.classic_group import ClassicGroup

@@ -1,6 +1,6 @@
 """Kinds of records in `__consumer_offsets` that belong to groups which this release does not serve yet.
 
-A log that Apache Kafka has written may hold them. They are left where they are.
+A log that Apache Kafka has written may hold them. They stay where they are.
 """
 
 from typing import Final
@@ -32,8 +32,8 @@ KINDS: Final = {
 }
 
 
-def described(kind: int) -> str:
-    """What a record of a kind is, for whoever reads that it was skipped."""
+def describe_kind(kind: int) -> str:
+    """What a record of this kind is, for the log line that says it was skipped."""
     if kind not in KINDS:
         return f"record type {kind}, which this release does not know"
     name, owner = KINDS[kind]

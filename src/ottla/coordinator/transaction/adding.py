@@ -1,7 +1,7 @@
 """AddPartitionsToTxn: partitions join a transaction, and the first of them begins it.
 
-Who asks: clients of the older protocol for themselves, brokers for the clients of transaction.version 2, and brokers
-that only verify that a client has asked (KIP-890).
+The request comes from clients of the older protocol, from brokers on behalf of clients of transaction.version 2, and
+from brokers that only verify that a client has added its partitions (KIP-890).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def add_partitions(
 def unadded_partitions(
     current: TransactionMetadata, *, producer: ProducerIdentity, partitions: frozenset[TopicPartition]
 ) -> frozenset[TopicPartition]:
-    """Those that are not in the producer's transaction. Raises ApiError."""
+    """The partitions that are not in the producer's transaction. Raises ApiError."""
     _check_owner(current, producer)
     return partitions - current.partitions
 
@@ -38,15 +38,15 @@ def unadded_partitions(
 def _check_owner(current: TransactionMetadata, producer: ProducerIdentity) -> None:
     check_producer_id(current, producer)
     if producer.epoch != current.producer_epoch:
-        raise current.fences(producer)
+        raise current.fenced_error(producer)
     if current.state.is_prepared:
-        raise current.still_ending()
+        raise current.still_ending_error()
 
 
 def check_producer_id(current: TransactionMetadata, producer: ProducerIdentity) -> None:
-    """Refuses a producer that the transactional id does not belong to, or not yet."""
+    """Refuses a producer that does not own the transactional id, or not yet."""
     if current.is_successor(producer):
-        raise current.still_ending()
+        raise current.still_ending_error()
     if producer.producer_id != current.producer_id:
         raise ApiError(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING,

@@ -13,7 +13,7 @@ from ottla.protocol.messages.list_transactions_response import TransactionState 
 
 @dataclass(frozen=True, slots=True)
 class TransactionFilter:
-    """What a listing is about; what is empty, or None, lets everything through."""
+    """Which transactions to list; an empty field, or None, lets everything through."""
 
     states: frozenset[str]
     producer_ids: frozenset[int]
@@ -32,7 +32,7 @@ class TransactionFilter:
 
 
 def unknown_states(names: Collection[str]) -> list[str]:
-    """The names that are no state's."""
+    """The names that no state has."""
     return [name for name in names if name not in STATES_BY_LABEL]
 
 
@@ -46,7 +46,7 @@ def list_transaction(metadata: TransactionMetadata) -> ListedTransaction:
 
 
 def describe_transaction(metadata: TransactionMetadata) -> TransactionState:
-    """Everything that is known of an id."""
+    """Everything that is known about a transactional id."""
     return TransactionState(
         transactional_id=metadata.transactional_id,
         transaction_state=metadata.state.label,

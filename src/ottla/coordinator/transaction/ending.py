@@ -47,7 +47,7 @@ def end_transaction(
     if not is_over_rotation:
         check_producer_id(current, producer)
     if not _epoch_fits(current, producer.epoch, is_repeated=is_repeated):
-        raise current.fences(producer)
+        raise current.fenced_error(producer)
     if current.state.is_prepared:
         _refuse_unless(current, is_commit=is_commit)
     if is_repeated:
@@ -75,7 +75,7 @@ def _successor(current: TransactionMetadata, fresh_producer_id: int | None) -> i
     if not current.is_epoch_exhausted:
         return NO_PRODUCER_ID
     if fresh_producer_id is None:
-        # It ran out since the caller looked.
+        # The last epoch was used up since the caller looked.
         raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS, f"{current.transactional_id!r} needs a new producer id")
     return fresh_producer_id
 
@@ -83,10 +83,10 @@ def _successor(current: TransactionMetadata, fresh_producer_id: int | None) -> i
 def _end_by_state(
     current: TransactionMetadata, producer: ProducerIdentity, *, is_commit: bool, now_ms: int
 ) -> TransactionMetadata | None:
-    """The older protocol."""
+    """Under the older protocol, in which only the state tells requests apart."""
     check_producer_id(current, producer)
     if producer.epoch != current.producer_epoch:
-        raise current.fences(producer)
+        raise current.fenced_error(producer)
     if current.state is TransactionState.ONGOING:
         return current.prepared(
             is_commit=is_commit, client_transaction_version=0, next_producer_id=NO_PRODUCER_ID, now_ms=now_ms
@@ -100,9 +100,9 @@ def _end_by_state(
 
 
 def _refuse_unless(current: TransactionMetadata, *, is_commit: bool) -> NoReturn:
-    """A prepared transaction is waited for by who wants the same, and cannot be changed by others."""
+    """A producer that wants the outcome of a prepared transaction waits for it; any other is refused."""
     if is_commit == current.is_commit:
-        raise current.still_ending()
+        raise current.still_ending_error()
     _refuse(current, is_commit=is_commit)
 
 

@@ -28,15 +28,15 @@ def initialise(
     `fresh_producer_id` is used when the epochs are exhausted. Raises ApiError.
     """
     if expected is not None and not _may_continue(current, expected):
-        raise current.fences(expected)
+        raise current.fenced_error(expected)
     if current.state.is_prepared:
-        raise current.still_ending()
+        raise current.still_ending_error()
     if current.state is TransactionState.ONGOING:
         return abort_fenced(current, transaction_version, fresh_producer_id, now_ms)
     assert current.state.is_at_rest, f"{current.transactional_id} is {current.state.label}"
     if _must_rotate(current, expected):
         if fresh_producer_id is None:
-            # It ran out since the caller looked.
+            # The last epoch was used up since the caller looked.
             raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS, f"{current.transactional_id!r} needs a new producer id")
         return current.initialised(
             producer_id=fresh_producer_id,
@@ -52,7 +52,7 @@ def initialise(
 
 
 def _must_rotate(current: TransactionMetadata, expected: ProducerIdentity | None) -> bool:
-    """Whether there is no epoch left to give; the very last one is for markers alone, also if it is asked for again."""
+    """Whether no epoch is left to give. The very last one is for markers alone, even if a request repeats it."""
     if current.producer_epoch == MAX_EPOCH:
         return expected is None or expected.epoch in (current.producer_epoch, current.last_producer_epoch)
     return current.is_epoch_exhausted and (expected is None or expected.epoch == current.producer_epoch)
@@ -61,7 +61,7 @@ def _must_rotate(current: TransactionMetadata, expected: ProducerIdentity | None
 def abort_fenced(
     current: TransactionMetadata, transaction_version: int, fresh_producer_id: int | None, now_ms: int
 ) -> TransactionMetadata:
-    """The abort of an open transaction whose producer must not go on with it: it was replaced, or its time is up.
+    """The abort of an open transaction whose producer must not continue it: it was replaced, or its time is up.
 
     If its epochs are exhausted, the fresh id takes over; without one, the next producer gets another.
     """
@@ -86,24 +86,25 @@ def check_timeout(timeout_ms: int, max_timeout_ms: int) -> None:
 
 
 def _may_continue(current: TransactionMetadata, expected: ProducerIdentity) -> bool:
-    """Whether an open transaction is waited for; an epoch that nobody was given is refused after that."""
+    """Whether nobody has fenced the producer. An epoch that was never given is refused later, by `_next_epoch`: an open
+    transaction has to end first."""
     if current.is_successor(expected):
         return True
     if current.producer_epoch == NO_PRODUCER_EPOCH:
-        # Nothing is known of the id any more: nobody can have taken it over.
+        # Nothing is known about the id any more, so nobody can have taken it over.
         return True
     if expected.producer_id == current.producer_id:
         return expected.epoch >= current.producer_epoch or expected.epoch == current.last_producer_epoch
-    # A request that rotated the id and is repeated.
+    # The request that rotated the id, repeated.
     return expected.producer_id == current.previous_producer_id and expected.epoch >= MAX_EPOCH - 1
 
 
 def _next_epoch(current: TransactionMetadata, expected: ProducerIdentity | None) -> tuple[int, int]:
-    """The epoch to give, and the one before it that may still be asked for."""
+    """The epoch to give, and the previous one that a repeated request may still name."""
     if expected is None:
         return current.producer_epoch + 1, NO_PRODUCER_EPOCH
     if current.producer_epoch in (NO_PRODUCER_EPOCH, expected.epoch):
         return current.producer_epoch + 1, current.producer_epoch
     if expected.epoch == current.last_producer_epoch:
         return current.producer_epoch, current.last_producer_epoch
-    raise current.fences(expected)
+    raise current.fenced_error(expected)

@@ -1,4 +1,4 @@
-"""What the coordinator knows of one transactional id, as a value: a transition makes the next one.
+"""What the coordinator knows about one transactional id, as a value: each transition returns the next one.
 
 Invariants, asserted with every transition
 - States follow each other by the table in `states`.
@@ -7,8 +7,8 @@ Invariants, asserted with every transition
 - A transaction that is open, or being ended, has begun at a known time.
 
 Under transaction.version 2 (KIP-890) ending a transaction raises the epoch, so that each transaction has an epoch of
-its own: markers carry the raised one, and whatever of the ended transaction arrives late has an epoch that is over.
-The last epoch of a producer id is 32767; it is used by markers alone. A producer whose epoch is 32766 goes on with a
+its own: markers carry the raised epoch, and late requests of the ended transaction have one that is over.
+The last epoch of a producer id is 32767; only markers use it. A producer whose epoch is 32766 goes on with a
 fresh id, which is chosen when its transaction ends (`next_producer_id`) and takes the place of the old one when the
 markers are written.
 """
@@ -48,13 +48,13 @@ class TransactionMetadata:
     partitions: frozenset[TopicPartition] = frozenset()
     start_timestamp_ms: int = NO_TIMESTAMP
     last_update_timestamp_ms: int = NO_TIMESTAMP
-    # The id before the last transition: after a rotation, a request that was repeated over it is known by it.
+    # The id before the last transition. It identifies a repeated request after the id was rotated.
     previous_producer_id: int = NO_PRODUCER_ID
-    # The id that takes over when the transaction being ended is complete.
+    # The id that takes over when the transaction that is ending is complete.
     next_producer_id: int = NO_PRODUCER_ID
-    # The epoch before the current one, if its owner may still ask; not in the log.
+    # The epoch before the current one, if a repeated request may still name it; not in the log.
     last_producer_epoch: int = NO_PRODUCER_EPOCH
-    # The transaction.version that the client speaks who wrote last.
+    # The transaction.version of the client that wrote last.
     client_transaction_version: int = 0
 
     @property
@@ -71,16 +71,16 @@ class TransactionMetadata:
         """Whether a producer has the id that takes over as soon as the transaction before has ended."""
         return self.state.is_prepared and producer.producer_id == self.next_producer_id
 
-    def fences(self, producer: ProducerIdentity) -> ApiError:
-        """What a producer hears whose epoch is over, or was never given to it."""
+    def fenced_error(self, producer: ProducerIdentity) -> ApiError:
+        """The error for a producer whose epoch is over, or was never given to it."""
         return ApiError(
             ErrorCode.PRODUCER_FENCED,
             f"{self.transactional_id!r} belongs to producer {self.producer_id} in epoch {self.producer_epoch} now, "
             f"not to {producer.producer_id} in epoch {producer.epoch}",
         )
 
-    def still_ending(self) -> ApiError:
-        """What somebody hears who comes before the markers are written."""
+    def still_ending_error(self) -> ApiError:
+        """The error for a request that comes before the markers are written."""
         return ApiError(
             ErrorCode.CONCURRENT_TRANSACTIONS, f"the last transaction of {self.transactional_id!r} is still ending"
         )
@@ -103,7 +103,7 @@ class TransactionMetadata:
             producer_id=producer_id,
             producer_epoch=epoch,
             last_producer_epoch=last_epoch,
-            # Who asks for the same again may do so once more.
+            # A repeated request keeps the previous id, so that it can be repeated again.
             previous_producer_id=self.previous_producer_id if is_repeated else self.producer_id,
             timeout_ms=timeout_ms,
             partitions=frozenset(),
@@ -125,7 +125,7 @@ class TransactionMetadata:
         )
 
     def fenced(self) -> TransactionMetadata:
-        """Its producer loses the right to go on; what follows is the abort."""
+        """The producer loses the right to continue; the abort follows."""
         return self._to(TransactionState.PREPARE_EPOCH_FENCE)
 
     def prepared(
@@ -133,10 +133,11 @@ class TransactionMetadata:
     ) -> TransactionMetadata:
         """The outcome is settled."""
         if self.producer_epoch == MAX_EPOCH:
-            # Nobody is given this epoch, but a log may hold it. It ends as the older protocol ends: in the same epoch.
+            # No producer gets this epoch, but a log may hold it. It ends as under the older protocol: in the same
+            # epoch.
             client_transaction_version = 0
         bumps_epoch = client_transaction_version >= EPOCH_BUMP_VERSION
-        # Without a bump of each transaction's own, fencing is what raises the epoch.
+        # Where transactions do not raise the epoch themselves, fencing does.
         is_fenced = self.state is TransactionState.PREPARE_EPOCH_FENCE and self.producer_epoch < MAX_EPOCH
         is_raised = bumps_epoch or is_fenced
         last_epoch = self.last_producer_epoch
@@ -147,7 +148,7 @@ class TransactionMetadata:
             producer_epoch=self.producer_epoch + is_raised,
             last_producer_epoch=last_epoch,
             next_producer_id=next_producer_id,
-            # An abort may end what never began; the log wants a beginning all the same.
+            # An abort may end a transaction that never began, but the log requires a start time.
             start_timestamp_ms=now_ms if self.state.is_at_rest else self.start_timestamp_ms,
             last_update_timestamp_ms=now_ms,
             client_transaction_version=client_transaction_version,
@@ -168,7 +169,7 @@ class TransactionMetadata:
         )
 
     def forgotten(self) -> TransactionMetadata:
-        """Nobody has used the id for long."""
+        """Nobody has used the id for transactional.id.expiration.ms."""
         return self._to(TransactionState.DEAD)
 
     def _to(self, state: TransactionState, **changes: object) -> TransactionMetadata:
@@ -184,7 +185,7 @@ class TransactionMetadata:
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """The indexes of partitions under the names of their topics, both sorted."""
+    """Partition indexes by topic name, both sorted."""
     indexes: dict[str, list[int]] = {}
     for topic, index in sorted(partitions):
         indexes.setdefault(topic, []).append(index)

@@ -57,7 +57,7 @@ def decode_key(key: bytes) -> str:
 
 
 def decode_value(transactional_id: str, value: bytes) -> TransactionMetadata:
-    """The state of an id; UnknownRecord or MalformedMessage if it is not to be read."""
+    """The state of an id; UnknownRecord or MalformedMessage if it cannot be read."""
     version = _version_of(value)
     if version not in TransactionLogValue.VERSIONS:
         raise UnknownRecord(f"transaction state of version {version}")

@@ -1,12 +1,12 @@
 """The transactional ids of one partition of `__transaction_state`.
 
-Each id has a logged state and at most one that is on its way into the log. Requests are judged by the logged one; while
-another is on its way they are told to come again (CONCURRENT_TRANSACTIONS), so that two requests never build on the
-same state. The shell writes what a decision returns and reports back: `logged` lets it take effect, `refused` forgets
-it. Nothing is promised to anybody before `logged`.
+Each id has a logged state and at most one pending state, which is on its way into the log. Requests are decided by the
+logged state; while another is pending they are told to retry (CONCURRENT_TRANSACTIONS), so that two requests never
+build on the same state. The shell writes what a decision returns and reports back: `logged` makes it take effect,
+`refused` drops it. Nothing is promised to a client before `logged`.
 
-What survives a crash is the log: `replay` brings back the logged states. Those that are prepared then have to be
-completed by whoever leads the partition: `prepared`.
+What survives a crash is the log: `replay` brings back the logged states. The leader of the partition has to complete
+those that are prepared (`prepared`).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class TransactionShard:
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
-        # Those with an open transaction, so that looking for overdue ones does not visit all.
+        # The ids with an open transaction, so that the search for overdue ones does not visit all.
         self._ongoing: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def get(self, transactional_id: str) -> TransactionMetadata | None:
-        """The logged state of an id that is not being forgotten."""
+        """The logged state of an id, None if it is unknown or being forgotten."""
         entry = self._entries.get(transactional_id)
         if entry is None or (entry.pending is not None and entry.pending.state is TransactionState.DEAD):
             return None
@@ -54,7 +54,7 @@ class TransactionShard:
         return tuple(self._entries)
 
     def all(self) -> Iterator[TransactionMetadata]:
-        """The logged state of every id that is not being forgotten; they may be taken over some time."""
+        """The logged state of every id that is not being forgotten; the caller may take its time."""
         return (metadata for name in self.ids() if (metadata := self.get(name)) is not None)
 
     # Requests
@@ -74,11 +74,11 @@ class TransactionShard:
         transaction_version: int,
         now_ms: int,
     ) -> TransactionMetadata:
-        """The state to log: the new producer's, or the abort of a transaction that is in its way."""
+        """The state to log: the new producer's, or the abort of the transaction that has to end first."""
         entry = self._entries.get(transactional_id)
         if entry is None:
             if fresh_producer_id is None:
-                # It was forgotten since the caller looked.
+                # The id was forgotten since the caller looked.
                 raise ApiError(ErrorCode.CONCURRENT_TRANSACTIONS, f"{transactional_id!r} needs a producer id")
             entry = _Entry(TransactionMetadata(transactional_id, fresh_producer_id, NO_PRODUCER_EPOCH, timeout_ms))
             self._entries[transactional_id] = entry
@@ -134,7 +134,7 @@ class TransactionShard:
         fresh_producer_id: int | None,
         now_ms: int,
     ) -> TransactionMetadata | None:
-        """The state to log; None if the transaction has ended so already."""
+        """The state to log; None if the transaction has already ended that way."""
         entry = self._known(transactional_id)
         following = end_transaction(
             self._settled(entry),
@@ -155,7 +155,8 @@ class TransactionShard:
     def abort_overdue(
         self, transactional_id: str, *, fresh_producer_id: int | None, transaction_version: int, now_ms: int
     ) -> TransactionMetadata | None:
-        """The abort to log for a transaction that is overdue, which fences its producer; None if it is not any more."""
+        """The abort to log for an overdue transaction, which fences its producer; None if it is not overdue any
+        more."""
         entry = self._entries.get(transactional_id)
         if entry is None or not _is_overdue(entry, now_ms):
             return None
@@ -171,7 +172,7 @@ class TransactionShard:
         return self._begin(entry, self._settled(entry).completed(now_ms))
 
     def expire(self, transactional_id: str, now_ms: int, expiration_ms: int) -> TransactionMetadata | None:
-        """The end of an id that nobody has used for so long that it is to be forgotten; None for others."""
+        """The state to log for an id that nobody has used for `expiration_ms`; None for any other id."""
         entry = self._entries.get(transactional_id)
         if (
             entry is None
@@ -190,14 +191,14 @@ class TransactionShard:
         return entry is not None and entry.pending is not None
 
     def logged(self, metadata: TransactionMetadata) -> None:
-        """What a decision returned is committed: it holds from now on."""
+        """The state that a decision returned is committed, and takes effect."""
         entry = self._entries[metadata.transactional_id]
         assert entry.pending is metadata, f"{metadata.transactional_id}: another state was on its way"
         entry.pending = None
         self._put(entry, metadata)
 
     def refused(self, metadata: TransactionMetadata) -> None:
-        """What a decision returned did not get into the log: it never was."""
+        """The state that a decision returned did not get into the log: drop it."""
         entry = self._entries[metadata.transactional_id]
         assert entry.pending is metadata, f"{metadata.transactional_id}: another state was on its way"
         entry.pending = None
@@ -205,7 +206,7 @@ class TransactionShard:
             del self._entries[metadata.transactional_id]
 
     def replay(self, transactional_id: str, metadata: TransactionMetadata | None) -> None:
-        """Take over a record of the log; None forgets the id."""
+        """Apply a record of the log; None forgets the id."""
         if metadata is None:
             self._entries.pop(transactional_id, None)
             self._ongoing.discard(transactional_id)
@@ -230,7 +231,7 @@ class TransactionShard:
         if entry is None:
             raise ApiError(
                 ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-                f"{transactional_id!r} is not known here: InitProducerId comes first, and again after "
+                f"{transactional_id!r} is unknown: call InitProducerId first, and again after "
                 "transactional.id.expiration.ms without a transaction",
             )
         return entry

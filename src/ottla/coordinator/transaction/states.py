@@ -9,8 +9,8 @@
                 |          +--> PREPARE_EPOCH_FENCE   (a new instance, or time is up)
                 +------------------ ^ abort of a transaction that wrote nothing (version 2)
 
-PREPARE_EPOCH_FENCE lasts no longer than the decision that goes through it and is never logged. DEAD is an id that is
-being forgotten. What is prepared can no longer change: whoever coordinates it then has to bring it to completion.
+PREPARE_EPOCH_FENCE lasts no longer than the decision that passes through it and is never logged. DEAD is an id that is
+being forgotten. A prepared outcome cannot change any more: whichever node coordinates the id has to complete it.
 """
 
 from enum import IntEnum
@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 
 class TransactionState(IntEnum):
-    """Where a transactional id stands."""
+    """The state of a transactional id."""
 
     EMPTY = 0
     ONGOING = 1

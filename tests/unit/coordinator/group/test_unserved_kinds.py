@@ -1,7 +1,7 @@
 import importlib
 import pkgutil
 
-from ottla.coordinator.group.unserved_kinds import KINDS, described
+from ottla.coordinator.group.unserved_kinds import KINDS, describe_kind
 from ottla.protocol import messages
 
 
@@ -19,7 +19,7 @@ def test_every_kind_has_the_name_of_its_key_in_kafka() -> None:
 
 
 def test_a_kind_is_described_with_its_owner() -> None:
-    assert described(5) == (
+    assert describe_kind(5) == (
         "record type 5 (ConsumerGroupMemberMetadata, of consumer groups of KIP-848, which this release does not serve)"
     )
-    assert described(99) == "record type 99, which this release does not know"
+    assert describe_kind(99) == "record type 99, which this release does not know"
