@@ -1,4 +1,4 @@
-"""Control records of the metadata log and its snapshots: raft's contents to Kafka's messages and back."""
+"""Control records of the metadata log and its snapshots: converts raft's contents to Kafka's messages and back."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _decode_voters(message: VotersRecord) -> VoterSet:
     for voter in message.voters:
         feature = voter.k_raft_version_feature
         if feature is None:
-            raise MalformedMessage("a voter without its range of kraft.version")
+            raise MalformedMessage("a voter has no range of kraft.version")
         voters.append(
             Voter(
                 ReplicaKey(voter.voter_id, voter.voter_directory_id),

@@ -55,7 +55,7 @@ def bootstrap_records(levels: Mapping[str, int] = BOOTSTRAP_LEVELS) -> list[Mess
 
 
 def _checked(cluster_id: str) -> str:
-    """Kafka takes any text as cluster id; what `random-uuid` prints is one that nobody else has."""
+    """Kafka accepts any text as cluster id; `random-uuid` prints one that is unique."""
     if not cluster_id.strip():
-        raise ValueError("the cluster id is empty: give one that `ottla storage random-uuid` prints")
+        raise ValueError("the cluster id is empty: use one that `ottla storage random-uuid` prints")
     return cluster_id.strip()

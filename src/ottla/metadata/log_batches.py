@@ -1,4 +1,4 @@
-"""Batches of the metadata log: raft's contents to record batches, and back into records."""
+"""Batches of the metadata log: encodes raft's contents as record batches, and decodes them into records."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def read_control_records(buffer: Buffer) -> ControlScan:
 def _log_content(record: ControlRecord) -> ControlContent:
     if isinstance(record, LeaderChangeContent | KRaftVersionContent | VotersContent):
         return record
-    raise UnreadableMetadata(f"{type(record).__name__} belongs into a snapshot, not into the log")
+    raise UnreadableMetadata(f"{type(record).__name__} belongs in a snapshot, not in the log")
 
 
 def _check_crc(buffer: Buffer, header: BatchHeader, position: int) -> None:

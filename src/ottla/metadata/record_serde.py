@@ -69,7 +69,7 @@ _CLASS_BY_KEY = {cls.API_KEY: cls for cls in _RECORD_CLASSES}
 
 
 class UnreadableMetadata(ValueError):
-    """A metadata record cannot be understood; skipping it would silently change the cluster, so nobody may."""
+    """A metadata record cannot be understood. It must not be skipped: that would silently change the cluster."""
 
 
 def encode_record(record: Message) -> bytes:

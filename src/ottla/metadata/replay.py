@@ -1,4 +1,4 @@
-"""Committed batches to images.
+"""Turns committed batches into images.
 
 Metadata transactions (KIP-868) bracket records that may span batches; followers of the metadata see them when they
 end, or never when they are aborted. Everything else becomes visible batch by batch.
@@ -60,5 +60,5 @@ class Replay:
 
     def _open_transaction(self) -> list[Message]:
         if self._transaction is None:
-            raise UnreadableMetadata("a metadata transaction ends that never began")
+            raise UnreadableMetadata("a metadata transaction ends without having begun")
         return self._transaction

@@ -2,8 +2,7 @@
 
 A file `<end offset>-<epoch>.checkpoint` holds the state after all records before its end offset: a control batch with
 the snapshot header (and the quorum's version and voters), batches of metadata records, and a control batch with the
-footer. A file without a footer was not written to its end and counts for nothing. Offsets inside start at 0 and mean
-nothing.
+footer. A file without a footer is incomplete and is ignored. Offsets inside start at 0 and have no meaning.
 """
 
 from __future__ import annotations
@@ -84,13 +83,13 @@ def read_snapshot(data: Buffer) -> SnapshotContents:
     control: list[ControlRecord] = []
     for batch in read_metadata_batches(data):
         if any(isinstance(record, SnapshotFooter) for record in control):
-            raise UnreadableMetadata("a snapshot goes on after its footer")
+            raise UnreadableMetadata("a snapshot continues after its footer")
         control += batch.control
         records += batch.records
     if not control or not isinstance(control[0], SnapshotHeader):
         raise UnreadableMetadata("a snapshot does not begin with its header")
     if not isinstance(control[-1], SnapshotFooter):
-        raise UnreadableMetadata("a snapshot has no footer: it was not written to its end")
+        raise UnreadableMetadata("a snapshot has no footer: it is incomplete")
     kraft_version = next((r.kraft_version for r in control if isinstance(r, KRaftVersionContent)), 0)
     voters = next((r.voters for r in control if isinstance(r, VotersContent)), None)
     return SnapshotContents(tuple(records), control[0].last_contained_log_timestamp_ms, kraft_version, voters)

@@ -1,8 +1,8 @@
 """What the log holds: batches of records with an offset range and the epoch of the leader that wrote them.
 
 The state machine never opens a batch. A leader describes the content (control records or the values of a proposal)
-and the shell encodes it. A follower passes on the bytes it was sent; whoever takes them from the wire opens those that
-hold control records and says what is in them, because voters are known from their records (`ottla.raft.voter_history`).
+and the shell encodes it. A follower appends the bytes that it was sent. The shell that receives them decodes the
+control records in them, because those name the voters (`ottla.raft.voter_history`).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def observe(quorum: Quorum, epoch: int, leader_id: int | None, now_ms: int) -> b
             quorum.become_unattached(epoch, now_ms)
         return False
     waits_for_leader = isinstance(quorum.role, Unattached | Prospective | Candidate)
-    # A leader we already knew of is one that went silent or resigned: following it again would only lose time.
+    # A leader that we already knew has gone silent or resigned: following it again would only lose time.
     if names_other and leader_id is not None and waits_for_leader and quorum.role.leader_id != leader_id:
         quorum.become_follower(epoch, leader_id, now_ms)
     return True
@@ -41,7 +41,7 @@ def on_vote_request(quorum: Quorum, request: VoteRequest, reply_to: Hashable, no
     if request.epoch < quorum.epoch:
         error = QuorumError.FENCED_LEADER_EPOCH
     elif not request.voter.matches(quorum.local):
-        # The candidate means a voter with another directory: our disk is not the one it counts on.
+        # The candidate asks a voter with another directory id: our disk is not the one that it counts on.
         error = QuorumError.INVALID_VOTER_KEY
     else:
         if request.epoch > quorum.epoch:

@@ -1,8 +1,8 @@
 """Positions in the replicated log, and where each leader epoch begins there.
 
-Invariant: epochs grow from entry to entry, start offsets never fall. Two are equal only where a snapshot took all
-records of the earlier epoch. This little list answers the question on which log reconciliation stands (KIP-101,
-KIP-279): how far does the log agree with a replica that last saw epoch E?
+Invariant: epochs grow from entry to entry, start offsets never fall. Two start offsets are equal only where a snapshot
+replaced all records of the earlier epoch. Log reconciliation rests on this list (KIP-101, KIP-279): it tells how far
+the log agrees with a replica that last saw epoch E.
 """
 
 from __future__ import annotations

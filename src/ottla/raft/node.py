@@ -59,7 +59,7 @@ class RaftNode:
         jitter: Callable[[int], int],
         settings: QuorumSettings | None = None,
     ) -> None:
-        """`history` is that of the log given, and is kept up with it from now on."""
+        """`history` belongs to the given log, and follows it from now on."""
         self._quorum = Quorum(
             local=local,
             history=history,
@@ -93,7 +93,7 @@ class RaftNode:
 
     @property
     def voters(self) -> VoterSet:
-        """Those of the newest record in the log, committed or not."""
+        """The voters of the newest record in the log, committed or not."""
         return self._quorum.voters
 
     @property
@@ -101,7 +101,7 @@ class RaftNode:
         return self._quorum.kraft_version
 
     def membership_at(self, end_offset: int) -> Membership:
-        """What a snapshot that ends there has to tell of the quorum."""
+        """The membership that a snapshot ending at this offset has to record."""
         return self._quorum.history.at(end_offset)
 
     def step(self, event: Event, now_ms: int) -> Ready:
@@ -206,7 +206,7 @@ class RaftNode:
     # --- time -----------------------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
-        """Leave a role whose time is over."""
+        """Leave a role whose deadline has passed."""
         quorum, role = self._quorum, self.role
         if quorum.installing is not None:
             return
@@ -272,7 +272,7 @@ class RaftNode:
         return EndQuorumEpochRequest(self.epoch, self._quorum.local.id, candidates)
 
     def _look_for_leader(self, now_ms: int) -> None:
-        """An observer asks the voters one by one; the one that does not lead names the leader it knows."""
+        """An observer asks the voters one by one; a voter that does not lead names the leader that it knows."""
         quorum = self._quorum
         if quorum.requests.any_in_flight_until(now_ms) is not None:
             return

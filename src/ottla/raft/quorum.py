@@ -199,11 +199,11 @@ class Quorum:
 
     def append(self, content: Content, count: int) -> Batch:
         batch = Batch(self.log.end_offset, count, self.epoch, content)
-        self.take_in(batch)
+        self.add_to_log(batch)
         return batch
 
-    def take_in(self, batch: Batch) -> None:
-        """Add a batch to the log. The voters that it names count from now on, committed or not."""
+    def add_to_log(self, batch: Batch) -> None:
+        """Add a batch to the log. The voters that it names take effect at once, committed or not."""
         self.log.append(batch)
         self.ready.append.append(batch)
         if self.history.append(batch.base_offset, batch.control_records) and isinstance(self.role, Leader):
@@ -217,7 +217,7 @@ class Quorum:
         self.ready.truncate_to = offset
 
     def snapshot_created(self, snapshot: OffsetAndEpoch) -> None:
-        # A newer one of the leader may have been installed while this one was written.
+        # A newer snapshot from the leader may have been installed while this one was written.
         if self.log.snapshot is None or snapshot.offset > self.log.snapshot.offset:
             self.log.snapshot = snapshot
             self.history.drop_before(snapshot.offset)

@@ -1,4 +1,4 @@
-"""Pull-based replication: fetches served by the leader, answers taken in by followers (KIP-595, KIP-630).
+"""Pull-based replication: the leader serves fetches, followers append what they get (KIP-595, KIP-630).
 
 A fetch names the follower's log end (offset and epoch). The leader answers with records, with the point up to which
 the logs may agree (the follower truncates and asks again), or with a snapshot when the log no longer reaches back. A
@@ -50,7 +50,7 @@ def on_fetch_request(quorum: Quorum, request: FetchRequest, reply_to: Hashable, 
 
 
 def release_parked(quorum: Quorum, role: Leader, now_ms: int) -> None:
-    """Answer the fetches that have something to learn by now, or have waited long enough."""
+    """Answer the parked fetches that have something new to get, or have waited long enough."""
     waiting: list[ParkedFetch] = []
     for parked in role.parked:
         request = parked.request
@@ -63,7 +63,7 @@ def release_parked(quorum: Quorum, role: Leader, now_ms: int) -> None:
 
 
 def refuse_parked(quorum: Quorum, former: Leader) -> None:
-    """Leadership is gone: send the waiting followers on."""
+    """Leadership is lost: tell the waiting followers who leads now."""
     response = FetchResponse(QuorumError.NOT_LEADER_OR_FOLLOWER, quorum.epoch, quorum.role.leader_id)
     quorum.ready.messages.extend(Reply(parked.reply_to, response) for parked in former.parked)
     former.parked = []
@@ -87,7 +87,7 @@ def on_fetch_response(quorum: Quorum, sender_id: int, response: FetchResponse, n
             )
         role.download = SnapshotDownload(response.snapshot)
     else:
-        _take_in(quorum, role, response, now_ms)
+        _append_received(quorum, role, response, now_ms)
 
 
 def on_fetch_snapshot_request(quorum: Quorum, request: FetchSnapshotRequest, reply_to: Hashable, now_ms: int) -> None:
@@ -118,7 +118,7 @@ def on_fetch_snapshot_response(quorum: Quorum, sender_id: int, response: FetchSn
     download = role.download
     is_expected = response.snapshot == download.snapshot and response.position == download.position
     if response.error is not QuorumError.NONE or not is_expected:
-        # The leader may have replaced the snapshot; the next fetch tells which one it has now.
+        # The leader may have replaced the snapshot; its answer to the next fetch names the one that it has now.
         role.download = None
         quorum.requests.back_off(sender_id, now_ms)
         return
@@ -152,7 +152,7 @@ def _refusal(quorum: Quorum, epoch: int) -> QuorumError:
 
 
 def _supersede_parked(quorum: Quorum, role: Leader, request: FetchRequest) -> None:
-    """A replica has one fetch at a time: one that is still parked was given up by its sender."""
+    """Drop a fetch that is still parked: a replica has one at a time, so its sender has given it up."""
     for parked in [parked for parked in role.parked if parked.request.replica == request.replica]:
         role.parked.remove(parked)
         _serve(quorum, role, parked)
@@ -176,13 +176,13 @@ def _truncate(quorum: Quorum, diverging: OffsetAndEpoch) -> None:
     quorum.truncate_to(quorum.log.common_end_with(diverging))
 
 
-def _take_in(quorum: Quorum, role: Follower, response: FetchResponse, now_ms: int) -> None:
+def _append_received(quorum: Quorum, role: Follower, response: FetchResponse, now_ms: int) -> None:
     for batch in response.batches:
         if batch.base_offset != quorum.log.end_offset or not quorum.log.last_epoch <= batch.epoch <= role.epoch:
-            # Records that do not continue our log are the peer's fault: leave them, ask again.
+            # Records that do not continue our log are the peer's fault: drop them and ask again.
             quorum.requests.back_off(role.leader_id, now_ms)
             return
-        quorum.take_in(batch)
+        quorum.add_to_log(batch)
     quorum.advance_high_watermark(min(response.high_watermark, quorum.log.end_offset))
 
 

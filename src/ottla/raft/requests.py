@@ -37,7 +37,7 @@ class RequestTracker:
         return self._next_correlation_id
 
     def answered(self, peer_id: int, correlation_id: int) -> bool:
-        """True when this is the answer that was awaited."""
+        """True when the request was still waiting for this answer."""
         in_flight = self._in_flight.get(peer_id)
         if in_flight is None or in_flight.correlation_id != correlation_id:
             return False
@@ -52,7 +52,7 @@ class RequestTracker:
         self._backoff_until[peer_id] = now_ms + self._retry_backoff_ms
 
     def forget_all(self) -> None:
-        """A new role asks new questions; the answers to the old ones no longer matter."""
+        """Forget every request: in a new role, the answers to the old ones do not matter."""
         self._in_flight.clear()
         self._backoff_until.clear()
 

@@ -1,7 +1,7 @@
 """Who votes, and the kraft.version, at every point of the log (KIP-853).
 
-A replica goes by the newest VotersRecord in its log, committed or not: a change of the voters takes effect when it is
-written, and the new set decides whether it is committed. A log that is truncated returns to the set before. The same
+A replica uses the newest VotersRecord in its log, committed or not: a change of the voters takes effect when it is
+written, and the new set decides whether it is committed. A log that is truncated returns to the previous set. The same
 holds for the kraft.version.
 
 Invariant: entries lie at growing offsets. The base is what held before all of them: the set of the newest snapshot, or
@@ -31,7 +31,7 @@ class VoterHistory:
     __slots__ = ("_base", "_entries")
 
     def __init__(self, voters: VoterSet, kraft_version: int = 0) -> None:
-        """The base."""
+        """`voters` and `kraft_version` are the base: what holds before all records."""
         self._base = Membership(voters, kraft_version)
         # The offset of each record, and what holds from there on.
         self._entries: list[tuple[int, Membership]] = []
@@ -41,12 +41,12 @@ class VoterHistory:
         return self._entries[-1][1] if self._entries else self._base
 
     def at(self, end_offset: int) -> Membership:
-        """What the records before an offset say: what a snapshot that ends there has to tell."""
+        """The membership by the records before an offset: what a snapshot ending there has to record."""
         known = (membership for offset, membership in reversed(self._entries) if offset < end_offset)
         return next(known, self._base)
 
     def append(self, base_offset: int, records: Iterable[ControlContent]) -> bool:
-        """Take in the control records of a batch at an offset; True if they change the membership."""
+        """Apply the control records of a batch at an offset; True if they change the membership."""
         before = self.newest
         for offset, record in enumerate(records, base_offset):
             if isinstance(record, VotersContent):
@@ -63,6 +63,6 @@ class VoterHistory:
         return self.newest != before
 
     def drop_before(self, offset: int) -> None:
-        """A snapshot ends at this offset and tells what held there: no earlier record is truncated any more."""
+        """Forget the records before this offset: a snapshot ends there, so none of them can be truncated any more."""
         self._base = self.at(offset)
         self._entries = [entry for entry in self._entries if entry[0] >= offset]

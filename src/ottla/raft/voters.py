@@ -1,7 +1,7 @@
 """Who votes: replicas named by id and directory id (KIP-853).
 
 The directory id makes a wiped disk a different replica, so a voter that lost its log cannot vote a second time in an
-epoch it has forgotten. Static quorums (kraft.version 0) know no directory ids; a zero directory id matches any.
+epoch that it has forgotten. Static quorums (kraft.version 0) have no directory ids; a zero directory id matches any.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A broker's life as the controller sees it.
+"""The life of a broker, as the controller manages it.
 
     registers            -> fenced, with a new epoch
     has caught up        -> unfenced: may lead, is shown to clients
@@ -63,7 +63,7 @@ class BrokerSessions:
         self._last_seen_ms.pop(broker_id, None)
 
     def expired(self, image: ClusterImage, now_ms: int) -> list[int]:
-        """Unfenced brokers whose session is over. A broker never heard of starts its session now."""
+        """Unfenced brokers whose session has expired. A broker that was never heard of starts its session now."""
         stale = []
         for broker in image.brokers.unfenced():
             self._last_seen_ms.setdefault(broker.id, now_ms)
@@ -102,7 +102,7 @@ def register_broker(
     has_live_session: bool = False,
     is_unclean_allowed: UncleanAllowed = never_unclean,
 ) -> Decision[int]:
-    """The broker's new epoch. The same incarnation asking again gets the epoch it has."""
+    """Registers a broker, and returns its new epoch. An incarnation that asks again gets the epoch that it has."""
     existing = image.brokers.get(registration.broker_id)
     records: list[Message] = []
     if existing is not None:
@@ -131,7 +131,7 @@ def answer_heartbeat(
 def _next_state(
     image: ClusterImage, broker: BrokerImage, heartbeat: Heartbeat, is_unclean_allowed: UncleanAllowed
 ) -> Decision[HeartbeatResult]:
-    # A broker that has not even seen its own registration knows nothing of this cluster.
+    # A broker that has not seen its own registration yet knows nothing about this cluster.
     is_caught_up = heartbeat.metadata_offset >= broker.epoch
     if broker.is_fenced:
         if heartbeat.wants_shutdown:
@@ -199,7 +199,7 @@ def known_broker(image: ClusterImage, broker_id: int, broker_epoch: int) -> Brok
 def _controlled_shutdown(
     image: ClusterImage, broker: BrokerImage, is_caught_up: bool, is_unclean_allowed: UncleanAllowed
 ) -> Decision[HeartbeatResult]:
-    """First its leaderships go where they can; when none can move any more, it may stop."""
+    """Moves the broker's leaderships away; when none can move any more, the broker may stop."""
     records: list[Message] = []
     moves = changes_when_broker_leaves(image, broker.id, is_unclean_allowed)
     can_move = [change for change in moves if change.leader >= 0]
@@ -213,7 +213,7 @@ def _controlled_shutdown(
         records += can_move
     if can_move and leads_anything(image, broker.id):
         return Decision(records, HeartbeatResult(is_caught_up, False, False))
-    # Nobody else can take what it still leads: waiting longer would not help.
+    # No other broker can take what it still leads, so waiting longer would not help.
     records.append(BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, fenced=_FENCE))
     records += [change for change in moves if change.leader < 0]
     return Decision(records, HeartbeatResult(is_caught_up, True, True))

@@ -1,7 +1,7 @@
 """Dynamic configuration: the legacy AlterConfigs, which replaces, and IncrementalAlterConfigs, which edits (KIP-339).
 
-Each resource succeeds or fails alone. Values are checked as a whole, after the edit, by what knows the configs of the
-resource; they never reach the log unchecked.
+Each resource succeeds or fails alone. A `ConfigSchema` checks all values of a resource together, as they are after the
+edit; no unchecked value reaches the log.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def alter_configs(
     schema: ConfigSchema,
     validate_only: bool = False,
 ) -> Decision[list[ConfigResult]]:
-    """What is not named returns to its default."""
+    """Replaces all dynamic values: a config that is not named returns to its default."""
 
     def edit(resource: alter_configs_request.AlterConfigsResource, current: Mapping[str, str]) -> dict[str, str]:
         del current
@@ -161,7 +161,7 @@ def _check_names(names: Sequence[str]) -> None:
     if repeated:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Configs named more than once: {', '.join(repeated)}")
     if "" in names:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "A config without a name")
+        raise ApiError(ErrorCode.INVALID_REQUEST, "A config has no name")
 
 
 def _apply(

@@ -1,7 +1,7 @@
-"""UpdateFeatures: the levels of features change, all that were asked for or none (KIP-584, KIP-1022).
+"""UpdateFeatures: changes the levels of features, all that were asked for or none (KIP-584, KIP-1022).
 
-A level may go up as far as this release supports it. Going down needs to be asked for as such; the metadata and quorum
-versions never do: what was written at their level could not be read at a lower one.
+A level may go up as far as this release supports it. A downgrade has to be requested explicitly. The metadata and
+quorum versions never go down: what was written at their level could not be read at a lower one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ottla.protocol.schema import Message
 
 
 class UpgradeType(IntEnum):
-    """In which direction a level may go."""
+    """The directions in which an update may change a level."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -28,7 +28,7 @@ class UpgradeType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FeatureUpdate:
-    """One level that is to change."""
+    """A request to change one level."""
 
     feature: str
     level: int
@@ -38,7 +38,7 @@ class FeatureUpdate:
 def update_features(
     image: ClusterImage, updates: Sequence[FeatureUpdate], *, kraft_version: int, validate_only: bool
 ) -> Decision[None]:
-    """The records of all updates; ApiError that names the first one that cannot be."""
+    """The records of all updates; ApiError names the first update that is refused."""
     records: list[Message] = []
     for update in updates:
         current = kraft_version if update.feature == KRAFT_VERSION else image.features.get(update.feature, 0)
@@ -64,11 +64,11 @@ def _refusal(update: FeatureUpdate, current: int) -> str | None:
     if not supported.minimum <= update.level <= supported.maximum:
         return f"this release supports {supported.minimum} to {supported.maximum}"
     if update.upgrade_type not in list(UpgradeType):
-        return f"{update.upgrade_type} is no upgrade type"
+        return f"{update.upgrade_type} is not an upgrade type"
     is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
     if update.level < current:
         if is_upgrade:
-            return f"it is {current}, and a downgrade has to be asked for as a safe or an unsafe one"
+            return f"it is {current}; request a safe or an unsafe downgrade"
         if update.feature in (KRAFT_VERSION, METADATA_VERSION):
             return f"it is {current} and cannot go down"
     if update.level > current:

@@ -1,7 +1,7 @@
 """Leaders and in-sync sets as brokers come and go.
 
-Rules: a leader is an active broker of the in-sync set, the earliest in the replica list. The last in-sync replica
-stays in the set when it goes, so that nobody else can take over without its records; the partition is then offline
+Rules: the leader is the first replica in the replica list that is active and in sync. The last in-sync replica stays in
+the set when its broker leaves, so that no other replica takes over without its records; the partition is then offline
 until it returns, unless the topic allows an unclean election.
 
 A controller of Apache Kafka may have emptied the in-sync set and named eligible leader replicas instead (KIP-966): they
@@ -54,7 +54,8 @@ def new_partition(
 def changes_when_broker_leaves(
     image: ClusterImage, broker_id: int, is_unclean_allowed: UncleanAllowed = never_unclean
 ) -> list[PartitionChangeRecord]:
-    """The broker is fenced, shuts down or registers anew: it leads nothing and leaves the in-sync sets."""
+    """The changes when a broker is fenced, shuts down or registers anew: it leads nothing and leaves the in-sync
+    sets."""
     changes = []
     for topic in _in_order(image):
         for partition_id, state in sorted(topic.partitions.items()):
@@ -77,7 +78,7 @@ def changes_when_broker_leaves(
 def changes_when_broker_returns(
     image: ClusterImage, broker_id: int, is_unclean_allowed: UncleanAllowed = never_unclean
 ) -> list[PartitionChangeRecord]:
-    """The broker is unfenced: partitions without a leader may now have one."""
+    """The changes when a broker is unfenced: partitions without a leader may now have one."""
     changes = []
     for topic in _in_order(image):
         for partition_id, state in sorted(topic.partitions.items()):
@@ -96,7 +97,7 @@ def changes_when_broker_returns(
 
 
 def _in_order(image: ClusterImage) -> list[TopicImage]:
-    """The same records in the same order in every process, whatever its hashes."""
+    """Topics in an order that is the same in every process, whatever its hashes."""
     return sorted(image.topics, key=lambda topic: topic.id)
 
 
@@ -136,6 +137,6 @@ def _without(replicas: tuple[int, ...], leader: int) -> tuple[int, ...] | None:
 
 
 def _only_directory(brokers: BrokersImage, broker_id: int) -> bytes:
-    """A broker with several directories chooses one itself and reports it."""
+    """The directory of a broker that has one; a broker with several chooses one itself and reports it."""
     broker = brokers.get(broker_id)
     return broker.log_dirs[0] if broker and len(broker.log_dirs) == 1 else UNASSIGNED_DIRECTORY

@@ -1,8 +1,8 @@
 """Where the replicas of new partitions go.
 
-Goals, in this order: replicas of a partition on different brokers; on different racks as far as there are racks;
-leaders spread evenly; replicas spread evenly. Brokers stand in a ring in which racks alternate ({0,1,2} and {3,4,5}
-become 0,3,1,4,2,5), and a random start keeps small topics from all beginning on the same broker.
+Goals, in this order: the replicas of a partition are on different brokers, and on different racks as far as there are
+racks; leaders are spread evenly; replicas are spread evenly. Brokers form a ring in which racks alternate ({0,1,2} and
+{3,4,5} become 0,3,1,4,2,5), and a random start keeps small topics from all beginning on the same broker.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def place_replicas(
 
 
 class _Placer:
-    """Counts what each broker of the ring has got so far, and gives to those who have least."""
+    """Counts the replicas of each broker in the ring, and places new ones where there are fewest."""
 
     def __init__(self, ring: list[BrokerImage]) -> None:
         self._ring = ring
@@ -70,7 +70,7 @@ class _Placer:
         used_racks = {racks[leader]}
         while len(chosen) < replication_factor:
             if len(used_racks) == self._rack_count:
-                # Every rack has a replica: begin another round over the racks.
+                # Every rack has a replica: start another round over the racks.
                 used_racks.clear()
             following = min(
                 (i for i in range(size) if i not in chosen),

@@ -1,4 +1,4 @@
-"""Creating and deleting topics, adding partitions.
+"""Creates and deletes topics, and adds partitions.
 
 Each row of a request succeeds or fails alone; the results come in the order of the rows.
 """
@@ -139,7 +139,7 @@ def create_partitions(
 
 
 def _check_new_name(image: ClusterImage, name: str, claimed: Mapping[str, str]) -> None:
-    """`claimed` holds the topics that this very request creates, by the name that metrics give them."""
+    """`claimed` holds the topics that the same request creates, by their names in metrics."""
     check_topic_name(name)
     if name == CLUSTER_METADATA_TOPIC:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {name} is reserved for the metadata log")
@@ -283,7 +283,7 @@ def _existing(image: ClusterImage, topic: DeleteTopicState) -> TopicImage:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {topic.name!r} does not exist")
         return found
     if topic.topic_id == ZERO_UUID:
-        raise ApiError(ErrorCode.INVALID_REQUEST, "Neither the name nor the id of a topic was given")
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Give the name or the id of the topic")
     found = image.topics.by_id(topic.topic_id)
     if found is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"No topic has the id {uuid_to_text(topic.topic_id)}")

@@ -53,7 +53,7 @@ class BrokerImage:
 
     @property
     def is_cordoned(self) -> bool:
-        """Whether there is no log directory that takes new partitions."""
+        """Whether no log directory takes new partitions."""
         return bool(self.cordoned_log_dirs) and set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
 
     def endpoint(self, listener: str) -> Endpoint | None:
@@ -64,8 +64,8 @@ class BrokerImage:
         return None
 
     def has_online_directory(self, directory: bytes) -> bool:
-        """Whether a replica's directory is one that this broker has. One that nobody has chosen yet counts as such, and
-        all do for a broker that does not tell its directories (KIP-858)."""
+        """Whether the broker has this directory. A directory that is not chosen yet counts as online, and so does any
+        directory of a broker that does not report its own (KIP-858)."""
         return directory in self.log_dirs or not self.log_dirs or directory in _NOT_CHOSEN_DIRECTORIES
 
     @staticmethod
@@ -137,7 +137,7 @@ class BrokersImage:
         return found
 
     def is_active(self, broker_id: int) -> bool:
-        """Registered, unfenced and not on its way out: may be given leadership and a place in the in-sync set."""
+        """Whether the broker may lead and be in sync: registered, unfenced, not in controlled shutdown."""
         broker = self.get(broker_id)
         return broker is not None and not broker.is_fenced and not broker.is_in_controlled_shutdown
 

@@ -45,7 +45,7 @@ class ConfigsImage:
         return sorted(name for kind, name in self._by_resource if kind == resource_type)
 
     def resources(self) -> Iterator[Resource]:
-        """All that have a dynamic value."""
+        """Every resource that has a dynamic value."""
         return iter(self._by_resource)
 
     def with_value(self, resource: Resource, name: str, value: str | None) -> ConfigsImage:

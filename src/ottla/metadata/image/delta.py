@@ -1,7 +1,7 @@
 """What changed between two images, so that those who follow the metadata need not compare them.
 
-A delta names everything that differs, wherever it comes from: records noted one by one (`ImageBuilder`), several deltas
-in a row (`merge`), or a snapshot that took the place of the log (`difference`). Nobody who follows the metadata has to
+A delta names everything that differs, wherever it comes from: records applied one by one (`ImageBuilder`), several
+deltas in a row (`merge`), or a snapshot that replaced the log (`difference`). Those who follow the metadata need not
 know which of these it was.
 """
 

@@ -1,4 +1,4 @@
-"""Kinds of records that live in the image by their own key until a part of the system serves them.
+"""Records that the image keeps by key until a part of the system serves them.
 
 Access rules, quotas, SCRAM credentials, delegation tokens and controller registrations are replayed, kept and written
 to snapshots as they came. Dropping one at a snapshot would lose it for good.

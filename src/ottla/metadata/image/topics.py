@@ -14,7 +14,7 @@ from ottla.protocol.schema import Message
 from ottla.protocol.uuids import ZERO_UUID
 
 NO_LEADER = -1
-# What a PartitionChangeRecord says when it leaves the leader, or the recovery state, as it was.
+# In a PartitionChangeRecord: the leader, or the recovery state, stays as it is.
 NO_LEADER_CHANGE = -2
 _NO_RECOVERY_CHANGE = -1
 UNASSIGNED_DIRECTORY = ZERO_UUID
@@ -55,7 +55,7 @@ class PartitionState:
         )
 
     def changed_by(self, record: PartitionChangeRecord) -> PartitionState:
-        """Every change counts the partition epoch up; only a change of leader counts the leader epoch up."""
+        """Every change raises the partition epoch; only a change of leader raises the leader epoch."""
         leads_anew = record.leader != NO_LEADER_CHANGE
         recovery = record.leader_recovery_state
         return PartitionState(
@@ -192,5 +192,5 @@ def _or_kept(changed: Sequence[int] | None, kept: tuple[int, ...]) -> tuple[int,
 
 
 def _fit_directories(directories: Sequence[bytes], replica_count: int) -> tuple[bytes, ...]:
-    """Records of before directory ids carry none."""
+    """One directory for each replica; records from before directory ids carry none."""
     return tuple(directories) if len(directories) == replica_count else (UNASSIGNED_DIRECTORY,) * replica_count

@@ -14,7 +14,7 @@ from typing import ClassVar
 from ottla.raft.messages import FetchRequest
 from ottla.raft.voters import ReplicaKey, VoterSet
 
-# Bound on observers that the leader keeps facts about, so that nobody grows it with invented replica ids.
+# The leader tracks at most this many observers, so that invented replica ids cannot exhaust its memory.
 MAX_OBSERVERS = 1000
 
 
@@ -65,7 +65,7 @@ class Leader:
         self.unacknowledged_ids = {key.id for key in self.voters.others(self.local)}
 
     def follow_voters(self, voters: VoterSet) -> None:
-        """The voters have changed: from now on these decide what is committed."""
+        """Adopt changed voters: from now on they decide what is committed."""
         former, self.voters = self.progress, voters
         self.progress = {}
         for voter in voters.voters:
@@ -107,7 +107,7 @@ class Leader:
         return self._advance()
 
     def heard_from(self, replica: ReplicaKey, now_ms: int) -> None:
-        """A voter that is still reconciling its log is alive all the same."""
+        """Note that a replica is alive; a voter counts as alive even while it reconciles its log."""
         if self.voters.contains(replica):
             self.progress[replica.id].last_fetch_ms = now_ms
             self.unacknowledged_ids.discard(replica.id)

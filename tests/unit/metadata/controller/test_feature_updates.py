@@ -30,11 +30,11 @@ def test_nothing_is_written_for_what_holds_already_or_is_only_validated() -> Non
         (FeatureUpdate("transaction.version", 3, UP), "supports 0 to 2"),
         (FeatureUpdate("transaction.version", -1, DOWN), "supports 0 to 2"),
         (FeatureUpdate("nothing.version", 1, UP), "no such feature"),
-        (FeatureUpdate("metadata.version", 29, UP), "asked for as"),
+        (FeatureUpdate("metadata.version", 29, UP), "request a safe or an unsafe downgrade"),
         (FeatureUpdate("metadata.version", 29, UpgradeType.UNSAFE_DOWNGRADE), "cannot go down"),
         (FeatureUpdate("kraft.version", 0, DOWN), "cannot go down"),
         (FeatureUpdate("transaction.version", 1, DOWN), "newer version"),
-        (FeatureUpdate("transaction.version", 1, 7), "no upgrade type"),
+        (FeatureUpdate("transaction.version", 1, 7), "not an upgrade type"),
     ],
 )
 def test_what_cannot_be_is_refused_and_named(update: FeatureUpdate, reason: str) -> None:
