@@ -1,7 +1,7 @@
 """The static configuration of one node: Kafka's names from a file or the command line, read once at start.
 
-`BrokerConfig` is immutable. Dynamic overrides never change it; `ottla.config.dynamic` lays them over it. Wrong values
-refuse with ConfigError; names that mean nothing here become warnings, because files outlive versions.
+`BrokerConfig` is immutable. Dynamic overrides never change it; `ottla.config.dynamic` lays them over it. A wrong value
+raises ConfigError; an unknown name becomes a warning, because files outlive versions.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class BrokerConfig:
     """Typed access to a node's static configuration."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        """Read and check everything; raises ConfigError with the first mistake."""
+        """Reads and checks everything; ConfigError names the first mistake."""
         warnings: list[str] = []
         static = _with_node_id(properties)
         if "process.roles" not in static:
@@ -46,7 +46,7 @@ class BrokerConfig:
         for key in BROKER_CONFIGS:
             if key.default is REQUIRED and key.name not in static:
                 BROKER_CONFIGS.default(key.name)
-        #: The texts that were given, by name: what DescribeConfigs calls the static broker config.
+        #: The texts of the file or the command line, by name: DescribeConfigs calls them the static broker config.
         self.static_values: Mapping[str, str] = static
         #: Lines for the operator about what was ignored or assumed.
         self.warnings: tuple[str, ...] = tuple(warnings)
@@ -58,27 +58,27 @@ class BrokerConfig:
 
     def get_int(self, name: str) -> int:
         value = self._values[name]
-        assert isinstance(value, int), f"{name} holds no integer"
+        assert isinstance(value, int), f"{name} is not an integer"
         return value
 
     def get_listener_int(self, listener: str, name: str) -> int:
-        """What a listener has: its own setting, or the general one."""
+        """The value for a listener: its own setting, or the general one."""
         own = f"listener.name.{listener.lower()}.{name}"
         return self.get_int(own if own in self._values else name)
 
     def get_bool(self, name: str) -> bool:
         value = self._values[name]
-        assert isinstance(value, bool), f"{name} holds no boolean"
+        assert isinstance(value, bool), f"{name} is not a boolean"
         return value
 
     def get_float(self, name: str) -> float:
         value = self._values[name]
-        assert isinstance(value, float), f"{name} holds no double"
+        assert isinstance(value, float), f"{name} is not a double"
         return value
 
     def get_str(self, name: str) -> str | None:
         value = self._values[name]
-        assert value is None or isinstance(value, str), f"{name} holds no string"
+        assert value is None or isinstance(value, str), f"{name} is not a string"
         return value
 
     def get_list(self, name: str) -> tuple[str, ...]:
@@ -150,9 +150,10 @@ class BrokerConfig:
 
     @cached_property
     def advertised_listeners(self) -> tuple[Listener, ...]:
-        """What clients are told for each broker listener. A listener without host is advertised under this host's name.
+        """The address that clients get for each broker listener. One without a host is advertised under this host's
+        name.
 
-        A port of 0 stays 0: only who has bound the socket knows the port the system chose.
+        A port of 0 stays 0: only the bound socket knows the port that the system chose.
         """
         import socket  # costs more than all of the configuration, and most nodes name their host
 
@@ -195,7 +196,7 @@ class BrokerConfig:
 
     @property
     def log_retention_ms(self) -> int:
-        """Retention from the finest unit given; -1 for ever."""
+        """Retention from the finest unit that is set; -1 keeps records for ever."""
         for name, factor in (
             ("log.retention.ms", 1),
             ("log.retention.minutes", 60_000),
@@ -212,7 +213,7 @@ def plaintext_listener(listen: str) -> str:
     host, separator, port = listen.rpartition(":")
     if not separator or not port.isdecimal():
         raise ConfigError(f"Invalid listen address {listen}: write HOST:PORT, as in 127.0.0.1:9092.")
-    # Nobody can connect to a wildcard: without a host, clients are told this host's name.
+    # Nobody can connect to a wildcard: without a host, this host's name is advertised.
     return f"PLAINTEXT://{'' if host in ('0.0.0.0', '*') else host}:{port}"
 
 
@@ -249,7 +250,7 @@ def _with_node_id(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _assume_lone_node(static: dict[str, str], warnings: list[str]) -> None:
-    # Files from before KRaft name no role. They describe a broker, and here a broker brings its controller along.
+    # Files from before KRaft name no role. They describe a broker, and a lone broker needs a controller.
     static["process.roles"] = f"{BROKER_ROLE},{CONTROLLER_ROLE}"
     warnings.append("process.roles is not set: this node runs as broker and controller.")
     if "node.id" not in static:

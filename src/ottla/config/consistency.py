@@ -1,7 +1,7 @@
-"""Checks across several broker configs, each value by itself being fine already.
+"""Checks across several broker configs, once each value by itself is valid.
 
-They are the ones Kafka makes at start. One is relaxed: a node that is the whole quorum by itself needs neither voters
-nor a controller listener, because nobody else would connect to it.
+Kafka makes the same checks at start. One is relaxed here: a node that is the whole quorum needs neither voters nor a
+controller listener, because no other node connects to it.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a configuration key is: declared once; parsing, DescribeConfigs and the reference all read it."""
+"""A configuration key. It is declared once; parsing, DescribeConfigs and the reference all read the declaration."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class UpdateMode(Enum):
 
 
 class Standing(Enum):
-    """Whether a node does anything about a setting: Kafka's are all accepted. What the documentation adds to tell."""
+    """Whether a setting has an effect, and the sentence that its documentation adds. All of Kafka's are accepted."""
 
     ACTED_ON = ""
     NOT_YET = "Not acted on yet."
@@ -58,7 +58,7 @@ class ConfigKey:
 
     @property
     def documentation(self) -> str:
-        """What DescribeConfigs and the reference tell."""
+        """The text that DescribeConfigs and the reference show."""
         return f"{self.meaning} {self.standing.value}".rstrip()
 
     @property

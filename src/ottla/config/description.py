@@ -1,9 +1,9 @@
 """Configs as DescribeConfigs shows them: value, where it comes from, and every other place that could have set it.
 
-The synonyms of an entry are all settings of the same thing, strongest first; the first is the one in force and gives
-the entry its source. Two oddities are Kafka's and are kept because clients compare: a setting that only a coarser unit
-gives (`log.retention.hours` for `log.retention.ms`) is reported as a default without synonyms, and names that no
-definition knows are shown as sensitive, without their value.
+The synonyms of an entry are all settings of the same thing, strongest first; the first one is in force and gives the
+entry its source. Two oddities are Kafka's and are kept because clients compare. A setting whose value comes from a
+coarser unit (`log.retention.hours` for `log.retention.ms`) is reported as a default without synonyms. A name that no
+definition knows is shown as sensitive, without its value.
 """
 
 from collections.abc import Iterable, Mapping
@@ -87,7 +87,7 @@ class BrokerLayers:
             default = _default_text(synonym)
             if default is not None:
                 found.append(Synonym(synonym, None if hidden else default, ConfigSource.DEFAULT_CONFIG))
-        # A setting of a finer unit is no synonym of a coarser one.
+        # A setting in a finer unit is not a synonym of one in a coarser unit.
         start = next((index for index, synonym in enumerate(found) if synonym.name == name), len(found))
         return tuple(found[start:])
 
@@ -115,7 +115,7 @@ def _topic_synonyms(key: ConfigKey, configs: Mapping[str, str], layers: BrokerLa
 
 
 def describe_broker(layers: BrokerLayers) -> list[Entry]:
-    """Every config of this broker, those included that only dynamic configs or a careless file have brought in."""
+    """Every config of this broker, with the unknown names that dynamic configs or the file have brought in."""
     effective = layers.effective
     entries = [
         _broker_entry(key.name, format_value(effective.get(key.name)), layers.synonyms(key.name))
@@ -202,6 +202,6 @@ def _entry(
 
 
 def only_named(entries: Iterable[Entry], names: Iterable[str]) -> list[Entry]:
-    """The entries asked for; names without an entry are left out without complaint, as in Kafka."""
+    """The entries with these names; a name without an entry is silently left out, as in Kafka."""
     wanted = set(names)
     return [entry for entry in entries if entry.name in wanted]

@@ -1,11 +1,11 @@
-"""What a setting really is, once everything that can set it is laid together.
+"""The value of a setting, merged from everything that can set it.
 
 The order is Kafka's, strongest first: the topic's own config, the dynamic config of this broker, the dynamic default of
 all brokers, the static config of the node's file, the built-in default. Layers are merged name by name; only then does
 the finest unit given win (`log.retention.ms` over minutes over hours).
 
-Dynamic values come from the metadata log, where a newer version may have put names or values that this one does not
-know. Such entries are passed over rather than refused: a node must be able to start from any committed log.
+Dynamic values come from the metadata log, where a newer version may have written names or values that this one does not
+know. Such entries are skipped, not refused: a node must be able to start from any committed log.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,8 @@ def effective_broker_config(
     try:
         return BrokerConfig({**static.static_values, **overrides})
     except ConfigError:
-        # Each value is fine and so was their sum when it was written; the file has changed since. The file rules.
+        # Each value is valid, and all of them together were when they were written; the file has changed since. It
+        # wins.
         return static
 
 
@@ -55,7 +56,7 @@ def _applies(name: str, text: str) -> bool:
 
 
 def topic_defaults(broker: BrokerConfig) -> dict[str, ConfigValue]:
-    """What a topic without any config of its own has on this broker."""
+    """The values of a topic that has no config of its own on this broker."""
     values: dict[str, ConfigValue] = {key.name: TOPIC_CONFIGS.default(key.name) for key in TOPIC_CONFIGS}
     for name, synonyms in TOPIC_SYNONYMS.items():
         for synonym in synonyms:
@@ -84,7 +85,7 @@ def topic_values(defaults: Mapping[str, ConfigValue], configs: Mapping[str, str]
 def log_config_fields(broker: BrokerConfig, configs: Mapping[str, str]) -> dict[str, Any]:
     """The fields of `ottla.storage.log_config.LogConfig` for a topic with these configs of its own.
 
-    Storage stands above configuration, so the values go up as keyword arguments.
+    Configuration must not import storage, so it returns keyword arguments.
     """
     values = topic_values(topic_defaults(broker), configs)
     internal_segment_bytes = values["internal.segment.bytes"]
@@ -102,13 +103,13 @@ def log_config_fields(broker: BrokerConfig, configs: Mapping[str, str]) -> dict[
 
 
 def _codec(compression_type: str) -> Codec | None:
-    """None keeps what the producer chose."""
+    """The codec of a topic; None keeps what the producer chose."""
     if compression_type == "producer":
         return None
     return Codec.NONE if compression_type == "uncompressed" else Codec[compression_type.upper()]
 
 
-# Replication throttles and tiered storage are no matter of a local log.
+# Replication throttles and tiered storage do not concern a local log.
 _LOG_CONFIG_NAMES: Final = tuple(
     key.name
     for key in TOPIC_CONFIGS

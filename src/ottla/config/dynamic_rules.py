@@ -1,7 +1,7 @@
 """Which dynamic configs a resource may have, kind by kind.
 
-The controller computes what a resource would have after a change; here that is judged as a whole, before anything is
-written. Refusals are ApiErrors with the code that Kafka gives each of them: topics and groups answer INVALID_CONFIG,
+The controller computes the configs that a resource would have after a change; they are checked here as a whole, before
+anything is written. Refusals are ApiErrors with Kafka's codes: topics and groups answer INVALID_CONFIG,
 brokers INVALID_REQUEST.
 """
 
@@ -31,7 +31,7 @@ from ottla.config.topic_configs import TOPIC_CONFIGS, TOPIC_SYNONYMS
 from ottla.config.values import ConfigError
 from ottla.protocol.errors import ApiError, ErrorCode
 
-# The longest value that a ConfigRecord can be relied on to carry to every version.
+# The longest value that every version can read from a ConfigRecord.
 VALUE_SIZE_MAX_BYTES: Final = 32767
 
 
@@ -53,7 +53,7 @@ def _topic_name_hint(name: str) -> str:
 
 
 def validate_topic_configs(configs: Mapping[str, str]) -> None:
-    """Whether a topic may have these configs of its own, at creation or after a change."""
+    """Checks the configs that a topic is to have, at creation or after a change."""
     for name in configs:
         if name not in TOPIC_CONFIGS:
             raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}{_topic_name_hint(name)}")
@@ -81,7 +81,7 @@ def validate_topic_configs(configs: Mapping[str, str]) -> None:
 
 
 def validate_broker_configs(configs: Mapping[str, str], layers: BrokerLayers, *, is_cluster_default: bool) -> None:
-    """Whether a broker, or the default of all brokers, may have these dynamic configs.
+    """Checks the dynamic configs that a broker, or the default of all brokers, is to have.
 
     `layers` are the ones in force; the layer that changes is replaced by `configs` here.
     """
@@ -110,16 +110,16 @@ def validate_broker_configs(configs: Mapping[str, str], layers: BrokerLayers, *,
         proposed = BrokerLayers(layers.static, configs, layers.per_broker)
     else:
         proposed = BrokerLayers(layers.static, layers.cluster_default, configs)
-    _check_sum(proposed, layers.effective)
+    _check_together(proposed, layers.effective)
 
 
-# Key and trust stores differ from listener to listener: changing them for all at once would be a trap.
+# Key and trust stores differ between listeners: changing them for all listeners at once would be a trap.
 _SECURITY_STORES: Final = frozenset(
     key.name
     for key in BROKER_CONFIGS
     if key.name.startswith(("ssl.keystore.", "ssl.truststore.")) or key.name == "ssl.key.password"
 )
-# A sudden jump in threads is far more often a slip than a wish.
+# A sudden jump in the number of threads is more often a typing error than intended.
 _THREAD_COUNTS: Final = (
     "num.network.threads",
     "num.io.threads",
@@ -148,7 +148,7 @@ def _is_per_broker(name: str) -> bool:
     return bool(LISTENER_PREFIX.fullmatch(name)) and base_name(name) not in CLUSTER_LEVEL_LISTENER_CONFIGS
 
 
-def _check_sum(proposed: BrokerLayers, current: BrokerConfig) -> None:
+def _check_together(proposed: BrokerLayers, current: BrokerConfig) -> None:
     overrides = {
         name: text
         for layer in (proposed.cluster_default, proposed.per_broker)
@@ -176,7 +176,7 @@ def _check_sum(proposed: BrokerLayers, current: BrokerConfig) -> None:
 
 
 def validate_group_configs(configs: Mapping[str, str], broker: BrokerConfig) -> None:
-    """Whether a group may have these configs, within the bounds that the broker sets for all groups."""
+    """Checks the configs that a group is to have, against the bounds that the broker sets for all groups."""
     for name in configs:
         if name not in GROUP_CONFIGS:
             raise ApiError(ErrorCode.INVALID_CONFIG, f"Unknown group config name: {name}")
@@ -213,7 +213,7 @@ def _check_group_bounds(name: str, value: object, broker: BrokerConfig) -> None:
 
 
 def validate_client_metrics_configs(configs: Mapping[str, str]) -> None:
-    """Whether a client metrics subscription may have these configs."""
+    """Checks the configs that a client metrics subscription is to have."""
     for name in configs:
         if name not in CLIENT_METRICS_CONFIGS:
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")

@@ -1,7 +1,8 @@
 """Log levels of this node's loggers, as resource BROKER_LOGGER shows and changes them.
 
-Levels live in the process alone: they are set at once, on this node only, and a restart forgets them. Names are those
-of Python's loggers below `ottla`, and `root`. TRACE and FATAL, which Python lacks, stand below DEBUG and for CRITICAL.
+Levels live in the process only: a change takes effect at once, on this node alone, and a restart forgets it. Names are
+those of Python's loggers below `ottla`, and `root`. TRACE and FATAL, which Python lacks, stand below DEBUG and for
+CRITICAL.
 """
 
 import logging
@@ -40,7 +41,7 @@ def _level_name(logger: logging.Logger) -> str:
 
 
 def check_logger_level(name: str, level: str | None) -> None:
-    """Whether a logger may get a level; None takes its own away, so that its parent's counts."""
+    """Checks a level for a logger; None removes the logger's own level, so that its parent's applies."""
     if name != ROOT and not (_is_ours(name) and name in logging.Logger.manager.loggerDict):
         raise ApiError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
     if level is None:
@@ -55,6 +56,6 @@ def check_logger_level(name: str, level: str | None) -> None:
 
 
 def set_logger_level(name: str, level: str | None) -> None:
-    """Do what `check_logger_level` has passed."""
+    """Sets a level that `check_logger_level` has accepted."""
     logger = logging.getLogger(None if name == ROOT else name)
     logger.setLevel(logging.NOTSET if level is None else LEVELS[level])

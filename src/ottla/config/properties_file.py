@@ -1,4 +1,4 @@
-r"""Java's .properties format, as far as files can use it, which is all of it.
+r"""Java's .properties format, complete.
 
 Keys end at the first unescaped `=`, `:` or white space; `#` and `!` start comments at the beginning of a line only; a
 backslash at the end of a line joins it with the next one without its leading white space; escapes are `\t \n \r \f
@@ -34,7 +34,7 @@ def load_properties(path: Path) -> dict[str, str]:
 
 
 def _text(content: bytes) -> str:
-    # Java reads these files as Latin-1; people write them as UTF-8. For what both can say the two agree.
+    # Java reads these files as Latin-1; people write them as UTF-8. For ASCII the two agree.
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

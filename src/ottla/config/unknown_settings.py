@@ -1,4 +1,4 @@
-"""Names of broker settings that no setting has: what was probably meant, or what to write today."""
+"""Advice about names that no broker setting has: what was probably meant, or what to write today."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -24,7 +24,7 @@ def is_known(name: str) -> bool:
 
 
 def advice(given: Mapping[str, str]) -> dict[str, str]:
-    """For each name that means nothing, what to do about it; what begins like a plugin's settings is the plugin's."""
+    """What to do about each unknown name. Names with the prefix of a plugin belong to the plugin, and are left out."""
     prefixes = tuple(given.get(name) or str(BROKER_CONFIGS.default(name)) for name in _PLUGIN_PREFIX_SETTINGS)
     unknown = {name: text for name, text in given.items() if not is_known(name) and not name.startswith(prefixes)}
     return {name: _advice(name, text) for name, text in unknown.items()}
