@@ -1,11 +1,11 @@
 """The broker role of a node: its listeners, the partitions that live on it, groups and transactions.
 
-Start: take the addresses (a busy port is found before anything else is touched); open and recover the logs that the
-metadata names; register; load the groups; and only then take connections.
+Start: bind the addresses, so that a busy port is found before anything else is touched; open and recover the logs that
+the metadata names; register; load the groups; and only then accept connections.
 
-Stop, as Kafka does: controlled shutdown first, while clients are still served and leaderships move away; then no more
-groups and transactions, no more connections, nothing in the background; in the end the logs are flushed, and each
-directory is marked as cleanly shut down, but for one that hangs.
+Stop, as Kafka does: controlled shutdown first, while clients are still served and leaderships move away. Then groups
+and transactions, connections and background work end. At last the logs are flushed, and each directory is marked as
+cleanly shut down, except one that hangs.
 
 The loss of every log directory ends the process.
 """
@@ -78,7 +78,7 @@ class BrokerRole:
     def __init__(
         self, config: BrokerConfig, dispatcher: Dispatcher, host: Host, on_failure: Callable[[Exception], None]
     ) -> None:
-        """`on_failure` is told what the node cannot go on with."""
+        """`on_failure` gets the error with which the node cannot continue."""
         self.config = config
         self.dispatcher = dispatcher
         self.dispatcher.request_budget.limit_bytes = config.get_int("queued.max.request.bytes")
@@ -107,11 +107,11 @@ class BrokerRole:
     # -- start ------------------------------------------------------------------------------------------------------
 
     async def bind(self) -> None:
-        """Takes the addresses; ListenFailed if one is busy."""
+        """Binds the addresses; ListenFailed if one is busy."""
         await self.socket_server.start()
 
     async def open(self, storage: NodeStorage, log: MetadataLog, controller_role: ControllerRole) -> None:
-        """Opens and recovers the logs that the metadata names. StorageError, DamagedFile if they cannot be."""
+        """Opens and recovers the logs that the metadata names; StorageError or DamagedFile if that fails."""
         self._storage = storage
         self._log = log
         self._controller_role = controller_role
@@ -146,14 +146,14 @@ class BrokerRole:
         await self.replicas.apply_all(image)
 
     async def start(self) -> None:
-        """Registers, and gets everything ready for clients; BrokerRefused if the controller does not take it."""
+        """Registers, and prepares everything for clients; BrokerRefused if the controller refuses the broker."""
         self.dispatcher.services = self._assemble(self.dispatcher, self._storage.cluster_id)
         self._journal = ChangeJournal(self._configs, self._metadata.image)
         self._metadata.start(self._image_changed, "broker")
         await self._lifecycle.register(
             incarnation_id=self._host.random_uuid(),
             listeners=self._advertised(),
-            # Those that are away stay known, or the next start would take what lies there for never written.
+            # Absent directories stay registered. Otherwise the next start would take the logs there for never created.
             log_dirs=sorted((*self._storage.directory_ids, *self._absent_directory_ids)),
             rack=self.config.rack,
         )
@@ -166,10 +166,10 @@ class BrokerRole:
         await self._transactions.shards.loaded()
         self.maintenance.apply(self._configs.current(self._metadata.image))
         self.maintenance.start()
-        self._tasks.start_periodic("what a full disk refused", self._try_again, SPACE_RETRY_S)
+        self._tasks.start_periodic("retry of what a full disk refused", self._retry_refused, SPACE_RETRY_S)
 
     def serve(self) -> None:
-        """Takes connections from now on; ListenFailed if somebody else began to listen meanwhile."""
+        """Accepts connections from now on; ListenFailed if another process began to listen meanwhile."""
         self.socket_server.serve(self._configs.current(self._metadata.image))
 
     def _assemble(self, dispatcher: Dispatcher, cluster_id: str) -> Services:
@@ -192,7 +192,9 @@ class BrokerRole:
             self._host,
             transaction_version=lambda: self._metadata.image.features.get(TRANSACTION_VERSION, 0),
         )
-        self.maintenance = Maintenance(self._logs, self.config, self._tasks, self.replicas.tell_log_starts, self._host)
+        self.maintenance = Maintenance(
+            self._logs, self.config, self._tasks, self.replicas.announce_log_starts, self._host
+        )
         return Services(
             cluster_id=cluster_id,
             config=self.config,
@@ -269,7 +271,7 @@ class BrokerRole:
         return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)
 
     def _lead_coordinators(self, image: ClusterImage) -> None:
-        """Serves the coordinators' partitions that this broker leads, and no others."""
+        """Makes each coordinator serve the partitions that this broker leads, and no others."""
         for name, shards in self._coordinators():
             topic = image.topics.by_name(name)
             for index, state in () if topic is None else topic.partitions.items():
@@ -279,15 +281,15 @@ class BrokerRole:
                     shards.resign(index)
 
     def _partitions_lost(self, lost: list[TopicPartition]) -> None:
-        """A disk failed: what a coordinator knows of its partitions cannot be changed any more, and is not told."""
+        """A disk failed: coordinators stop serving its partitions, whose state cannot be changed any more."""
         for name, shards in self._coordinators():
             for topic, index in lost:
                 if topic == name and not self.replicas.is_online(topic, index):
                     shards.resign(index)
 
-    async def _try_again(self) -> None:
+    async def _retry_refused(self) -> None:
         self.replicas.sync_again()
-        await self.replicas.make_unmade(
+        await self.replicas.retry_creation(
             lambda: self._metadata.image, lambda: self._lead_coordinators(self._metadata.image)
         )
 
@@ -301,28 +303,28 @@ class BrokerRole:
     # -- stop -------------------------------------------------------------------------------------------------------
 
     async def leave(self) -> None:
-        """Has the controller move its leaderships away, as far as others can take them, and serves meanwhile."""
+        """Asks the controller to move leaderships away, as far as other brokers can take them; serves meanwhile."""
         await self._lifecycle.leave(self._log.failed)
 
     async def stop(self) -> None:
-        """Ends what serves clients, and what works in the background."""
+        """Stops serving clients, and stops the work in the background."""
         self._groups.close()
         self._transactions.close()
         await self.socket_server.stop()
         await self.maintenance.cancel()
         all_threads = self.replicas.threads.values()
-        # A move of a log ends with what its disks have to do.
+        # The move of a log ends when its disks have done what they were asked.
         await settled(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
         await self._metadata.stop()
 
     async def abandon(self) -> None:
-        """Lets go of what a start that failed had taken."""
+        """Releases what a failed start had acquired."""
         await self.socket_server.stop()
         self._openers.shutdown()
         self.dispatcher.close()
 
     async def close_directories(self) -> list[LogDirectory]:
-        """Leaves the logs so that the next start needs no recovery; the directories that did not answer."""
+        """Closes the logs so that the next start needs no recovery; returns the directories that did not answer."""
         all_threads = self.replicas.threads.values()
 
         def end_passes() -> None:
@@ -338,7 +340,7 @@ class BrokerRole:
             )
 
         self.replicas.stop_syncing()
-        # Nobody waits any more for batches that were still to be opened.
+        # No client waits any more for batches that were still to be opened.
         self._openers.shutdown(cancel_futures=True)
         self.dispatcher.close()
         passes = asyncio.get_running_loop().run_in_executor(None, end_passes)
@@ -347,7 +349,7 @@ class BrokerRole:
 
 
 def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorage) -> tuple[bytes, ...]:
-    """Directories with which this node was registered before, and that it does not have now."""
+    """The ids of directories with which this node was registered before, and which it does not have now."""
     known = image.brokers.get(node_id)
     return () if known is None else tuple(one for one in known.log_dirs if one not in storage.directory_ids)
 

@@ -1,10 +1,11 @@
-"""What a node has of the machine under it: clocks, chance, threads, disks, addresses.
+"""What a node uses of its machine: clocks, randomness, threads, disks, addresses.
 
-`Host` is the one seam between a node and what cannot be repeated. `Machine` is the real one; a simulator puts another
-under a node (`ottla.testing.sim`) and runs it unchanged. The event loop is the other half of the seam: its time, its
-timers and its transports are those of whoever made the loop.
+`Host` is the one seam between a node and everything that is not deterministic. `Machine` is the real one; a simulator
+replaces it (`ottla.testing.sim`) and runs the node unchanged. The event loop is the other half of the seam: whoever
+makes the loop decides its time, its timers and its transports.
 
-Nothing else in `ottla.broker` reads a clock, draws a number, starts a thread or opens a file (tests/tidy/test_seam.py).
+Nothing else in `ottla.broker` reads a clock, draws a random number, starts a thread or opens a file
+(tests/tidy/test_seam.py).
 """
 
 from __future__ import annotations
@@ -38,57 +39,57 @@ class VolumeSpace(NamedTuple):
 
 
 class Worker(Protocol):
-    """A thread that does one thing after the other. One that hangs does not keep the process from ending."""
+    """A thread that works through a queue. If it hangs, the process can end all the same."""
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Does this after all that was submitted before."""
+        """Queues work."""
 
     def stop(self) -> None:
-        """Ends after what was submitted before, or never if that hangs."""
+        """Ends the thread after the work that is queued; never, if that hangs."""
 
     def join(self) -> None:
-        """Waits for the end; for another thread."""
+        """Waits for the end. Blocks, so another thread must call it."""
 
 
 class Host(Protocol):
     """The machine under one node."""
 
     def now_ms(self) -> int:
-        """The wall clock, for what is written into records and answers: milliseconds since the epoch. It may jump."""
+        """The wall clock, for timestamps in records and answers: milliseconds since the epoch. It may jump."""
 
     def monotonic_s(self) -> float:
-        """For intervals, in any thread. The loop's own time stands still while a callback runs."""
+        """A clock for intervals, in any thread. (The time of the loop stands still while a callback runs.)"""
 
     def random_below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1."""
+        """A random number from 0 to `bound` - 1."""
 
     def random_uuid(self) -> bytes:
-        """A new id that nobody else has."""
+        """A new unique id."""
 
     def thread_pool(self, size: int, name: str) -> Executor:
         """Threads for `run_in_executor`."""
 
     def start_worker(self, name: str) -> Worker:
-        """A thread of its own for work that must keep its order."""
+        """A thread for work that must keep its order."""
 
     def start_thread(self, work: Callable[[], None], name: str) -> None:
-        """Does one thing that may never come to an end, and that nobody waits for."""
+        """Starts a thread for work that may never end, and that nobody waits for."""
 
     def file_system(self, root: Path, *, trusts_tails: bool) -> FileSystem:
         """The disk under a log directory; `trusts_tails` as `OsFileSystem` has it."""
 
     def volume_space(self, path: Path) -> VolumeSpace | None:
-        """What the volume of a path says, which may take for ever; None if it fails."""
+        """The size of a path's volume; None if the disk fails. A disk that hangs blocks for ever."""
 
     def cleaning_worker(self, bytes_per_s: Callable[[], float]) -> CleaningWorker:
-        """What compacts logs for one cleaner, at a pace that is asked for often."""
+        """The worker that compacts logs for one cleaner thread; it asks often how fast it may read and write."""
 
     async def bind(self, host: str, port: int) -> list[socket.socket]:
-        """Sockets with an address, that do not listen yet; OSError if it cannot be had."""
+        """Sockets that are bound and do not listen yet; OSError if the address cannot be used."""
 
 
 def storage_host(host: Host) -> StorageHost:
-    """The part of a host that storage needs beside its disks."""
+    """The part of a host that storage needs, apart from its disks."""
     return StorageHost(
         new_suffix=lambda: host.random_uuid().hex(), monotonic_s=host.monotonic_s, thread_pool=host.thread_pool
     )
@@ -97,8 +98,8 @@ def storage_host(host: Host) -> StorageHost:
 def steady_clock(host: Host) -> Callable[[], int]:
     """Wall-clock milliseconds that never jump: the wall clock is read once, the monotonic clock counts from there.
 
-    A coordinator needs both. No session may expire because somebody set the machine's clock, yet commit times must mean
-    something after a restart.
+    Coordinators need it: no session may expire because somebody set the machine's clock, and commit times must still be
+    valid after a restart.
     """
     base_ms = host.now_ms() - host.monotonic_s() * 1000
     return lambda: round(base_ms + host.monotonic_s() * 1000)

@@ -1,9 +1,9 @@
-"""A broker's life as it tells the controller: it registers, reports, and asks to go (KIP-631).
+"""What a broker tells the controller: it registers, sends heartbeats, and asks to shut down (KIP-631).
 
-    register   an epoch for this life; a heartbeat that says "caught up" then lets it lead
-    leave      controlled shutdown: heartbeats that ask to go, until the controller has moved its leaderships away
+    register   gets an epoch for this life of the process; a heartbeat that it has caught up then lets it lead
+    leave      controlled shutdown: heartbeats that ask for it, until the controller has moved the leaderships away
 
-The epoch is in every request that a broker makes for itself, so that one of an earlier life is refused.
+Every request that a broker makes for itself carries the epoch, so that requests of an earlier life are refused.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ottla.protocol.messages.broker_registration_response import BrokerRegistrat
 
 logger = logging.getLogger("ottla.broker.lifecycle")
 
-# How long a broker waits to be let go. Whoever stops it will not wait for ever.
+# How long a broker waits for the controller's consent. Whoever stops it will not wait for ever.
 LEAVE_TIMEOUT_S = 30.0
-# The first answer comes before anything has moved; Kafka's brokers ask again as soon.
+# The first answer comes before any leadership has moved. Kafka's brokers ask again after the same pause.
 _FIRST_REPEAT_S = 0.05
 _REPEAT_S = 0.5
 
 
 class BrokerRefused(Exception):
-    """The controller does not take this broker; the message says why."""
+    """The controller refuses this broker; the message says why."""
 
 
 class BrokerLifecycle:
@@ -47,7 +47,7 @@ class BrokerLifecycle:
     async def register(
         self, *, incarnation_id: bytes, listeners: Sequence[Listener], log_dirs: Sequence[bytes], rack: str | None
     ) -> None:
-        """Tells the controller that this broker is there, then that it has caught up; BrokerRefused if it must not."""
+        """Registers this broker, and reports that it has caught up; BrokerRefused if the controller refuses it."""
         request = BrokerRegistrationRequest(
             broker_id=self._broker_id,
             cluster_id=self._cluster_id,
@@ -69,16 +69,17 @@ class BrokerLifecycle:
             raise BrokerRefused(f"The controller refused this broker: {error.message}") from error
 
     async def leave(self, is_lost: asyncio.Future[Exception]) -> None:
-        """Controlled shutdown. Returns when the controller lets the broker go, or will not: after LEAVE_TIMEOUT_S, when
-        `is_lost` says that there is no metadata log any more, or when it refuses, as with a full disk."""
+        """Controlled shutdown. Returns when the controller consents, or when there is no point in waiting for that:
+        after LEAVE_TIMEOUT_S, when `is_lost` reports that the metadata log failed, or when the controller refuses, as
+        with a full disk."""
         asking = asyncio.create_task(self._ask_to_leave(), name="controlled shutdown")
         await asyncio.wait((asking, is_lost), timeout=LEAVE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
         if not asking.done():
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-            logger.warning("The controller has not let this broker go; it goes without its consent")
+            logger.warning("The controller did not finish the controlled shutdown in time; the broker stops without it")
         elif (error := asking.exception()) is not None:
-            logger.warning("The controller does not let this broker go; it goes without its consent: %s", error)
+            logger.warning("The controller refused the controlled shutdown; the broker stops without it: %s", error)
 
     async def _ask_to_leave(self) -> None:
         pause_s = _FIRST_REPEAT_S
@@ -93,7 +94,7 @@ class BrokerLifecycle:
             pause_s = _REPEAT_S
 
     async def allocate_producer_ids(self) -> range:
-        """A block of ids that nobody else has."""
+        """A block of producer ids that no other broker has."""
         request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
         block = await self._controller.handle(OwnRequest.of(request), request)
         assert isinstance(block, AllocateProducerIdsResponse)

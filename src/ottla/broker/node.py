@@ -1,10 +1,10 @@
 """A node: a metadata log, and beside it a controller role and a broker role, as `process.roles` says.
 
-Start: take the addresses, lock the directories, open the metadata log and find a controller, start the broker on it.
-Stop, on SIGTERM or SIGINT: the broker leaves in controlled shutdown, ends what it does, then the controller and the
-metadata log end, then the log directories are closed. A node that is killed instead recovers at its next start.
+Start: bind the addresses, lock the directories, open the metadata log and find a controller, start the broker on it.
+Stop: the broker leaves in controlled shutdown and stops; then the controller and the metadata log stop; then the log
+directories are closed. A node that is killed instead recovers at its next start.
 
-A failed metadata log, or the loss of every log directory, ends the process: it could no longer promise anything.
+A failed metadata log, or the loss of every log directory, ends the process: it could not keep any promise.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("ottla.broker.node")
 
-# What the operator can mend; anything else is a bug, and its traceback is wanted.
+# Errors that the operator can mend. Anything else is a bug, and its traceback is wanted.
 START_FAILURES = (
     BrokerRefused,
     ConfigError,
@@ -61,10 +61,12 @@ class StartupError(Exception):
 
 
 class Node:
+    """One node, from start to stop."""
+
     def __init__(
         self, config: BrokerConfig, metrics_address: tuple[str, int] | None = None, host: Host | None = None
     ) -> None:
-        """With a metrics address the node counts what it does, and tells it there."""
+        """With a metrics address, the node counts what it does and serves the metrics there."""
         self.config = config
         self._host = host = host or Machine()
         self.metrics = None if metrics_address is None else _metrics(metrics_address, host)
@@ -92,9 +94,9 @@ class Node:
     # -- start ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Returns when clients are served; StartupError if that is not to be."""
+        """Returns when clients are served; StartupError if the node cannot start."""
         try:
-            # Until there is a network between nodes, this lets pass nodes with both roles alone.
+            # Until there is a network between nodes, only a node with both roles passes.
             unserved.check(self.config.static_values)
             if self.broker is not None:
                 await self.broker.bind()
@@ -165,7 +167,7 @@ class Node:
         )
 
     async def _abandon(self) -> None:
-        """Lets go of what a start that failed had taken."""
+        """Releases what a failed start had acquired."""
         if self.broker is not None:
             await self.broker.abandon()
         if self.metrics is not None:
@@ -190,7 +192,7 @@ class Node:
     # -- stop -------------------------------------------------------------------------------------------------------
 
     async def stop(self) -> list[LogDirectory]:
-        """Leaves everything so that the next start needs no recovery; without the directories that did not answer."""
+        """Stops so that the next start needs no recovery; returns the directories that did not answer."""
         assert self._storage is not None
         assert self._log is not None
         assert self._controller is not None
@@ -212,7 +214,7 @@ class Node:
 
 
 def _metrics(address: tuple[str, int], host: Host) -> NodeMetrics:
-    # Only who wants them pays for their import.
+    # Imported here, so that only a node with metrics pays for it.
     from ottla.broker.metrics.node_metrics import NodeMetrics
 
     return NodeMetrics(address, load_handlers(), host)

@@ -1,7 +1,7 @@
 """The process around a node: it runs until a signal, or until the node cannot go on.
 
-Before the node starts, the process is set up for a server: many descriptors, memory that stays, short turns of threads,
-few full collections. None of this is the node's own business, and a simulator does without it.
+Before the node starts, the process is set up as a server: it may open many descriptors, keeps freed memory, switches
+threads often and collects garbage rarely. A node does not depend on any of this, and a simulator does without it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger("ottla.broker.node")
 THREAD_SWITCH_SECONDS: Final = 0.0005
 # A full collection stops everything while it visits every object, and hardly anything here is a cycle.
 FULL_COLLECTION_THRESHOLD: Final = 1_000
-# What the allocator keeps at most beyond what is in use.
+# The most that the allocator keeps beyond what is in use.
 KEPT_BYTES_MAX: Final = 64 * 1024 * 1024
 
 # From malloc.h.

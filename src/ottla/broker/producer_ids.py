@@ -1,7 +1,7 @@
 """Producer ids for this broker, taken from the controller in blocks (KIP-730).
 
-A block is a record in the metadata log, so no id is ever given out twice; what is left of a block when a broker stops
-is lost, which the 63 bits of an id can afford.
+A block is a record in the metadata log, so no id is ever given out twice. The rest of a block is lost when the broker
+stops; 63 bits can afford that.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ class ProducerIds:
         self._lock = asyncio.Lock()
 
     async def next_id(self) -> int:
-        """An id that nobody has had before."""
+        """An id that was never given out before."""
         async with self._lock:
             producer_id = next(self._block, None)
             if producer_id is None:

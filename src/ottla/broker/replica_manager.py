@@ -1,16 +1,16 @@
-"""The partitions that live on this broker: made, changed and removed as the metadata log says.
+"""The partitions that live on this broker: created, changed and removed as the metadata log says.
 
-The image decides, this module follows: for each partition whose replicas name this broker there is a log and a
-`Partition` around it. A change is applied in two steps: files are made or renamed in a thread, because the event loop
-never waits for a disk; then the partitions change on the loop, all at once.
+The image decides, this module follows: each partition that has a replica on this broker has a log and a `Partition`
+around it. A change is applied in two steps: files are created or renamed in a thread, because the event loop never
+waits for a disk; then the partitions change on the loop, all at once.
 
-A directory whose disk fails takes its partitions with it. They stay known, so that clients get KAFKA_STORAGE_ERROR and
-not "unknown topic", and the other directories go on. Subscribers, which keep state of such partitions, are told. A new
-partition for which there is no space, or whose disk does not answer, is made later. The directory ids in the records
-say whether a replica without a log is new (`replica_whereabouts`); a replica that was assigned to other brokers goes
-with its log.
+When a disk fails, the partitions of its directory go offline. They stay known, so that clients get KAFKA_STORAGE_ERROR
+and not "unknown topic"; the other directories are not affected. Subscribers that keep state of such partitions are
+notified. A new partition for which there is no space, or whose disk does not answer, is created later. The directory
+ids in the records say whether a replica without a log is new (`replica_whereabouts`). When a replica is reassigned to
+another broker, its log is deleted here.
 
-A disk that hangs holds up only those who need it: whatever may wait for it runs in its own threads (see
+A disk that hangs affects only those who need it: everything that may wait for it runs in threads of its own (see
 `directory_threads`), and so do appends if there are several directories.
 """
 
@@ -44,14 +44,14 @@ from ottla.storage.log_manager import LogManager
 logger = logging.getLogger("ottla.broker.replicas")
 
 T = TypeVar("T")
-# A copy that is this close to the end of its log is finished under exclusion.
+# Once a copy is this close to the end of its log, appends are stopped and the copy is finished.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
 SPACE_RETRY_S = 1.0
-# Kafka's default; no setting acts on it as long as there are no followers.
+# Kafka's default; the setting has no effect as long as there are no followers.
 REPLICA_LAG_TIME_MAX_MS = 30_000
-# How long the swap at the end of a move waits for appends that are under way.
+# How long the swap at the end of a move waits for appends in progress.
 _SWAP_PATIENCE_S = 3.0
-# How long a client waits at most for a search that has no timeout of its own.
+# How long a client waits at most for a search without a timeout of its own.
 _SEARCH_PATIENCE_S = 10.0
 _SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
@@ -70,12 +70,13 @@ class ReplicaManager:
         *,
         directory_ids: Mapping[Path, bytes] | None = None,
     ) -> None:
-        """`directory_ids` are those by which the metadata log names the directories."""
+        """`directory_ids` are the ids that the directories have in the metadata log."""
         self.host = host
         self._directory_ids = directory_ids or {}
         self.broker_id = broker_id
         self.replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
-        # Those neither fenced nor shutting down, with their epochs. Partitions hold on to it: it changes in place.
+        # Brokers that are neither fenced nor shutting down, with their epochs. Partitions share it, so it changes in
+        # place.
         self.live_brokers: dict[int, int] = {}
         self.logs = logs
         self._log_config_of = log_config_of
@@ -92,31 +93,31 @@ class ReplicaManager:
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
         self._offline: set[TopicPartition] = set()
-        # New partitions that could not be made, by the id of their topic: the disk was full or did not answer.
-        self._unmade: dict[bytes, set[int]] = {}
-        # Those whose last sync failed, in the order of failing: the disk was full.
+        # New partitions that could not be created, by topic id: the disk was full or did not answer.
+        self._uncreated: dict[bytes, set[int]] = {}
+        # Partitions whose last sync failed, in the order of their failures: the disk was full.
         self._unsynced: dict[Partition, None] = {}
         self._is_closing = False
         self.moves: dict[TopicPartition, DirectoryMove] = {}
         self._moving: set[TopicPartition] = set()
-        # One at a time: a change that the metadata log asks for, or the swap at the end of a move.
+        # Held by a change from the metadata log, or by the swap at the end of a move: one at a time.
         self._changing = asyncio.Lock()
         self._copier = host.thread_pool(1, "log-copier")
         self._on_lost: list[OnLost] = []
         self.damage = DamageReports()
 
     def subscribe(self, on_lost: OnLost) -> None:
-        """Calls it with the partitions that a failed disk took, one turn later: somebody may be using them now."""
+        """Calls `on_lost` with the partitions of a failed disk, one turn of the loop later: they may be in use now."""
         self._on_lost.append(on_lost)
 
     # -- what handlers use ------------------------------------------------------------------------------------------
 
     def monotonic_ms(self) -> int:
-        """A clock that never jumps, for who lags behind."""
+        """A clock that never jumps, to measure how far replicas lag."""
         return int(self.host.monotonic_s() * 1000)
 
     def topic_name(self, topic_id: bytes) -> str:
-        """The name behind an id."""
+        """The name of the topic with this id."""
         name = self._names.get(topic_id)
         if name is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID, "No topic has this id here")
@@ -130,7 +131,7 @@ class ReplicaManager:
             if partition is not None:
                 return partition
             if (topic, index) in self.moves:
-                raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} changes its directory just now")
+                raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is moving to another directory")
             if (topic, index) in self._offline:
                 raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
@@ -152,13 +153,13 @@ class ReplicaManager:
         return (topic, index) in self.moves and self.find(topic, index) is None
 
     async def wait_for_changes(self) -> None:
-        """Returns when the change of partitions has ended that is under way, if there is one."""
+        """Returns when no change of partitions is in progress."""
         async with self._changing:
             pass
 
     @property
     def offline_count(self) -> int:
-        """Partitions that are out of service because of their disk."""
+        """How many partitions are out of service because of their disk."""
         return len(self._offline)
 
     def begin_sync(self, partition: Partition) -> None:
@@ -209,7 +210,7 @@ class ReplicaManager:
         self._is_closing = True
 
     async def search(self, partition: Partition, work: Callable[..., T], *arguments: object) -> T:
-        """The outcome of a search through a partition's log; ApiError if the disk fails or hangs."""
+        """Runs a search through a partition's log in a thread; ApiError if the disk fails or hangs."""
         threads = self.threads_of(partition)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _SEARCH_PATIENCE_S
@@ -231,20 +232,20 @@ class ReplicaManager:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT, message)
 
     def threads_of(self, partition: Partition) -> DirectoryThreads:
-        """The threads of the disk that holds a partition; ApiError if it is not held any more."""
+        """The threads of the disk that holds a partition; ApiError if none does any more."""
         directory = self.logs.directory_of(partition.topic, partition.index)
         if directory is None:
             raise partition.not_leader()
         return self.threads[directory]
 
-    async def tell_log_starts(self) -> None:
-        """Tells readers of every partition whose oldest records went since the last call."""
+    async def announce_log_starts(self) -> None:
+        """Notifies readers of every partition whose log start has moved since the last call."""
         partitions = [partition for by_index in self._topics.values() for partition in by_index.values()]
         async for partition in TimeSlice(self.host.monotonic_s).over(partitions):
             partition.tell_log_start()
 
     def disk_failed(self, error: StorageError) -> ApiError:
-        """Takes the failed directory offline, and gives the error for whoever was using it."""
+        """Takes the failed directory offline, and returns the error for the request that was using it."""
         failure = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
         if len(self.threads) == 1 or isinstance(error, DiskFull):
             self.directory_failed(self.logs.fail_directory(error))
@@ -253,7 +254,7 @@ class ReplicaManager:
             if directory.path == error.log_dir:
                 self._put_out_of_service(list(directory.logs))
                 self.threads[directory].fail()
-                # Somebody may hang there with the lock of a log.
+                # A thread may hang there and hold the lock of a log.
                 self.host.start_thread(partial(self._fail_directory, error), "failure")
         return failure
 
@@ -265,7 +266,7 @@ class ReplicaManager:
         for threads in self.threads.values():
             if not threads.directory.is_online:
                 threads.fail()
-        # Another one of that name may be there by now, on another disk.
+        # A new partition of that name may exist by now, on another disk.
         found = {key: self.find(*key) for key in lost}
         self._put_out_of_service(
             [key for key, partition in found.items() if partition is None or partition.log.is_gone]
@@ -281,7 +282,7 @@ class ReplicaManager:
             asyncio.get_running_loop().call_soon(on_lost, lost)
 
     def move(self, topic: str, index: int, target: LogDirectory) -> Coroutine[Any, Any, None] | None:
-        """The work of moving a partition's log to another directory; None if it is there or on its way."""
+        """The coroutine that moves a partition's log to another directory; None if the log is there or moving."""
         key = TopicPartition(topic, index)
         partition = self.partition(topic, index)
         if key in self._moving or self.logs.directory_of(topic, index) is target:
@@ -290,30 +291,30 @@ class ReplicaManager:
         return self._move(partition, target)
 
     async def _move(self, partition: Partition, target: LogDirectory) -> None:
-        """Copies the log while it is in use, then swaps."""
+        """Copies the log while it is in use, then swaps log and copy."""
         key = TopicPartition(partition.topic, partition.index)
         move: DirectoryMove | None = None
         is_done = False
         try:
-            move = self.moves[key] = await self._copying(self.logs.begin_move, *key, target, self.host.now_ms())
+            move = self.moves[key] = await self._run_copier(self.logs.begin_move, *key, target, self.host.now_ms())
             while move.lag_bytes > _SWAP_LAG_BYTES_MAX:
-                await self._copying(move.catch_up, self.host.now_ms())
+                await self._run_copier(move.catch_up, self.host.now_ms())
             async with self._changing:
                 is_done = await self._swap(partition, move)
         except StorageError as error:
             self.disk_failed(error)
         except ApiError as error:
-            logger.warning("%s-%d stays where it is: %s", *key, error)
+            logger.warning("%s-%d was not moved to another directory: %s", *key, error)
         finally:
             if move is not None and not is_done:
-                await self._copying(move.abandon)
+                await self._run_copier(move.abandon)
             self.moves.pop(key, None)
             self._moving.discard(key)
 
     async def _swap(self, partition: Partition, move: DirectoryMove) -> bool:
-        """Puts the copy in the place of the log; False if the partition went away while it was copied.
+        """Replaces the log by its copy; False if the partition was removed while it was copied.
 
-        For that moment the partition is not there: clients hear "not the leader" and come again.
+        Meanwhile the partition is out of service: clients get NOT_LEADER_OR_FOLLOWER and retry.
         """
         partitions = self._topics.get(partition.topic, {})
         if partitions.get(partition.index) is not partition:
@@ -323,9 +324,9 @@ class ReplicaManager:
         successor = partition
         try:
             writer = self.threads[move.source].writer
-            assert writer is not None, "only who has several directories moves"
+            assert writer is not None, "only a broker with several directories moves logs"
             await writer.drain(asyncio.get_running_loop().time() + _SWAP_PATIENCE_S)
-            log = await self._copying(self.logs.finish_move, move, partition.topic_id, self.host.now_ms())
+            log = await self._run_copier(self.logs.finish_move, move, partition.topic_id, self.host.now_ms())
             successor = self._partition(partition.topic, partition.index, partition.topic_id, log, partition.leadership)
         finally:
             if not successor.log.is_gone:
@@ -333,27 +334,28 @@ class ReplicaManager:
                 partitions[partition.index] = successor
         return True
 
-    async def _copying(self, work: Callable[..., T], *arguments: object) -> T:
-        """Work of a move: in a thread of its own, so that a long copy keeps nobody else from the disks."""
+    async def _run_copier(self, work: Callable[..., T], *arguments: object) -> T:
+        """Runs the work of a move in a thread of its own, so that a long copy does not block other work on the
+        disks."""
         return await asyncio.get_running_loop().run_in_executor(self._copier, work, *arguments)
 
     def stop_copying(self) -> None:
-        """Waits for the copier, which begins nothing new once the tasks have ended; for a thread."""
+        """Waits for the copier, which starts nothing new once the tasks have ended. Blocks, so call it in a thread."""
         self._copier.shutdown()
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
     async def apply(self, delta: ImageDelta, image: ClusterImage) -> None:
-        """Follows a change of the image."""
+        """Applies a change of the image."""
         async with self._changing:
             await self._apply(delta, image)
 
     async def _apply(self, delta: ImageDelta, image: ClusterImage) -> None:
         if delta.changed_brokers:
-            self._note_live_brokers(image)
+            self._update_live_brokers(image)
         for topic_id, name in delta.deleted_topics.items():
             await self._remove_topic(topic_id, name)
-        # In an order that can be repeated: it decides in which directories new logs are made.
+        # The order decides in which directories new logs are created, so it must be repeatable.
         changed = (image.topics.by_id(topic_id) for topic_id in sorted(delta.changed_topics))
         for topic in changed:
             if topic is not None:
@@ -363,8 +365,9 @@ class ReplicaManager:
         self._apply_configs(delta, image)
 
     async def apply_all(self, image: ClusterImage) -> None:
-        """Brings every partition of the image up, at start. Logs that the metadata does not know are put aside."""
-        self._note_live_brokers(image)
+        """Opens every partition of the image, at start. Logs that the metadata does not know are set aside as
+        strays."""
+        self._update_live_brokers(image)
         for topic in sorted(image.topics, key=lambda topic: topic.name):
             await self._apply_topic(topic, image, may_be_new=False)
         strays = [held for held, _ in self.logs.all() if held.partition not in self._topics.get(held.topic, {})]
@@ -373,9 +376,9 @@ class ReplicaManager:
         await self._changes.set_stray(strays)
 
     async def _apply_topic(
-        self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool, unmade: Collection[int] = ()
+        self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool, uncreated: Collection[int] = ()
     ) -> None:
-        """Brings the partitions of a topic up; those `unmade` were new before, and there was no space for them."""
+        """Opens or creates the partitions of a topic. Those `uncreated` were new before, and could not be created."""
         partitions = self._topics.setdefault(topic.name, {})
         self._names[topic.id] = topic.name
         missing: dict[int, PartitionState] = {}
@@ -387,7 +390,7 @@ class ReplicaManager:
                 missing[index] = state
             elif state.partition_epoch > known.leadership.partition_epoch:
                 known.apply(_leadership(state))
-        await self._remove_taken_away(topic)
+        await self._remove_reassigned(topic)
         if not missing:
             return
         new: set[int] = set()
@@ -395,8 +398,8 @@ class ReplicaManager:
         online = {one: directory for directory in self.logs.online_directories if (one := self._id_of(directory))}
         for index, state in missing.items():
             directory_id = state.directories[state.replicas.index(self.broker_id)]
-            # What was assigned before is either in service, or known to be offline.
-            is_known = (topic.name, index) in self._offline and index not in unmade
+            # A replica that was assigned before is either in service, or known to be offline.
+            is_known = (topic.name, index) in self._offline and index not in uncreated
             where = whereabouts(
                 directory_id,
                 online,
@@ -417,31 +420,31 @@ class ReplicaManager:
         self._offline |= {TopicPartition(topic.name, index) for index in missing if index not in partitions}
         still_unmade = {index for index in (*new, *placed) if index not in partitions}
         if still_unmade and may_be_new and self.logs.online_directories:
-            self._unmade[topic.id] = still_unmade
+            self._uncreated[topic.id] = still_unmade
 
-    async def make_unmade(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
-        """Tries to make the new partitions that could not be made; to be called again and again.
+    async def retry_creation(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
+        """Tries again to create the new partitions that could not be created; to be called periodically.
 
-        Until one is made it stays offline. One that fails keeps no other one from its service; failures are raised in
-        the end.
+        Until a partition is created it is offline. If one fails, the others are created all the same; failures are
+        raised at the end.
         """
-        if not self._unmade:
+        if not self._uncreated:
             return
         failures: list[Exception] = []
         async with self._changing:
-            for topic_id in list(self._unmade):
+            for topic_id in list(self._uncreated):
                 topic = image_now().topics.by_id(topic_id)
-                unmade = self._unmade.pop(topic_id)
+                uncreated = self._uncreated.pop(topic_id)
                 if topic is None:
                     continue
                 try:
-                    await self._apply_topic(topic, image_now(), may_be_new=True, unmade=unmade)
-                except Exception as error:  # noqa: BLE001 - raised when the others had their turn
-                    self._unmade[topic_id] = unmade
+                    await self._apply_topic(topic, image_now(), may_be_new=True, uncreated=uncreated)
+                except Exception as error:  # noqa: BLE001 - raised once the others had their turn
+                    self._uncreated[topic_id] = uncreated
                     failures.append(error)
             on_made()
         if failures:
-            raise ExceptionGroup("new partitions cannot be made", failures)
+            raise ExceptionGroup("new partitions cannot be created", failures)
 
     def _id_of(self, directory: LogDirectory) -> bytes | None:
         return self._directory_ids.get(directory.path)
@@ -460,8 +463,8 @@ class ReplicaManager:
             partition.close()
         await self._changes.remove_topic(name, partitions)
 
-    async def _remove_taken_away(self, topic: TopicImage) -> None:
-        """Removes the replicas that were assigned to other brokers, with their logs."""
+    async def _remove_reassigned(self, topic: TopicImage) -> None:
+        """Removes the replicas that were reassigned to other brokers, with their logs."""
         partitions = self._topics.get(topic.name, {})
         gone = [
             index
@@ -473,13 +476,13 @@ class ReplicaManager:
         for index in gone:
             logger.info("%s-%d has no replica here any more; its log is deleted", topic.name, index)
             self._offline.discard(TopicPartition(topic.name, index))
-            self._unmade.get(topic.id, set()).discard(index)
+            self._uncreated.get(topic.id, set()).discard(index)
             partition = partitions.pop(index, None)
             if partition is not None:
                 partition.close()
         await self._changes.remove([TopicPartition(topic.name, index) for index in gone])
 
-    def _note_live_brokers(self, image: ClusterImage) -> None:
+    def _update_live_brokers(self, image: ClusterImage) -> None:
         self.live_brokers.clear()
         for broker in image.brokers:
             if not broker.is_fenced and not broker.is_in_controlled_shutdown:

@@ -1,8 +1,8 @@
-"""The tasks of a node: each has an owner, none is forgotten.
+"""The tasks of a node: each has an owner, and no error is lost.
 
-asyncio keeps only weak references to tasks, and drops the error of one that nobody awaits. Here both have a place: a
-task lives until it ends, and one that fails in the background is logged. What is done again and again is never ended by
-an error: a round that fails is logged, and the next one comes in its time.
+asyncio keeps only weak references to tasks, and drops the error of a task that nobody awaits. Here a task is held until
+it ends, and one that fails in the background is logged. An error does not end periodic work: a round that fails is
+logged, and the next one follows after the usual pause.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger("ottla.broker.tasks")
 
-# No timer reaches further; whoever asks for a longer pause will not notice.
+# Timers reach no further; nobody will notice that a longer pause is cut.
 _PAUSE_S_MAX: Final = 30 * 24 * 3600.0
 
 
@@ -22,11 +22,11 @@ class Tasks:
     """All tasks of a node that are not awaited where they are started."""
 
     def __init__(self) -> None:
-        # In the order of their start, so that they end in an order that can be repeated.
+        # In the order of their start, so that they end in a repeatable order.
         self._running: dict[asyncio.Task[Any], None] = {}
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Starts work whose result or error somebody else takes."""
+        """Starts work whose result or error the caller awaits later."""
         task = asyncio.get_running_loop().create_task(work)
         self._running[task] = None
         task.add_done_callback(self._forget)
@@ -36,7 +36,7 @@ class Tasks:
         del self._running[task]
 
     def start_background(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Starts work that runs beside everything else; an error in it is ours and is logged."""
+        """Starts work in the background; an error in it is logged."""
 
         async def guarded() -> None:
             try:
@@ -45,14 +45,14 @@ class Tasks:
                 logger.exception("Background work %r failed", name)
 
         task = self.start(guarded())
-        # A task that is cancelled before its first step never gets to its work.
+        # A task that is cancelled before its first step never starts its work.
         task.add_done_callback(lambda _: work.close())
         return task
 
     def start_periodic(
         self, name: str, work: Callable[[], Awaitable[object]], interval_s: float, *, first_after_s: float | None = None
     ) -> asyncio.Task[None]:
-        """Does something again and again, with a pause between two rounds and before the first; until cancelled."""
+        """Repeats work until cancelled, with a pause before each round."""
         pause_s = min(interval_s, _PAUSE_S_MAX)
 
         async def rounds() -> None:
@@ -61,13 +61,13 @@ class Tasks:
                 try:
                     await work()
                 except Exception:
-                    logger.exception("A round of %r failed; the next one comes in %g s", name, pause_s)
+                    logger.exception("A round of %r failed; the next one starts in %g s", name, pause_s)
                 await asyncio.sleep(pause_s)
 
         return self.start_background(name, rounds())
 
     async def cancel_all(self) -> None:
-        """Ends every task and waits until it has ended."""
+        """Cancels every task, and waits until all have ended."""
         running = [task for task in self._running if task is not asyncio.current_task()]
         for task in running:
             task.cancel()

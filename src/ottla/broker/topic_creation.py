@@ -1,4 +1,4 @@
-"""Topics that come into being by a client's first use, or because the broker needs them for itself."""
+"""Creates topics that a client uses for the first time, or that the broker needs for itself."""
 
 from collections.abc import Sequence
 
@@ -11,20 +11,20 @@ from ottla.protocol.messages.create_topics_response import CreatableTopicResult,
 
 
 class TopicCreation:
-    """Asks the controller for topics that nobody named in a request of its own."""
+    """Asks the controller for topics without a CreateTopics request of a client."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
 
     async def _create(self, topics: Sequence[CreatableTopic]) -> Sequence[CreatableTopicResult]:
-        """A result for each topic, once those that succeeded are there."""
+        """A result for each topic, once those that were created exist."""
         request = CreateTopicsRequest(topics=topics)
         response = await self._controller.handle(OwnRequest.of(request), request)
         assert isinstance(response, CreateTopicsResponse)
         return response.topics
 
     async def create_on_demand(self, names: Sequence[str]) -> dict[str, ErrorCode]:
-        """Creates what a client used without asking; the names that could not be, with the reason."""
+        """Creates topics on first use; returns the names that could not be created, with the reason."""
         wanted = [
             CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
             for name in dict.fromkeys(names)
@@ -47,7 +47,7 @@ class TopicCreation:
             raise ApiError(ErrorCode(result.error_code), result.error_message or "")
 
     def missing_topic_error(self, name: str) -> ErrorCode:
-        """Why a topic is not there: it could not be, or it just is not."""
+        """Why a topic does not exist: its name is invalid, or nobody has created it."""
         try:
             check_topic_name(name)
         except ApiError as error:

@@ -254,8 +254,8 @@ def test_a_new_partition_that_cannot_be_made_keeps_no_other_one_from_its_service
             disk.is_full = False
         made: list[int] = []
 
-        async def make_unmade() -> None:
-            await disks.replicas.make_unmade(lambda: image, lambda: made.append(disks.replicas.offline_count))
+        async def retry_creation() -> None:
+            await disks.replicas.retry_creation(lambda: image, lambda: made.append(disks.replicas.offline_count))
 
         def error_of(name: str) -> ErrorCode | None:
             try:
@@ -267,15 +267,15 @@ def test_a_new_partition_that_cannot_be_made_keeps_no_other_one_from_its_service
         assert [error_of(name) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
         disks.topics_without_config.update(names)
         with pytest.raises(ExceptionGroup):
-            await make_unmade()
+            await retry_creation()
         assert [error_of(name) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
         disks.topics_without_config = {"second"}
         with pytest.raises(ExceptionGroup) as failed:
-            await make_unmade()
+            await retry_creation()
         assert [str(error) for error in failed.value.exceptions] == ["second has no config"]
         assert [error_of(name) for name in names] == [None, ErrorCode.KAFKA_STORAGE_ERROR, None]
         disks.topics_without_config = set()
-        await make_unmade()
+        await retry_creation()
         assert [error_of(name) for name in names] == [None] * 3
         assert made == [3, 1, 0]
 

@@ -15,13 +15,13 @@ _COORDINATOR_ERRORS = {
 
 
 def coordinator_error(log_error: ApiError) -> ApiError:
-    """What a client should hear when the log refuses: look for the coordinator again, wait, or give up."""
+    """The error for a client when the log refuses: look for the coordinator again, wait, or give up."""
     return ApiError(_COORDINATOR_ERRORS.get(log_error.code, log_error.code), log_error.message)
 
 
 def fencing_error(code: ErrorCode, api_version: int, *, known_from: int) -> ErrorCode:
-    """The code that tells a producer it is fenced: versions before `known_from` hear INVALID_PRODUCER_EPOCH instead of
-    PRODUCER_FENCED. Other codes stay as they are."""
+    """The code that tells a producer that it is fenced: versions before `known_from` get INVALID_PRODUCER_EPOCH instead
+    of PRODUCER_FENCED. Other codes stay as they are."""
     if code is ErrorCode.PRODUCER_FENCED and api_version < known_from:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return code

@@ -100,7 +100,7 @@ class InternalTopic:
             except ApiError as error:
                 if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                     if error.message != self._told:
-                        # Clients ask again and again; the operator is told once.
+                        # Clients ask again and again; the log has one line.
                         self._told = error.message
                         logger.warning("%s cannot be created: %s", self.spec.name, error.message)
                     raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error

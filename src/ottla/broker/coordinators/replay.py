@@ -1,6 +1,7 @@
-"""A coordinator's partition, read from the start of its log; what cannot be read is skipped and told with its count.
+"""Reads a coordinator's partition from the start of its log. Records that cannot be read are skipped, and counted in
+the node's log.
 
-Runs in a thread: a log may be large.
+It runs in a thread, since a log may be large.
 """
 
 import logging
@@ -24,9 +25,10 @@ def replay(
     take_record: Callable[[bytes, bytes | None, BatchHeader], None],
     take_control: Callable[[memoryview, BatchHeader], None],
 ) -> int:
-    """Give every record, by key and value, and every control batch to its taker, in their order; how many records.
+    """Pass every record, by key and value, and every control batch to its callback, in order; returns the number of
+    records.
 
-    A taker raises UnknownRecord, MalformedMessage or CorruptRecords for what it cannot read.
+    A callback raises UnknownRecord, MalformedMessage or CorruptRecords for what it cannot read.
     """
     unknown: Counter[str] = Counter()
     damaged: Counter[str] = Counter()

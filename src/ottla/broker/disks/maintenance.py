@@ -54,17 +54,17 @@ class Maintenance:
         logs: LogManager,
         config: BrokerConfig,
         tasks: Tasks,
-        tell_log_starts: Callable[[], Awaitable[None]],
+        announce_log_starts: Callable[[], Awaitable[None]],
         host: Host,
     ) -> None:
-        """`tell_log_starts` is called on the event loop when retention may have deleted records."""
+        """`announce_log_starts` is called on the event loop when retention may have deleted records."""
         self._tasks = tasks
         self._initial_delay_ms = config.get_int("log.initial.task.delay.ms")
         self._running: list[asyncio.Task[None]] = []
         self._passes = [
             one
             for directory in logs.directories
-            for one in _passes_of(directory, logs, config, tell_log_starts, host.now_ms)
+            for one in _passes_of(directory, logs, config, announce_log_starts, host.now_ms)
         ]
         # Those of all directories together.
         self.records = {one.name: PassRecord() for one in self._passes}
@@ -120,7 +120,7 @@ def _passes_of(
     directory: LogDirectory,
     logs: LogManager,
     config: BrokerConfig,
-    tell_log_starts: Callable[[], Awaitable[None]],
+    announce_log_starts: Callable[[], Awaitable[None]],
     now_ms: Callable[[], int],
 ) -> list[_Pass]:
     scheduler_ms = config.get_int("log.flush.scheduler.interval.ms")
@@ -136,7 +136,7 @@ def _passes_of(
     producers_ms = config.get_int("producer.id.expiration.check.interval.ms")
     return [
         _Pass("flush", flush_ms, lambda: logs.flush_pass(now_ms(), directory, scheduler_ms)),
-        _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory), tell_log_starts),
+        _Pass("retention", retention_ms, lambda: logs.retention_pass(now_ms(), directory), announce_log_starts),
         _Pass("file removal", _REMOVAL_CHECK_MS, lambda: logs.removal_pass(now_ms(), directory)),
         _Pass("checkpoints", checkpoints_ms, lambda: _uncounted(logs.checkpoint_pass, directory)),
         _Pass("log start offsets", log_starts_ms, lambda: _uncounted(logs.log_start_pass, directory)),

@@ -62,7 +62,7 @@ def maintain(path: Path, settings: dict[str, str], is_done: Callable[[Counter[st
     """Runs the passes of a broker with these settings until enough of them ran."""
     logs = WatchedLogs(LogDirectory(OsFileSystem(path)))
 
-    async def tell_log_starts() -> None:
+    async def announce_log_starts() -> None:
         pass
 
     async def passes() -> Counter[str]:
@@ -70,7 +70,7 @@ def maintain(path: Path, settings: dict[str, str], is_done: Callable[[Counter[st
 
     async def run() -> None:
         config = BrokerConfig(single_node_defaults(path, "127.0.0.1:0") | QUIET | settings)
-        maintenance = Maintenance(logs, config, Tasks(), tell_log_starts, Machine())
+        maintenance = Maintenance(logs, config, Tasks(), announce_log_starts, Machine())
         maintenance.start()
         await eventually_async(passes, is_done)
         await maintenance.cancel()

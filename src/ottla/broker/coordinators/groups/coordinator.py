@@ -1,7 +1,7 @@
 """The group coordinator of a node: finds the shard of a group and lets it decide.
 
 It owns the shards of the `__consumer_offsets` partitions that this node leads. Methods answer directly where they can;
-only what must wait, for other members or for a commit, comes back as an awaitable.
+an answer that must wait for other members or for a commit is an awaitable.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class GroupCoordinator:
         answer: asyncio.Future[JoinGroupResponse] = asyncio.get_running_loop().create_future()
         context = JoinContext(api_version, client_id, client_host, str(uuid.UUID(bytes=self._host.random_uuid())))
         active.shard.join(request, context, answer, self._clock())
-        active.settle()
+        active.apply_effects()
         return answer
 
     def sync(self, request: SyncGroupRequest) -> asyncio.Future[SyncGroupResponse]:
@@ -121,11 +121,11 @@ class GroupCoordinator:
         active = self.shards.serving(request.group_id)
         answer: asyncio.Future[SyncGroupResponse] = asyncio.get_running_loop().create_future()
         active.shard.sync(request, answer)
-        active.settle()
+        active.apply_effects()
         return answer
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
-        """Whether the member is still in, and whether it must rejoin."""
+        """Whether the member is still in the group, and whether it must rejoin."""
         _require_group_id(request.group_id)
         try:
             active = self.shards.serving(request.group_id)
@@ -145,7 +145,7 @@ class GroupCoordinator:
         _require_group_id(group_id)
         active = self.shards.serving(group_id)
         rows = active.shard.leave(group_id, leaving, self._clock())
-        write = active.settle()
+        write = active.apply_effects()
         return rows if write is None else active.respond_when_committed(write, rows)
 
     # Offsets
@@ -184,9 +184,9 @@ class GroupCoordinator:
         is_commit: bool,
         transaction_version: int,
     ) -> ErrorCode:
-        """Write the marker of a transaction into a partition of the offsets topic, and do what it says.
+        """Write the marker of a transaction into a partition of the offsets topic, and apply it.
 
-        Answers once it is committed, in the words that WriteTxnMarkers has for any partition. A marker for a producer
+        Returns once it is committed, with the error that WriteTxnMarkers has for any partition. A marker for a producer
         that has nothing pending is written all the same.
         """
         try:
@@ -213,7 +213,7 @@ class GroupCoordinator:
     def all_offsets(
         self, group_id: str, *, require_stable: bool = False
     ) -> Iterator[tuple[str, OffsetFetchResponsePartitions]]:
-        """The topic and the row of each partition that has an offset; they may be taken over some time."""
+        """The topic and the row of each partition that has an offset; the caller may take its time."""
         return self.shards.serving(group_id).shard.all_offsets(group_id, require_stable=require_stable)
 
     def delete_offsets(self, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Awaitable[OffsetDeleteResponse]:
@@ -227,7 +227,7 @@ class GroupCoordinator:
     def topics_deleted(self, topics: Collection[str]) -> None:
         """Forget the offsets of topics that were deleted."""
         for active in self.shards.all_active():
-            # Which offsets they are is found now: a new topic of that name may get some in the next turn.
+            # Find the offsets now: a new topic of that name may get some in the next turn of the loop.
             portions = active.shard.topics_deleted(topics)
             self._tasks.start_background("removal of a topic's offsets", active.clean(portions))
 
@@ -277,7 +277,7 @@ class GroupCoordinator:
         ]
 
     def loaded_shards(self) -> list[GroupShard]:
-        """The state of every group that is served now, to be read."""
+        """The shards that are served now, to read."""
         return [active.shard for active in self.shards.all_active()]
 
     async def expire_offsets(self) -> None:

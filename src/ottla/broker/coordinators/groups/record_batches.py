@@ -1,4 +1,4 @@
-"""A group operation's records as one batch of the offsets topic."""
+"""Encodes the records of a group operation as one batch of the offsets topic."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ from ottla.protocol.compression import Codec
 from ottla.protocol.messages.offset_commit_request import OffsetCommitRequest
 from ottla.protocol.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 
-# What a record in the offsets topic takes at least, without the names of group and topic.
+# The smallest size of a record in the offsets topic, without the names of group and topic.
 _RECORD_BYTES_MIN = 50
-# Nobody checks the sequences of a coordinator's batches. Kafka gives all of them this one.
+# The log does not check the sequences of a coordinator's batches. Kafka writes this one into all of them.
 _TRANSACTIONAL_BASE_SEQUENCE = 0
 
 
@@ -38,7 +38,7 @@ def encode_transactional_batch(
 
 
 def offsets_bytes_min(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> int:
-    """What the batch of a commit takes at least: known before anything is made of it."""
+    """The smallest size of a commit's batch, known before anything is encoded."""
     per_record = _RECORD_BYTES_MIN + len(request.group_id)
     return sum(len(topic.partitions) * (per_record + len(topic.name)) for topic in request.topics)
 

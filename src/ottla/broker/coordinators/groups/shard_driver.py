@@ -1,11 +1,11 @@
-"""A shard of groups at work: what its state machine decides is carried out here.
+"""Drives a shard of groups: carries out what its state machine decides.
 
-After every call into the state machine its effects are carried out: parked requests are answered through their futures,
-records are appended. What is not committed at once takes effect later, in log order (`ShardWrites`). One timer serves
-all deadlines of the shard.
+After every call into the state machine, the driver carries out the effects: it answers parked requests through their
+futures, and appends records. Records that are not committed at once take effect later, in log order (`ShardWrites`).
+One timer serves all deadlines of the shard.
 
-A write that is lost needs no undoing: the shard is thrown away, with its leadership or to be loaded again. Only what a
-transactional producer writes may be refused alone.
+A write that is lost need not be undone: the shard is discarded with its leadership, or loaded again. Only the writes of
+a transactional producer can be refused one by one.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ T = TypeVar("T")
 def load_shard(config: GroupConfig, partition: int, pieces: Iterator[memoryview]) -> GroupShard:
     """Replays every record and marker of a partition.
 
-    A transaction whose marker has not come is still pending afterwards: its coordinator will send one.
+    A transaction without a marker is still pending afterwards: its coordinator will send one.
     """
     shard = GroupShard(config)
 
@@ -56,7 +56,7 @@ def load_shard(config: GroupConfig, partition: int, pieces: Iterator[memoryview]
 
 
 class GroupShardDriver:
-    """A loaded shard. Not used any more after `close`."""
+    """A loaded shard, in service until `close`."""
 
     def __init__(self, shard: GroupShard, writes: ShardWrites, clock: Callable[[], int], codec: Codec) -> None:
         self.shard = shard
@@ -68,12 +68,12 @@ class GroupShardDriver:
             f"{OFFSETS_TOPIC}-{writes.partition}", clock, lambda: shard.timers.next_check_ms, self._tick
         )
         shard.loaded(clock())
-        self.settle()
+        self.apply_effects()
 
-    def settle(self) -> Write | None:
-        """Carries out what the state machine decided; the last write of it that is not committed yet."""
+    def apply_effects(self) -> Write | None:
+        """Carries out what the state machine decided; returns the last write that is not committed yet."""
         if self._is_settling or self._writes.is_closed:
-            # Whoever is at it looks again before it ends.
+            # A call further up the stack is at it, and looks again before it ends.
             return None
         self._is_settling = True
         last: Write | None = None
@@ -90,7 +90,8 @@ class GroupShardDriver:
         return None if last is None or last.is_committed else last
 
     def append(self, records: Sequence[GroupCoordinatorRecord]) -> Write | None:
-        """Appends an operation's records as one batch; the write if it is not committed yet. Raises ApiError."""
+        """Appends an operation's records as one batch; returns the write if it is not committed yet. Raises
+        ApiError."""
         if not records:
             return None
         now_ms = self._clock()
@@ -132,7 +133,7 @@ class GroupShardDriver:
         coordinator_epoch: int,
         transaction_version: int,
     ) -> Write | None:
-        """Ends a producer's transaction here; the write of the marker if it is not committed yet."""
+        """Ends a producer's transaction here; returns the write of the marker if it is not committed yet."""
         batch = end_txn_batch(
             producer_id=producer_id,
             producer_epoch=producer_epoch,
@@ -154,8 +155,8 @@ class GroupShardDriver:
     async def clean(self, portions: Iterable[Sequence[GroupCoordinatorRecord]]) -> None:
         """Writes tombstones that nobody waits for.
 
-        A portion that the log refuses does not keep the others from being written. Its offsets stay until a cleaning of
-        those that have expired finds them.
+        If the log refuses a portion, the others are written all the same. Its offsets stay until the next expiry finds
+        them.
         """
         refused = 0
         for records in portions:
@@ -166,7 +167,7 @@ class GroupShardDriver:
             except ApiError as error:
                 refused += len(records)
                 reason = str(error)
-            # There may be a million of them: the loop serves requests in between.
+            # There may be a million tombstones: the loop serves requests in between.
             await asyncio.sleep(0)
         if refused:
             logger.warning(
@@ -178,7 +179,7 @@ class GroupShardDriver:
             )
 
     def close(self) -> None:
-        """Parked requests are sent to the new coordinator."""
+        """Answers parked requests with NOT_COORDINATOR, so that they go to the new coordinator."""
         self.deadlines.close()
         self.shard.unload()
         for effect in self.shard.effects.take():
@@ -203,11 +204,11 @@ class GroupShardDriver:
     def _committed(self, number: int) -> None:
         self.shard.committed(number, self._clock())
         if self.shard.effects:
-            self.settle()
+            self.apply_effects()
 
     def _tick(self, now_ms: int) -> None:
         self.shard.tick(now_ms)
-        self.settle()
+        self.apply_effects()
 
 
 def _answer(token: object, response: object) -> None:

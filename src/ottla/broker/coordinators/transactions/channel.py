@@ -1,7 +1,7 @@
-"""How transactions reach other brokers: the two requests that coordinator and partitions send each other.
+"""How transactions reach other brokers: the two requests that coordinators and partition leaders send each other.
 
-A cluster of one node has nobody else to talk to: its requests go to its own handlers, as messages and without a socket,
-in the same versions and with the same answers.
+In a cluster of one node they go to the node's own handlers, as messages and without a socket, in the same versions and
+with the same answers.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class TransactionChannel:
         self._dispatcher = dispatcher
 
     async def add_partitions(self, node_id: int, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
-        """To the coordinator of the transactions."""
+        """Asks the coordinator of the transactions."""
         answer = await self._send(node_id, ApiKey.ADD_PARTITIONS_TO_TXN, ADD_PARTITIONS_VERSION, request)
         return cast(AddPartitionsToTxnResponse, answer)
 
     async def write_markers(self, node_id: int, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
-        """To the leader of the partitions."""
+        """Asks the leader of the partitions."""
         answer = await self._send(node_id, ApiKey.WRITE_TXN_MARKERS, WRITE_MARKERS_VERSION, request)
         return cast(WriteTxnMarkersResponse, answer)
 
@@ -68,7 +68,7 @@ class TransactionChannel:
         except ApiError as error:
             return _refusal(api, context, request, error)
         except Exception:
-            # As over a socket: whoever asked hears of it and goes on.
+            # As over a socket: the caller gets an error response and continues.
             logger.exception("%s failed", api_key.name)
             return _refusal(api, context, request, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
         return cast(Message, answer)

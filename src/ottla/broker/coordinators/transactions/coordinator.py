@@ -2,8 +2,8 @@
 
 It owns the shards of the `__transaction_state` partitions that this node leads; their leader epoch is the coordinator
 epoch that markers carry. An answer goes out once what it promises is committed. EndTxn could be answered as soon as the
-intent is; it waits a little longer for the markers, which are mostly written within the same millisecond, so that a
-producer that begins its next transaction at once is not told to come again.
+intent is committed. It waits a little longer for the markers, which are mostly written within the same millisecond, so
+that a producer that begins its next transaction at once need not retry.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class TransactionCoordinator:
     # Life
 
     def start(self) -> None:
-        """Begin to look for transactions that are overdue and for ids that nobody uses."""
+        """Begin the periodic search for overdue transactions and for unused ids."""
         config = self._config
         overdue_ms = config.transaction_abort_timed_out_transaction_cleanup_interval_ms
         expiry_ms = config.transaction_remove_expired_transaction_cleanup_interval_ms
@@ -84,7 +84,7 @@ class TransactionCoordinator:
         ]
 
     def close(self) -> None:
-        """Stop serving; what is settled is completed after the next start."""
+        """Stop serving; prepared transactions are completed after the next start."""
         for task in self._rounds:
             task.cancel()
         self.shards.resign_all()
@@ -130,7 +130,7 @@ class TransactionCoordinator:
         partitions: Collection[TopicPartition],
         client_transaction_version: int,
     ) -> None:
-        """Let partitions join the producer's transaction."""
+        """Add partitions to the producer's transaction."""
         active = self.shards.serving(transactional_id)
         following = active.shard.add_partitions(
             transactional_id,
@@ -169,7 +169,7 @@ class TransactionCoordinator:
         )
         if following is None:
             ended = shard.get(transactional_id)
-            assert ended is not None, "an id that was just judged is known"
+            assert ended is not None, "an id that was just decided on is known"
             return ended.producer
         await active.write((following,))
         await self._wait_for_completion(active, transactional_id)
@@ -227,12 +227,12 @@ class TransactionCoordinator:
             except ApiError as error:
                 logger.warning("The overdue transaction of %s is not aborted yet: %s", transactional_id, error)
             except Exception:
-                # Whatever it is, the others must not wait for it.
+                # Whatever went wrong, the other transactions must not wait for it.
                 logger.exception("The overdue transaction of %s cannot be aborted", transactional_id)
 
     async def _abort_overdue(self, active: TransactionShardDriver, transactional_id: str) -> None:
         fresh = await self._fresh_producer_id(transactional_id)
-        # Since the round began it may have ended, or another transaction begun.
+        # Since the round began, the transaction may have ended, or another one begun.
         following = active.shard.abort_overdue(
             transactional_id,
             fresh_producer_id=fresh,
@@ -256,7 +256,7 @@ class TransactionCoordinator:
     async def _forget_expired(self, active: TransactionShardDriver) -> None:
         expiration_ms = self._config.transactional_id_expiration_ms
         portion: list[TransactionMetadata] = []
-        # There may be a million of them: the loop serves requests in between.
+        # There may be a million ids: the loop serves requests in between.
         async for transactional_id in TimeSlice(self._host.monotonic_s).over(active.shard.ids()):
             dead = active.shard.expire(transactional_id, self._clock(), expiration_ms)
             if dead is not None:

@@ -1,8 +1,8 @@
 """Writes the markers of a transaction that is about to end into its partitions.
 
-The outcome is logged, so it has to come about: what fails is tried again until it succeeds, with a pause that grows. A
-partition that exists no longer needs no marker. Nor does one that knows a later epoch of the producer: the transaction
-cannot be open there. Only a coordinator that finds itself replaced stops; its successor has read the same log.
+The outcome is logged, so it must happen: a marker that fails is sent again until it succeeds, with a growing pause. A
+partition that does not exist any more needs no marker. Neither does one that knows a later epoch of the producer: the
+transaction cannot be open there. Only a coordinator that has been replaced stops; its successor has read the same log.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class CoordinatorReplaced(Exception):
 
 
 class MarkerWriter:
-    """Serves all transactions of a coordinator."""
+    """Writes the markers of all transactions of a coordinator."""
 
     def __init__(self, channel: TransactionChannel, image: Callable[[], ClusterImage]) -> None:
         self._channel = channel
         self._image = image
 
     async def write(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Return once no partition of a prepared transaction lacks its marker; or raise CoordinatorReplaced."""
+        """Return once every partition of a prepared transaction has its marker; or raise CoordinatorReplaced."""
         lacking = set(metadata.partitions)
         pause_s = _FIRST_PAUSE_S
         warn_at_s = asyncio.get_running_loop().time() + _WARN_AFTER_S
@@ -60,8 +60,8 @@ class MarkerWriter:
             if asyncio.get_running_loop().time() >= warn_at_s:
                 warn_at_s += _WARN_AGAIN_S
                 logger.warning(
-                    "A transaction of %s has ended and %d partitions do not take its marker; %s is tried again and "
-                    "again. Readers of committed records wait there, and the producer for its next transaction",
+                    "A transaction of %s has ended, but %d partitions do not accept its marker, like %s; retrying. "
+                    "Until then, read_committed consumers wait there, and the producer waits with its next transaction",
                     metadata.transactional_id,
                     len(lacking),
                     min(lacking),
@@ -111,7 +111,7 @@ def _settled(metadata: TransactionMetadata, answer: WriteTxnMarkersResponse) -> 
                     raise CoordinatorReplaced
                 if code is ErrorCode.INVALID_PRODUCER_EPOCH:
                     logger.warning(
-                        "%s knows a later epoch of producer %d than %d: nothing of %s is open there",
+                        "%s knows a later epoch of producer %d than %d: %s has no open transaction there",
                         partition,
                         metadata.producer_id,
                         metadata.producer_epoch,

@@ -1,10 +1,11 @@
-"""Makes sure that partitions belong to a transaction before records for them are taken (KIP-890).
+"""Ensures that partitions belong to a transaction before records are appended to them (KIP-890).
 
-Clients of transaction.version 2 leave it to the broker to add a partition when they first write to it. Older ones add
-it themselves, and the broker asks the coordinator whether that is so: a write that comes late, after its transaction
-has ended, would otherwise begin one that nobody ends.
+For clients of transaction.version 2, the broker adds a partition when they first write to it. Older clients add it
+themselves, and the broker verifies that with the coordinator: a late write, after its transaction has ended, would
+otherwise begin a transaction that nobody ends.
 
-While the transaction before is still ending, an addition is tried again here for a moment, so that the client need not.
+While the previous transaction is still ending, the broker retries an addition for a moment, so that the client need
+not.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ottla.protocol.messages.add_partitions_to_txn_request import (
 )
 from ottla.protocol.topic_partition import TopicPartition
 
-# What says that the coordinator cannot tell now: the client is to send its records again.
+# With these errors the coordinator cannot tell now: the client has to send its records again.
 _UNDECIDED = frozenset(
     {
         ErrorCode.CONCURRENT_TRANSACTIONS,
@@ -38,18 +39,19 @@ _UNDECIDED = frozenset(
 
 
 class TransactionSupport(Enum):
-    """What a client of a request's version understands."""
+    """What a client understands, by the version of its request."""
 
-    # Produce up to 10, TxnOffsetCommit up to 3: it knows no TRANSACTION_ABORTABLE.
+    # Produce up to 10, TxnOffsetCommit up to 3: without TRANSACTION_ABORTABLE.
     DEFAULT_ERROR = "default error"
     # Produce 11, TxnOffsetCommit 4.
     GENERIC_ERROR = "generic error"
-    # Produce from 12 on, TxnOffsetCommit from 5 on: partitions are added here.
+    # Produce from 12 on, TxnOffsetCommit from 5 on: the broker adds partitions.
     ADD_PARTITION = "add partition"
 
     @classmethod
     def of(cls, version: int, *, abortable_from: int, adding_from: int) -> TransactionSupport:
-        """By the first versions of a request that know TRANSACTION_ABORTABLE, and that leave additions to us."""
+        """`abortable_from` and `adding_from` are the first versions that know TRANSACTION_ABORTABLE, and that leave
+        adding partitions to the broker."""
         if version >= adding_from:
             return cls.ADD_PARTITION
         return cls.GENERIC_ERROR if version >= abortable_from else cls.DEFAULT_ERROR
@@ -75,7 +77,7 @@ class PartitionAdding:
         partitions: Collection[TopicPartition],
         support: TransactionSupport,
     ) -> dict[TopicPartition, ApiError]:
-        """The partitions that must not be written, with what the client is to hear."""
+        """The partitions that must not be written to, with the errors for the client."""
         request = _request(transactional_id, producer_id, producer_epoch, partitions, support)
         try:
             node_id = await self._topic.leader_of(transactional_id)
@@ -129,11 +131,11 @@ def _request(
 
 
 def _for_client(code: ErrorCode, support: TransactionSupport) -> ApiError:
-    """A coordinator's error as a producer knows it."""
+    """Translates a coordinator's error into one that producers know."""
     if code in _UNDECIDED:
         return ApiError(
             ErrorCode.NOT_ENOUGH_REPLICAS,
-            f"It is not known whether the partition has been added to the transaction: {code.name}; send it again",
+            f"The coordinator could not tell whether the partition is in the transaction ({code.name}); send it again",
         )
     if code is ErrorCode.PRODUCER_FENCED:
         return ApiError(ErrorCode.INVALID_PRODUCER_EPOCH, "The transaction of this producer epoch is over")

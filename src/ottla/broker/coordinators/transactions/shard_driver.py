@@ -1,9 +1,9 @@
-"""A shard of transactional ids at work: its decisions go into the log, and what is settled there is brought to its end.
+"""Drives a shard of transactional ids: writes its decisions to the log, and completes prepared transactions.
 
 A state that is written takes effect when it is committed, whether or not the client still waits (`ShardWrites`). A
-client that waited too long hears that the coordinator is not available and asks again; meanwhile its id answers
-CONCURRENT_TRANSACTIONS. A write that is lost needs no undoing: the shard is thrown away, with its leadership or to be
-loaded again.
+client that waited too long gets COORDINATOR_NOT_AVAILABLE and retries; until the state is committed, its id answers
+CONCURRENT_TRANSACTIONS. A write that is lost need not be undone: the shard is discarded with its leadership, or loaded
+again.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def load_shard(partition: int, pieces: Iterator[memoryview]) -> TransactionShard
         transactional_id = decode_key(key)
         shard.replay(transactional_id, None if value is None else decode_value(transactional_id, value))
 
-    # Nobody writes control batches here that would mean anything.
+    # Control batches have no meaning in this topic.
     record_count = replay(TRANSACTION_TOPIC, partition, pieces, take_record, lambda _batch, _header: None)
     logger.debug("%s-%d: %d transactional ids from %d records", TRANSACTION_TOPIC, partition, len(shard), record_count)
     return shard
 
 
 class TransactionShardDriver:
-    """A loaded shard. Not used any more after `close`."""
+    """A loaded shard, in service until `close`."""
 
     def __init__(
         self,
@@ -64,17 +64,17 @@ class TransactionShardDriver:
         self._clock = clock
         self._transaction_version = transaction_version
         self._completions: dict[str, asyncio.Task[None]] = {}
-        # What an earlier coordinator settled and did not complete.
+        # Transactions that an earlier coordinator prepared and did not complete.
         for metadata in shard.prepared():
             self._begin_completion(metadata)
 
     def close(self) -> None:
-        """Whoever leads now completes what is settled."""
+        """Stops; the new leader completes prepared transactions."""
         for completion in self._completions.values():
             completion.cancel()
 
     async def write(self, states: Sequence[TransactionMetadata]) -> None:
-        """Returns once states are logged; ApiError if they are not, or if that takes too long to wait for."""
+        """Returns once the states are committed; ApiError if the log refuses them, or if that takes too long."""
         try:
             write = self._writes.append(self._encode(states), lambda _: self._logged(states))
         except Exception as error:
@@ -88,7 +88,7 @@ class TransactionShardDriver:
             await self._writes.wait(write)
 
     def completion(self, transactional_id: str) -> asyncio.Task[None] | None:
-        """The end of a prepared transaction, while it is under way."""
+        """The task that completes a prepared transaction, None if there is none."""
         return self._completions.get(transactional_id)
 
     def _begin_completion(self, metadata: TransactionMetadata) -> None:
@@ -100,20 +100,22 @@ class TransactionShardDriver:
         completion.add_done_callback(lambda _: self._completed(transactional_id, completion))
 
     def _completed(self, transactional_id: str, completion: asyncio.Task[None]) -> None:
-        # The next transaction may be about to end already.
+        # The next transaction of this id may already be ending.
         if self._completions.get(transactional_id) is completion:
             del self._completions[transactional_id]
 
     async def _complete(self, metadata: TransactionMetadata) -> None:
-        """Whatever happens, it goes on: the outcome is settled, and nobody else brings it about."""
+        """Retries until it succeeds: the outcome is decided, and nobody else will complete it."""
         while True:
             try:
                 await self._markers.write(metadata, self._writes.leader_epoch)
             except CoordinatorReplaced:
-                logger.warning("%s is coordinated elsewhere by now", metadata.transactional_id)
+                logger.warning("Another node coordinates %s now", metadata.transactional_id)
                 return
             except Exception:
-                logger.exception("The markers of a transaction of %s are tried again", metadata.transactional_id)
+                logger.exception(
+                    "Writing the markers of a transaction of %s failed; retrying", metadata.transactional_id
+                )
                 await asyncio.sleep(_RETRY_PAUSE_S)
             else:
                 break
@@ -122,9 +124,11 @@ class TransactionShardDriver:
                 await self.write((self.shard.complete(metadata.transactional_id, self._clock()),))
             except ApiError as error:
                 if self.shard.is_pending(metadata.transactional_id):
-                    # It is in the log and will be committed, or lost together with this shard.
+                    # The state is in the log; it will be committed, or lost together with this shard.
                     return
-                logger.warning("The end of a transaction of %s is not logged: %s", metadata.transactional_id, error)
+                logger.warning(
+                    "The completion of a transaction of %s could not be logged: %s", metadata.transactional_id, error
+                )
                 await asyncio.sleep(_RETRY_PAUSE_S)
             else:
                 return
