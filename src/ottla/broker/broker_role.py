@@ -157,7 +157,7 @@ class BrokerRole:
             log_dirs=sorted((*self._storage.directory_ids, *self._absent_directory_ids)),
             rack=self.config.rack,
         )
-        self._cordoning.tell(self._metadata.image, self.config.node_id)
+        self._cordoning.report(self._metadata.image, self.config.node_id)
         self.replicas.subscribe(self._partitions_lost)
         self._lead_coordinators(self._metadata.image)
         self._groups.start()
@@ -265,7 +265,7 @@ class BrokerRole:
         self.socket_server.apply(self._configs.current(image))
         self.maintenance.apply(self._configs.current(image))
         self._cordoning.apply(self._configs.current(image))
-        self._cordoning.tell(image, self.config.node_id)
+        self._cordoning.report(image, self.config.node_id)
 
     def _coordinators(self) -> tuple[tuple[str, CoordinatorRuntime[Any, Any]], ...]:
         return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)

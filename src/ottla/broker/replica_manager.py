@@ -411,16 +411,16 @@ class ReplicaManager:
             elif where is Whereabouts.ANYWHERE:
                 new.add(index)
         config = self._log_config_of(image, topic.name)
-        made = await self._changes.make(
+        made = await self._changes.open_or_create(
             topic.name, topic.id, sorted(missing), new, config, placed=placed, waits_for_all=not may_be_new
         )
         for index, log in made.items():
             partitions[index] = self._partition(topic.name, index, topic.id, log, _leadership(missing[index]))
         self._offline -= {TopicPartition(topic.name, index) for index in made}
         self._offline |= {TopicPartition(topic.name, index) for index in missing if index not in partitions}
-        still_unmade = {index for index in (*new, *placed) if index not in partitions}
-        if still_unmade and may_be_new and self.logs.online_directories:
-            self._uncreated[topic.id] = still_unmade
+        still_uncreated = {index for index in (*new, *placed) if index not in partitions}
+        if still_uncreated and may_be_new and self.logs.online_directories:
+            self._uncreated[topic.id] = still_uncreated
 
     async def retry_creation(self, image_now: Callable[[], ClusterImage], on_made: Callable[[], None]) -> None:
         """Tries again to create the new partitions that could not be created; to be called periodically.

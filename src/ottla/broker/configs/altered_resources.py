@@ -1,7 +1,7 @@
 """What AlterConfigs and IncrementalAlterConfigs have in common before the controller is asked.
 
-A broker judges first what it can judge alone: rows that repeat each other, keys that repeat each other, null values,
-and whether a broker resource means this very broker. The controller sees the rest, and every row gets an answer.
+A broker checks first what it can check alone: repeated rows, repeated keys, null values, and whether a broker resource
+names this broker. The controller gets the rest, and every row gets an answer.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ class AlteredResource(Protocol):
 
 
 class Refusals:
-    """The rows of a request that go no further, each with its reason."""
+    """The rows of a request that are refused here, each with its reason."""
 
     def __init__(
         self, resources: Sequence[AlteredResource], node_id: int, *, locally_served: Collection[int] = ()
@@ -37,7 +37,7 @@ class Refusals:
         self._counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
 
     def check(self, resource: AlteredResource, needing_value: Sequence[AlteredConfig]) -> None:
-        """ApiError when a row is refused; `needing_value` are the configs that null would be wrong for."""
+        """ApiError when a row is refused; `needing_value` are the configs that must not be null."""
         if self._counts[(resource.resource_type, resource.resource_name)] > 1:
             raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
         nulls = [config.name for config in needing_value if config.value is None]

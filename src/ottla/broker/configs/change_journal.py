@@ -1,7 +1,7 @@
-"""Tells in the node's log what was changed from outside: settings and levels of features.
+"""Writes changes of settings and feature levels to the node's log.
 
-Whoever looks for the reason of something that happened finds the order there, at the time at which it took effect on
-this node. Secrets are not told.
+An operator who looks for the cause of an incident finds each change there, at the time at which it took effect on this
+node. Secrets are left out.
 """
 
 import logging
@@ -18,16 +18,16 @@ _VERIFICATION = "transaction.partition.verification.enable"
 
 
 class ChangeJournal:
-    """Follows the image from the one at start on."""
+    """Logs how each image differs from the one before."""
 
     def __init__(self, configs: DynamicConfigs, image: ClusterImage) -> None:
         self._configs = configs
         self._image = image
         self._is_verifying = True
-        self._tell_verification(image)
+        self._warn_about_verification(image)
 
     def note(self, delta: ImageDelta, image: ClusterImage) -> None:
-        """What is different in the next image."""
+        """Logs what is different in the next image."""
         before, self._image = self._image, image
         for resource in sorted(delta.changed_configs):
             changes = _changes(resource, before.configs.of(*resource), image.configs.of(*resource))
@@ -38,9 +38,9 @@ class ChangeJournal:
                 old, new = before.features.get(name, 0), image.features.get(name, 0)
                 if old != new:
                     logger.info("Feature %s has level %d now, it was %d", name, new, old)
-        self._tell_verification(image)
+        self._warn_about_verification(image)
 
-    def _tell_verification(self, image: ClusterImage) -> None:
+    def _warn_about_verification(self, image: ClusterImage) -> None:
         is_verifying = self._configs.current(image).get_bool(_VERIFICATION)
         if is_verifying != self._is_verifying and not is_verifying:
             logger.warning(
@@ -71,10 +71,10 @@ def _change(resource: Resource, name: str, value: str | None) -> str:
     if value is None:
         return "is taken away"
     key = config_key(resource[0], name)
-    # What nobody knows may be the password of a plugin.
+    # An unknown setting may be the password of a plugin.
     return "= [hidden]" if key is None or key.is_sensitive else f"= {_line(value)}"
 
 
 def _line(text: str) -> str:
-    """A text that begins no line of its own in the log."""
+    """The text without line breaks, so that it cannot forge lines of the log."""
     return text if text.isprintable() else repr(text)

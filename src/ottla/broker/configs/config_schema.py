@@ -1,4 +1,4 @@
-"""What the controller must know about configs, from the definitions and from what is in force on this node."""
+"""The controller's knowledge of configs: the definitions, and the values in force on this node."""
 
 from collections.abc import Callable, Mapping
 
@@ -58,7 +58,7 @@ class BrokerConfigSchema:
 
 
 def config_key(resource_type: int, name: str) -> ConfigKey | None:
-    """What is declared of a setting of a resource, None if nothing is."""
+    """The definition of a setting of a resource, None if there is none."""
     if resource_type == ResourceType.BROKER:
         return broker_key(name)
     definitions: dict[int, ConfigDef] = {

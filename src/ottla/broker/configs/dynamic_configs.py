@@ -1,4 +1,4 @@
-"""The settings in force on this broker, as the metadata log and the node's own file say together."""
+"""The settings in force on this broker: the node's own file, with the overrides in the metadata log."""
 
 from ottla.broker.configs.config_schema import broker_layers
 from ottla.config.broker_config import BrokerConfig
@@ -9,7 +9,7 @@ from ottla.storage.log_config import LogConfig
 
 
 class DynamicConfigs:
-    """Follows the image; what is asked for is computed from the image given, so that it is never behind it."""
+    """Computes settings from the image that the caller gives, so that they are never older than that image."""
 
     def __init__(self, static: BrokerConfig) -> None:
         self._static = static
@@ -24,7 +24,7 @@ class DynamicConfigs:
         return self._current
 
     def layers(self, image: ClusterImage) -> BrokerLayers:
-        """The node's settings, each place that can set them by itself."""
+        """The node's settings, separately for each place that can set them."""
         return broker_layers(self._static, image)
 
     def log_config(self, image: ClusterImage, topic: str) -> LogConfig:

@@ -1,8 +1,8 @@
 """Decisions in flight on the active controller.
 
-A decision is made on the image that results from all decisions before it, durable or not, so two that arrive together
-cannot contradict each other. It is answered when it is committed. When leadership or the disk is lost, the undecided
-fail: their records may or may not survive, as with any request that times out.
+A decision is made on the image that results from all earlier decisions, durable or not, so two that arrive together
+cannot contradict each other. It is answered when it is committed. When leadership or the disk is lost, the decisions in
+flight fail: their records may or may not survive, as with any request that times out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class ActiveController:
         self._waiters = OffsetWaiters(image.end_offset)
 
     def decide(self, decide: Callable[[ClusterImage], Decision[T]]) -> tuple[T, int]:
-        """Make a decision and write it; its response, and the offset up to which all must be committed first."""
+        """Make a decision and write it; returns its response, and the offset that must be committed before it is
+        sent."""
         decision = decide(self.pending)
         if decision.records:
             self.write(decision.records)
@@ -37,14 +38,14 @@ class ActiveController:
 
     def write(self, records: Sequence[Message]) -> None:
         base_offset = self.pending.end_offset
-        # Applied before it is appended: records that make no sense must fail here, not after they are durable.
+        # Apply before the append: records that make no sense must fail here, not after they are durable.
         pending, _ = apply_records(self.pending, records, end_offset=base_offset + len(records), epoch=self.epoch)
         appended = self._append(records)
         assert appended == base_offset, f"decided for offset {base_offset}, written at {appended}"
         self.pending = pending
 
     def until(self, end_offset: int) -> asyncio.Future[None]:
-        """Done when all before an offset is committed."""
+        """Done when everything before this offset is committed."""
         return self._waiters.until(end_offset)
 
     def committed(self, end_offset: int) -> None:

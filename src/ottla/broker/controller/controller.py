@@ -1,4 +1,4 @@
-"""What a broker knows of the controller: a request message goes in, a response message comes out.
+"""The controller as a broker sees it: a request message goes in, a response message comes out.
 
 It makes no difference to the caller whether the controller runs in this process or on another node. A request names its
 origin, because the controller decides on behalf of a client that it does not see.
@@ -15,7 +15,7 @@ from ottla.protocol.schema import Message
 
 
 class RequestOrigin(Protocol):
-    """On whose behalf the controller is asked; a handler's `RequestContext` is one."""
+    """The client on whose behalf the controller decides; a handler's `RequestContext` is one."""
 
     @property
     def api_version(self) -> int: ...
@@ -45,7 +45,7 @@ class Controller(Protocol):
     """Decides about the metadata."""
 
     async def handle(self, origin: RequestOrigin, request: Message) -> Message:
-        """The response, once what was decided is committed; ApiError for a refusal of the whole request."""
+        """The response, once the decision is committed; ApiError for a refusal of the whole request."""
 
 
 class FollowingController:

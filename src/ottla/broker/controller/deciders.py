@@ -1,8 +1,8 @@
 """Which requests the controller decides, and how: a table from API key to decider.
 
-A decider is pure: image and request in, records and response out. What it needs beside these is in `Surroundings`: the
-settings of the controller, which count for the whole cluster and not those of the broker that was asked, and ids and
-numbers from the host.
+A decider is pure: image and request in, records and response out. Everything else that it needs is in `Surroundings`:
+the settings of the controller, which hold for the whole cluster (those of the broker that got the request do not), and
+ids and random numbers from the host.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _DELETION_DISABLED_FROM = 3
 _TOPIC_IDS_FROM = 6
 _UPGRADE_TYPES_FROM = 1
 _NO_FEATURE_ROWS_FROM = 2
-# What Kafka writes into the message of a row that succeeded.
+# The message that Kafka writes into a row that succeeded.
 _ROW_SUCCESS_MESSAGE = "NONE"
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the controller knows beside the image."""
+    """What a decider gets beside image and request."""
 
     cluster_id: str
     config: BrokerConfig
@@ -91,14 +91,14 @@ def _delete_topics(
 ) -> Decision[DeleteTopicsResponse]:
     is_enabled = by.config.get_bool("delete.topic.enable")
     if not is_enabled and origin.api_version < _DELETION_DISABLED_FROM:
-        # The older versions have no word for it.
+        # Older versions have no error code for it.
         raise ApiError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled (delete.topic.enable)")
     decided = delete_topics(image, topics_to_delete(request, origin.api_version), is_enabled=is_enabled)
     return Decision(decided.records, DeleteTopicsResponse(responses=decided.response))
 
 
 def topics_to_delete(request: DeleteTopicsRequest, api_version: int) -> Sequence[DeleteTopicState]:
-    """Older versions know names alone."""
+    """The topics of a request; older versions have names only."""
     if api_version >= _TOPIC_IDS_FROM:
         return request.topics
     return [DeleteTopicState(name=name) for name in request.topic_names]
@@ -149,7 +149,7 @@ def _incremental_alter_configs(
 def _update_features(
     image: ClusterImage, origin: RequestOrigin, request: UpdateFeaturesRequest, by: Surroundings
 ) -> Decision[UpdateFeaturesResponse]:
-    """Of a feature that is named twice the last row counts."""
+    """If a feature is named twice, the last row counts."""
     by_feature = {row.feature: _feature_update(origin.api_version, row) for row in request.feature_updates}
     decided = update_features(
         image,

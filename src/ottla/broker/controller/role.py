@@ -1,15 +1,15 @@
 """The controller role of a node: it decides while the node leads the metadata quorum.
 
 Guarantees
-- There is an active controller exactly while this node leads and the image has caught up with its log. Losing the
-  lead ends it in the same moment: whoever waits for a decision hears NOT_CONTROLLER.
+- There is an active controller exactly while this node leads and the image has caught up with its log. It ends at the
+  moment in which leadership is lost: those who wait for a decision get NOT_CONTROLLER.
 - `handle` answers after its records are committed. Decisions that are made together share an append and an fsync.
 
-A controller that begins aborts the metadata transaction that its predecessor may have left open, and begins the
-cluster with the records of `bootstrap.checkpoint` if the log is new.
+A new controller aborts the metadata transaction that its predecessor may have left open. If the log is new, it writes
+the records of `bootstrap.checkpoint`.
 
-A disk without space is waited for; meanwhile requests are refused, and those under way fail as after a timeout: they
-may yet be done.
+When the disk is full, the controller waits for space. Meanwhile new requests are refused, and those in progress fail as
+after a timeout: they may still take effect.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ControllerRole:
     # --- life -----------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Returns when there is an active controller, here or elsewhere; here, with what it began with published."""
+        """Returns when there is an active controller, here or elsewhere; if here, with its first records published."""
         begun = asyncio.create_task(self._is_begun.wait())
         await asyncio.wait((begun, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
         begun.cancel()
@@ -67,7 +67,7 @@ class ControllerRole:
         self._no_ops = asyncio.create_task(self._write_no_ops(), name="metadata no-ops")
 
     async def stop(self) -> None:
-        """Decides nothing more, and waits until what was decided is committed, if that can be."""
+        """Stops deciding, and waits until earlier decisions are committed, if that is possible."""
         self._is_stopping = True
         if self._no_ops is not None:
             self._no_ops.cancel()
@@ -76,7 +76,7 @@ class ControllerRole:
         if active is not None and self._full is None:
             finished = active.until(active.pending.end_offset)
             await asyncio.wait((finished, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
-            # What fails here was reported to those who asked for it.
+            # An error here was already reported to those who asked.
             _ = finished.done() and finished.exception()
         self._end("The controller is shutting down")
 
@@ -90,8 +90,8 @@ class ControllerRole:
         return await self.submit(lambda image: decide(image, origin, request, self._surroundings))
 
     async def submit(self, decide: Callable[[ClusterImage], Decision[T]]) -> T:
-        """Decide on the image with all earlier decisions applied; the response once the outcome is committed. The
-        image's `end_offset` is the offset that the first record of the decision gets."""
+        """Decides on the image with all earlier decisions applied; returns the response once its records are committed.
+        The image's `end_offset` is the offset that the first record of the decision gets."""
         active = self._active
         if active is None or self._is_stopping:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
@@ -102,7 +102,7 @@ class ControllerRole:
         return response
 
     async def _write_no_ops(self) -> None:
-        """A record now and then shows followers and operators that the quorum commits."""
+        """Writes a record now and then, to show followers and operators that the quorum commits."""
         interval_ms = self._log.settings.max_idle_interval_ms
         while interval_ms > 0:
             idle_ms = self._log.monotonic_ms() - self._log.last_append_ms
@@ -111,7 +111,7 @@ class ControllerRole:
             elif self._active is None or self._full is not None:
                 await asyncio.sleep(interval_ms / 1000)
             else:
-                # The lead may be lost in the attempt.
+                # Leadership may be lost in the attempt.
                 with contextlib.suppress(ApiError):
                     self._active.write((NoOpRecord(),))
 
@@ -128,12 +128,12 @@ class ControllerRole:
             self._active.committed(end_offset)
 
     def published(self, image: ClusterImage) -> None:
-        """Once the leader's whole log is committed and applied, it may decide."""
+        """Lets a leader decide once its whole log is committed and applied."""
         epoch = self._log.leader_epoch
         if self._active is not None:
             self._is_begun.set()
         elif epoch is not None and image.end_offset == self._log.end_offset:
-            # The lead may be lost in the attempt, and the next leader begins anew.
+            # Leadership may be lost in the attempt; the next leader begins anew.
             with contextlib.suppress(ApiError):
                 self._begin(image, epoch)
 
@@ -151,9 +151,9 @@ class ControllerRole:
         logger.info("Active controller in epoch %d from offset %d", epoch, image.end_offset)
 
     def space_changed(self, full: DiskFull | None) -> None:
-        """Decisions wait for space, their clients do not."""
+        """Fails requests while the disk is full: decisions wait for space, their clients do not."""
         if full is not None and not self._is_begun.is_set():
-            # A start says so and ends, rather than to wait for somebody to notice.
+            # A node that is starting says so and ends, instead of waiting until somebody notices.
             self._log.fail(full)
         elif full is not None and self._full is None:
             logger.error("Metadata cannot be written until there is space: %s", full)

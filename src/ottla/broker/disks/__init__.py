@@ -1,1 +1,1 @@
-"""The disks of a node: its directories, the threads that wait for them, and what is done to logs now and then."""
+"""The disks of a node: its directories, the threads that wait for them, and the maintenance of logs."""

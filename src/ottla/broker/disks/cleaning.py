@@ -1,9 +1,9 @@
 """The cleaners of a broker: as many as log.cleaner.threads says, each with a process of its own.
 
-A cleaner looks for the log that needs compaction most, has it done by its process, and puts the new segments in place;
-when it finds none it ends the process and pauses for log.cleaner.backoff.ms. The event loop only waits: logs are looked
-at in a thread for each directory, so that one disk that hangs keeps no other waiting, and a pass has a thread that
-listens to the process. All settings but log.cleaner.enable take effect while the node runs.
+A cleaner chooses the log that needs compaction most, has its process compact it, and puts the new segments in place.
+When no log needs compaction, it ends the process and pauses for log.cleaner.backoff.ms. The event loop only waits: each
+directory is surveyed in a thread of its own, so that a hanging disk does not block the others, and each pass has a
+thread that listens to the process. All settings except log.cleaner.enable take effect while the node runs.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from ottla.storage.log_manager import LogManager
 
 logger = logging.getLogger("ottla.broker.cleaning")
 
-# More cleaners than any machine has use for; each may need a thread.
+# More cleaners than any machine can use; each may need a thread.
 CLEANERS_MAX = 256
-# How long a round waits for the directories that are slow to say what is due in them.
+# How long a round waits for directories whose survey is slow.
 _SURVEY_WAIT_S = 10.0
-# Where log.cleaner.backoff.ms is 0, what fails at once must not be all that the loop does.
+# With log.cleaner.backoff.ms=0, a pass that fails at once must not keep the loop busy.
 _FAILURE_PAUSE_S = 1.0
-# A Java array, which is what Kafka's map is, is no larger.
+# Kafka's map is a Java array, which cannot be larger.
 _DEDUPE_BYTES_MAX = 2**31 - 1
 
 
@@ -59,7 +59,7 @@ class CleanerSettings:
 
 @dataclass(slots=True)
 class CleaningRecord:
-    """What the cleaners did so far, and what the last passes and the last look at the logs were like."""
+    """Totals of the cleaners, and the results of the last passes and of the last survey."""
 
     looked_at_s: float
     passes: int = 0
@@ -92,22 +92,22 @@ class Cleaning:
 
     @property
     def dead_count(self) -> int:
-        """Cleaners that ought to run and do not."""
+        """How many cleaners should run and do not."""
         wanted = self._settings.threads if self._is_started and self._is_enabled else 0
         return sum(number not in self._running or self._running[number].done() for number in range(wanted))
 
     @property
     def worker_pids(self) -> list[int]:
-        """The processes that there are now."""
+        """The ids of the processes that run now."""
         return [worker.pid for worker in self._workers.values() if worker.pid is not None]
 
     def start(self) -> None:
-        """Begins the rounds."""
+        """Starts the cleaners."""
         self._is_started = True
         self._start_missing()
 
     def apply(self, config: BrokerConfig) -> None:
-        """New settings: cleaners come and go, and those that are there look at them at once."""
+        """Applies new settings: starts and ends cleaners, and makes running ones notice at once."""
         settings = CleanerSettings.of(config)
         if settings != self._settings:
             self._settings = settings
@@ -116,7 +116,7 @@ class Cleaning:
             self._start_missing()
 
     async def cancel(self) -> None:
-        """Begins no other pass, and gives up those that are under way."""
+        """Starts no further pass, and gives up those in progress."""
         self._is_started = False
         for worker in self._workers.values():
             worker.stop()
@@ -126,7 +126,7 @@ class Cleaning:
         await asyncio.gather(*running, return_exceptions=True)
 
     def join(self) -> None:
-        """Waits until no thread is in a log any more; for a thread."""
+        """Waits until no thread works on a log any more. Blocks, so call it in a thread."""
         self._threads.shutdown()
         for worker in self._workers.values():
             worker.close()
@@ -146,10 +146,10 @@ class Cleaning:
                 await self._round(number, worker)
             except Exception:
                 logger.exception(
-                    "A round of cleaner %d failed; the next one comes after log.cleaner.backoff.ms", number
+                    "A round of cleaner %d failed; the next one starts after log.cleaner.backoff.ms", number
                 )
                 await asyncio.sleep(_FAILURE_PAUSE_S)
-            # Asked last of all: while the process came to its end, one cleaner more may have become wanted again.
+            # Checked last: while the process ended, the settings may have asked for this cleaner again.
             if number >= self._settings.threads:
                 return
 
@@ -164,7 +164,7 @@ class Cleaning:
         return asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def _share(self) -> float:
-        """The bytes per second of one cleaner that is at work; asked in its thread."""
+        """The bytes per second of each busy cleaner; called in its thread."""
         return self._settings.bytes_per_s / max(1, len(self._busy))
 
     async def _pause(self) -> None:
@@ -179,7 +179,7 @@ class Cleaning:
                 return
 
     async def _choose(self, left_out: LeftOut) -> Candidate | None:
-        """The log to compact next, among those of the directories that answer."""
+        """The log to compact next, in the directories that answer."""
         async with self._choosing:
             online = self._logs.online_directories
             for directory in online:
@@ -201,8 +201,8 @@ class Cleaning:
         try:
             return self._logs.cleaning.candidates(directory, self._host.now_ms())
         except Exception:
-            # What is wrong with one directory must not keep the others from being compacted.
-            logger.exception("Cannot tell what is to be compacted in %s", directory.path)
+            # A problem in one directory must not stop compaction in the others.
+            logger.exception("Cannot find out what needs compaction in %s", directory.path)
             return []
 
     async def _clean(self, number: int, worker: CleaningWorker, chosen: Candidate) -> Outcome:

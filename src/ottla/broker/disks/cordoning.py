@@ -1,8 +1,8 @@
 """Keeps new partitions off the log directories that `cordoned.log.dirs` names (KIP-1066).
 
-What is in such a directory stays in use; it only gets nothing new, so that an operator can empty it, or keep a disk
-that is filling up from getting more. The controller hears of it by a heartbeat: a broker whose
-directories are all cordoned gets no partitions. The setting may be changed at any time, and counts a moment later.
+Partitions in such a directory stay in service; it only gets no new ones, so that an operator can empty it, or protect a
+disk that is filling up. A heartbeat tells the controller: a broker whose directories are all cordoned gets no
+partitions. The setting may be changed at any time.
 """
 
 from collections.abc import Mapping
@@ -23,19 +23,19 @@ class Cordoning:
     """The cordoned directories of one broker."""
 
     def __init__(self, logs: LogManager, controller: Controller, ids: Mapping[Path, bytes], tasks: Tasks) -> None:
-        """`ids` are those of the broker's log directories."""
+        """`ids` are the ids of the broker's log directories."""
         self._logs = logs
         self._controller = controller
         self._ids = ids
         self._tasks = tasks
 
     def apply(self, config: BrokerConfig) -> None:
-        """Follows the setting as far as this broker itself is concerned."""
+        """Applies the setting on this broker."""
         named = config.get_list("cordoned.log.dirs")
         self._logs.cordoned = frozenset(self._ids if _ALL in named else (Path(name).absolute() for name in named))
 
-    def tell(self, image: ClusterImage, broker_id: int) -> None:
-        """Has the controller know, in the background, if it does not yet."""
+    def report(self, image: ClusterImage, broker_id: int) -> None:
+        """Reports the cordoned directories to the controller in the background, if it does not know them yet."""
         cordoned = tuple(sorted(self._ids[path] for path in self._logs.cordoned if path in self._ids))
         broker = image.brokers.get(broker_id)
         if broker is not None and (broker.cordoned_log_dirs or ()) != cordoned:
@@ -46,7 +46,7 @@ class Cordoning:
             broker_id=broker.id,
             broker_epoch=broker.epoch,
             current_metadata_offset=image.end_offset - 1,
-            # It stays what it is.
+            # The broker's state stays as it is.
             want_fence=broker.is_fenced,
             cordoned_log_dirs=cordoned,
         )

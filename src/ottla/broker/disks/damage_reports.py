@@ -1,8 +1,8 @@
-"""Damaged batches that readers met: the node's log tells of each once.
+"""Logs each damaged batch that a reader meets, once.
 
-A consumer that meets one asks for it again and again, and only its own log says so. Whoever runs the node has to know
-as well, since it is the disk that is to blame. Threads that read share this; nothing of it survives a restart, after
-which each is told of again when it is met.
+A consumer that meets one fetches it again and again, and says so only in its own log. The operator of the node has to
+know too, since the disk is to blame. All reading threads share one object; after a restart, damage is reported again
+when a reader meets it.
 """
 
 import logging
@@ -17,7 +17,7 @@ from ottla.storage.errors import DamagedBatch
 
 logger = logging.getLogger("ottla.broker.damage")
 
-# A rotten disk may have millions of them; then some are told of twice.
+# A bad disk may have millions of damaged batches; then some are reported twice.
 TOLD_MAX: Final = 1000
 
 
@@ -25,15 +25,16 @@ _Place = tuple[Path, int | tuple[int | None, str]]
 
 
 class DamageReports:
-    """What was told of so far."""
+    """The damage that was reported so far."""
 
     def __init__(self) -> None:
-        # The file or directory, and where in it: a position if that is known, else the offset asked for and the reason.
+        # The file or directory, and the place in it: the position if it is known, else the requested offset and the
+        # reason.
         self._told: set[_Place] = set()
         self._lock = threading.Lock()
 
     def note(self, partition: Partition, offset: int | None, error: CorruptRecords) -> None:
-        """A reader that asked for an offset, or searched by time, met damage."""
+        """Reports damage that a reader met at an offset, or in a search by time."""
         directory = partition.log.directory
         key: _Place
         if isinstance(error, DamagedBatch):

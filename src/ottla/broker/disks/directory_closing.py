@@ -1,10 +1,10 @@
-"""The end of a node's log directories: each is closed in a thread of its own, and none keeps the others from it.
+"""Closes a node's log directories, each in a thread of its own, so that none blocks the others.
 
 With several directories, one that hangs is given up: at once if its appends or reads hang already, otherwise when
-nothing has moved there for PATIENCE_S. It keeps no marker of a clean shutdown, so that the next start scans its logs;
-nothing acknowledged is lost by that. Its threads stay where they are: the process has to be ended without them.
+nothing has moved there for PATIENCE_S. It gets no marker of a clean shutdown, so the next start scans its logs; no
+acknowledged record is lost. Its threads keep hanging: the process has to end without them.
 
-A node whose only directory hangs waits: what it could not close would be all it has.
+A node whose only directory hangs waits, since it would have to give up everything.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _LOOK_EVERY_S = 0.2
 async def close_directories(
     all_threads: Collection[DirectoryThreads], close: Callable[[LogDirectory], None], host: Host
 ) -> list[LogDirectory]:
-    """Ends the threads of each directory, then calls `close` for it in a thread; those that were given up."""
+    """Ends the threads of each directory, then calls `close` for it in a thread; returns those that were given up."""
     loop = asyncio.get_running_loop()
     closers = host.thread_pool(len(all_threads), "directory-closing")
 
@@ -42,7 +42,7 @@ async def close_directories(
     given_up = [directory for directory, is_closed in zip(jobs, are_closed, strict=True) if not is_closed]
     for directory in given_up:
         logger.error(
-            "Log directory %s does not answer; it is left as it is, to be scanned at the next start", directory.path
+            "Log directory %s does not answer; it is left as it is, and the next start will scan it", directory.path
         )
     closers.shutdown(wait=not given_up)
     return given_up
@@ -58,7 +58,7 @@ async def settled(
     waited_for: Collection[DirectoryThreads],
     progress: Callable[[], int] = lambda: 0,
 ) -> bool:
-    """Whether work that waits for some directories came to its end, before it was clear that one of them hangs."""
+    """Whether work that waits for some directories ended before one of them was found to hang."""
     loop = asyncio.get_running_loop()
     last, moved = progress(), loop.time()
     while not job.done():

@@ -1,12 +1,12 @@
 """The threads that may wait for the disk of one log directory.
 
-A disk that hangs holds every thread that asks it for something. So each directory has threads of its own, and the
-others lose none: one that appends (if there are several directories, see `directory_writer`), some that sync, some
-that read, and one for changes of names, which are new, deleted and moved logs.
+A disk that hangs blocks every thread that uses it. So each directory has threads of its own: one that appends (if there
+are several directories, see `directory_writer`), some that sync, some that read, and one that creates, deletes and
+renames logs.
 
-`is_hanging` tells that an append or a read has been under way for so long that it is no use to ask for more: whoever
-can do without the disk does so. Syncs do not count, a busy disk may take seconds for one. Of each log one sync waits
-for a thread at most, and serves all who asked before it began: who gives up while a disk hangs leaves nothing behind.
+`is_hanging` says that an append or a read has taken so long that more would only queue up: whoever can do without the
+disk does. Syncs do not count, since a busy disk may take seconds for one. At most one sync of each log waits for a
+thread, and it serves all who asked before it began, so that callers who give up leave nothing behind.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _READERS = 8
 
 
 class _Sync:
-    """A sync of one log, asked for and maybe begun."""
+    """A sync of one log that was requested, and may have begun."""
 
     __slots__ = ("future", "has_begun")
 
@@ -48,33 +48,33 @@ class DirectoryThreads:
         self._flushers = host.thread_pool(_FLUSHERS, "flusher")
         self._readers = host.thread_pool(_READERS, "reader")
         self._changer = host.thread_pool(1, "changer")
-        # When the reads, syncs and changes began that are under way.
+        # The start times of the reads, syncs and changes in progress.
         self._reads: dict[object, float] = {}
         self._others: dict[object, float] = {}
-        # The latest one of each log.
+        # The latest sync of each log.
         self._syncs: dict[Log, _Sync] = {}
 
     @property
     def is_hanging(self) -> bool:
-        """Whether the disk keeps appends or reads waiting; never on a node whose only directory this is."""
+        """Whether appends or reads hang; always False if this is the node's only directory."""
         writer = self.writer
         return writer is not None and (writer.busy_s > HANGING_AFTER_S or self._lasts_long(self._reads))
 
     @property
     def is_slow(self) -> bool:
-        """Whether the disk keeps anything waiting, a sync or a rename too."""
+        """Whether anything hangs, even a sync or a rename."""
         return self.is_hanging or self._lasts_long(self._others)
 
     def reading(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
-        """A short read in a thread."""
+        """Runs a short read in a thread."""
         return self._begin(self._readers, partial(self._timed, self._reads, work, arguments))
 
     def searching(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
-        """A search through a log, which may take long although the disk does its best."""
+        """Runs a search through a log, which may take long even on a healthy disk."""
         return self._begin(self._readers, partial(work, *arguments))
 
     def flushing(self, log: Log, now_ms: int) -> "asyncio.Future[None]":
-        """A sync in a thread of what was appended until now."""
+        """Syncs, in a thread, everything appended until now."""
         sync = self._syncs.get(log)
         if sync is None or sync.has_begun:
             sync = _Sync()
@@ -84,9 +84,9 @@ class DirectoryThreads:
         return asyncio.shield(sync.future)
 
     def _flush(self, sync: _Sync, log: Log, now_ms: int) -> None:
-        # Before it looks how far the log goes: what is appended from now on may come too late for it.
+        # Set before the end of the log is read: what is appended from now on may be too late for this sync.
         sync.has_begun = True
-        # An error keeps this frame, and must not keep itself by what is in it: it keeps the open file as well.
+        # An error holds this frame; it must not hold itself through a local name, or the open file stays open too.
         del sync
         self._timed(self._others, log.flush, (now_ms,))
 
@@ -94,23 +94,23 @@ class DirectoryThreads:
         if self._syncs.get(log) is sync:
             del self._syncs[log]
         if not future.cancelled():
-            # Those who gave up do not ask for it.
+            # Mark the error as retrieved: callers who gave up never ask for it.
             future.exception()
 
     def changing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
-        """A change of names in a thread, after those that were asked for before."""
+        """Creates, deletes or renames in a thread, after the changes that were requested before."""
         return self._begin(self._changer, partial(self._timed, self._others, work, arguments))
 
     def _begin(self, threads: Executor, work: Callable[[], T]) -> "asyncio.Future[T]":
         return asyncio.get_running_loop().run_in_executor(threads, work)
 
     def fail(self) -> None:
-        """The directory is offline: nobody waits for its appends."""
+        """The directory is offline: fails its queued appends."""
         if self.writer is not None:
             self.writer.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory.path} is offline"))
 
     def stop(self) -> None:
-        """Begins nothing new, and waits for what is under way; for a thread."""
+        """Starts nothing new, and waits for work in progress. Blocks, so call it in a thread."""
         if self.writer is not None:
             self.writer.stop()
             self.writer.join()

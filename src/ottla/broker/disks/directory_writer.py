@@ -1,22 +1,22 @@
 """A thread that appends to the logs of one directory, on a node that has several.
 
 A buffered write can hang: on a network or user-space file system, or on a disk whose cache is full. On the event loop
-it would hold up everybody. A node with one directory has nothing else to serve then, and appends on the loop, which is
-quickest. With several directories, each has a writer: its thread appends; `settle` and the answer run on the loop.
+it would block every client. A node with one directory has nothing else to serve then, and appends on the loop, which is
+fastest. With several directories, each has a writer: its thread appends; `settle` and the answer run on the loop.
 
 Guarantees
-- Order: what was put first is appended first. `settle` runs on the loop in the same order, whether anybody still waits
-  or not, and before whoever waits hears of it.
-- Every wait has a deadline, then REQUEST_TIMED_OUT. The append stays in the queue all the same and happens when the
-  disk wakes up, so that what follows it in the queue still follows it in the log. As after any timeout, the client
-  cannot know; an idempotent producer repeats the batch and gets it once.
+- Order: appends happen in the order of `put`. `settle` runs on the loop in the same order, whether or not anybody still
+  waits, and before those who wait get the outcome.
+- Every wait has a deadline, and ends with REQUEST_TIMED_OUT then. The append stays in the queue all the same and
+  happens when the disk wakes up, so that the log keeps the order of the queue. As after any timeout, the client cannot
+  know the outcome; an idempotent producer repeats the batch, and it is written once.
 - Memory: the queue holds QUEUED_BYTES_MAX at most, plus the one append that passes the limit, however long the disk
-  hangs and however often clients try again. Anything beyond is held back while somebody waits for it, one request for
-  each connection, and dropped as soon as that request gives up.
-- What the broker itself writes (coordinators, markers) goes ahead of what is held back: producers that keep a disk busy
-  must not stop groups and transactions. It cannot be held back, because coordinators go on deciding meanwhile; beyond
-  OWN_QUEUED_BYTES_MAX it is refused.
-- A disk that fails is reported. Then all who wait get KAFKA_STORAGE_ERROR, and so does everything that comes later.
+  hangs and however often clients retry. Any further append is held back while its request waits, one for each
+  connection, and dropped as soon as the request gives up.
+- The broker's own writes (coordinators, markers) pass those that are held back: producers that keep a disk busy must
+  not stop groups and transactions. They are never held back, because coordinators keep deciding meanwhile; beyond
+  OWN_QUEUED_BYTES_MAX they are refused.
+- A disk that fails is reported. Then everybody who waits gets KAFKA_STORAGE_ERROR, and so does every later append.
 
 Nothing here survives a crash: what is in the queue was not acknowledged.
 """
@@ -38,12 +38,12 @@ E = TypeVar("E", bound=Exception)
 
 QUEUED_BYTES_MAX = 64 * 1024 * 1024
 OWN_QUEUED_BYTES_MAX = 8 * 1024 * 1024
-# What an append takes in memory beside its records, so that very small ones are bounded as well.
+# The memory of an append beside its records, so that the bound holds for very small ones as well.
 _OVERHEAD_BYTES = 4096
 
 
 class QueuedAppend(Generic[T]):
-    """An append on its way. It may be waited for by several, or by nobody."""
+    """An append in progress. Several callers may wait for it, or none."""
 
     __slots__ = (
         "_drop",
@@ -67,39 +67,39 @@ class QueuedAppend(Generic[T]):
         self._records = records
         self.size_bytes = len(records) + _OVERHEAD_BYTES
         self.settle = settle
-        # Whether the outcome is known; who is told to forget it, as long as it is held back on the loop.
+        # Whether the outcome is known; and what to call if a held-back append is not wanted any more.
         self.is_done = False
         self._drop: Callable[[QueuedAppend[T]], None] | None = None
-        # What the thread has to say, and what whoever waits is told: it may have been given up before.
+        # The outcome from the thread, and the outcome for those who wait: the append may have been given up before.
         self._outcome: T
         self._raised: Exception | None = None
         self._error: Exception | None = None
         self._waiters: list[asyncio.Future[None]] = []
 
     def hold(self, drop: Callable[["QueuedAppend[T]"], None]) -> None:
-        """Waits on the loop for its place in the queue; `drop` is called if nobody wants it any more."""
+        """Holds the append back on the loop until the queue has room; calls `drop` if nobody wants it any more."""
         self._drop = drop
 
     def release(self) -> None:
-        """Has its place: from now on it will be made, whoever waits."""
+        """The queue has room: from now on the append will happen, whether or not anybody waits."""
         self._drop = None
 
     def run(self) -> None:
-        """The part that may wait for the disk; nothing, if the directory was given up meanwhile."""
-        # Before it asks: the loop forgets the records after it has said that it is done.
+        """Runs the part that may wait for the disk, unless the directory was given up meanwhile."""
+        # Read before the check: the loop drops the records once it has declared the append done.
         records = self._records
         if self.is_done:
             return
         try:
             self._outcome = self.work(records)
         except (ApiError, StorageError) as error:
-            # Without its stack, on which there are the records and the open file: those who wait may be long in coming.
+            # Drop the stack, which holds the records and the open file: it may be long before somebody takes the error.
             self._raised = _without_stack(error)
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it, and its stack is wanted
+        except Exception as error:  # noqa: BLE001 - those who wait get it, with its stack
             self._raised = error
 
     def finish(self, on_storage_error: Callable[[StorageError], ApiError]) -> None:
-        """The part that belongs to the loop."""
+        """Runs the part that belongs on the loop."""
         self._error = on_storage_error(self._raised) if isinstance(self._raised, StorageError) else self._raised
         if self._error is None:
             try:
@@ -109,7 +109,7 @@ class QueuedAppend(Generic[T]):
         self._wake()
 
     def fail(self, error: ApiError) -> None:
-        """Whoever waits hears of an error now, whatever becomes of the append."""
+        """Gives an error to those who wait now, whatever becomes of the append."""
         self._error = error
         self._wake()
         self._records = b""
@@ -121,11 +121,11 @@ class QueuedAppend(Generic[T]):
                 waiter.set_result(None)
 
     async def result(self, deadline: float) -> T:
-        """The outcome; REQUEST_TIMED_OUT if it is not there when the loop's time reaches the deadline."""
+        """The outcome; REQUEST_TIMED_OUT if there is none when the loop's time reaches the deadline."""
         if not self.is_done and not await self._is_done_by(deadline):
-            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "The disk has not taken the records in time")
+            raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "The disk did not write the records in time")
         if isinstance(self._error, ApiError):
-            # Not the one that is kept here: what is raised keeps the stack of everybody whom it passes.
+            # Raise a copy: an error that is raised collects the stack of every caller.
             raise _without_stack(self._error)
         if self._error is not None:
             raise self._error
@@ -145,7 +145,7 @@ class QueuedAppend(Generic[T]):
             self.let_go()
 
     def let_go(self) -> None:
-        """If nobody waits any more, the request that brought the records must not stay in memory with its others."""
+        """If nobody waits any more, drops the records, so that their whole request does not stay in memory."""
         if self.is_done or self._waiters:
             return
         if self._drop is not None:
@@ -157,7 +157,7 @@ class QueuedAppend(Generic[T]):
 
 
 def _without_stack(error: E) -> E:
-    """The same error, as if nobody had raised it yet."""
+    """The same error without its stack."""
     copy = type(error).__new__(type(error), *error.args)
     copy.__dict__.update(error.__dict__)
     return copy
@@ -169,19 +169,19 @@ def _give_up(waiter: "asyncio.Future[None]") -> None:
 
 
 class DirectoryWriter:
-    """The queue of one directory, and its thread. All but the thread itself belongs to the event loop."""
+    """The queue of one directory, and its thread. Everything but the thread itself runs on the event loop."""
 
     def __init__(self, host: Host, name: str, on_storage_error: Callable[[StorageError], ApiError]) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_storage_error = on_storage_error
-        # Given to the thread; they are done in this order.
+        # Handed to the thread, which works in this order.
         self._queued: deque[QueuedAppend[Any]] = deque()
         self._queued_bytes = 0
         self._own_queued_bytes = 0
-        # In the order of their coming; those that are dropped leave from the middle.
+        # Held back, in the order of arrival; those that are dropped leave from the middle.
         self._held: dict[QueuedAppend[Any], None] = {}
         self._done: deque[QueuedAppend[Any]] = deque()
-        # Whether the loop knows that something is done: it is told once for all that is done until it looks.
+        # Whether the loop was woken: one call serves all appends that are done before it runs.
         self._is_told = False
         self._failure: ApiError | None = None
         self._began_s: float | None = None
@@ -190,7 +190,7 @@ class DirectoryWriter:
 
     @property
     def busy_s(self) -> float:
-        """For how long the write has lasted that is under way, 0 if there is none."""
+        """How long the current write has lasted, 0 if there is none."""
         began_s = self._began_s
         return 0.0 if began_s is None else self._host.monotonic_s() - began_s
 
@@ -202,9 +202,9 @@ class DirectoryWriter:
         *,
         is_own: bool = False,
     ) -> QueuedAppend[T]:
-        """Has the thread call `work` with the records; then `settle` gets the outcome, on the loop.
+        """Calls `work` with the records in the thread, then `settle` with the outcome on the loop.
 
-        REQUEST_TIMED_OUT if they are the broker's own, and too much of that waits for the disk.
+        REQUEST_TIMED_OUT if the records are the broker's own, and too many of those wait for the disk.
         """
         if self._failure is not None:
             raise _without_stack(self._failure)
@@ -220,11 +220,11 @@ class DirectoryWriter:
         return append
 
     async def drain(self, deadline: float) -> None:
-        """Returns when all that was put before is done; REQUEST_TIMED_OUT if the disk hangs until then."""
+        """Returns when every append that was put before is done; REQUEST_TIMED_OUT if the disk hangs until then."""
         await self.put(_nothing, b"", _nothing).result(deadline)
 
     def fail(self, error: ApiError) -> None:
-        """The directory is given up: nobody waits for it any longer."""
+        """Gives up the directory: everybody who waits gets the error."""
         self._failure = error
         for append in (*self._queued, *self._held):
             if not append.is_done:
@@ -232,11 +232,11 @@ class DirectoryWriter:
         self._held.clear()
 
     def stop(self) -> None:
-        """The thread ends after what is in the queue, or never if the disk never answers."""
+        """Ends the thread after the queued appends; never, if the disk never answers."""
         self._thread.stop()
 
     def join(self) -> None:
-        """Waits for the thread to end; for another thread."""
+        """Waits for the thread to end. Blocks, so another thread must call it."""
         self._thread.join()
 
     def _forget(self, append: QueuedAppend[Any]) -> None:
@@ -264,7 +264,7 @@ class DirectoryWriter:
                 self._loop.call_soon_threadsafe(self._complete)
 
     def _complete(self) -> None:
-        # Before it looks: whatever is done from now on tells the loop again.
+        # Reset before the queue is read: an append that is done from now on wakes the loop again.
         self._is_told = False
         while self._done:
             append = self._done.popleft()
@@ -280,4 +280,4 @@ class DirectoryWriter:
 
 
 def _nothing(_: object) -> None:
-    """What a barrier does."""
+    """The work of a barrier."""

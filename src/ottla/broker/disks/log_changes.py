@@ -1,12 +1,12 @@
-"""Makes and removes the logs of partitions, each in the thread of its directory.
+"""Creates and removes the logs of partitions, each in the thread of its directory.
 
 Changes of metadata are applied one after the other, so none of them may wait for a disk that hangs. With several
-directories, a log that is not made or removed after a moment is left to its thread, and stays busy until that is done:
-it is not there for anybody, and no other log of its name is made meanwhile. A directory that keeps others waiting gets
-no new logs as long as there is another one.
+directories, a log that is not created or removed after a moment is left to its thread, and counts as busy until that is
+done: nobody can use it, and no other log of its name is created meanwhile. A slow directory gets no new logs as long as
+there is another one.
 
-What survives a crash is what the disk holds: a log half made is empty, one not yet removed is found to be of a topic
-that the metadata does not know.
+After a crash, the disk decides: a log that was being created is empty, and one that was to be removed belongs to a
+topic that the metadata does not know.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ CHANGE_PATIENCE_S = 3.0
 
 
 class LogChanges:
-    """The changes of a broker's logs that are under way."""
+    """Creates and removes a broker's logs; knows which changes are in progress."""
 
     def __init__(self, logs: LogManager, threads: Mapping[LogDirectory, DirectoryThreads], host: Host) -> None:
         self._now_ms = host.now_ms
         self._logs = logs
         self._threads = threads
         self._busy: dict[TopicPartition, tuple[LogDirectory, asyncio.Future[Any]]] = {}
-        # A node whose only directory hangs cannot do anything else anyway.
+        # A node whose only directory hangs can do nothing else anyway.
         self._patience_s = CHANGE_PATIENCE_S if len(threads) > 1 else None
 
-    async def make(
+    async def open_or_create(
         self,
         topic: str,
         topic_id: bytes,
@@ -46,15 +46,15 @@ class LogChanges:
         placed: Mapping[int, LogDirectory] | None = None,
         waits_for_all: bool,
     ) -> dict[int, Log]:
-        """The logs of some partitions, opened or made; without those that are offline or not made in time.
+        """Opens or creates the logs of some partitions; leaves out those that are offline or not created in time.
 
-        Those `new` are made where there is room, those `placed` in their directory, others only if no directory is away
-        in which they may be. There is time enough if it `waits_for_all`, as a start does.
+        Those `new` are created where there is room, those `placed` in their directory, others only if no directory is
+        absent that may hold them. With `waits_for_all`, as at start, there is no time limit.
         """
         placed = placed or {}
         free = [index for index in indexes if (topic, index) not in self._busy]
-        # A crash came between the deletion of a topic and that of its files, and this is another of that name; or
-        # partition.metadata is damaged. Nobody can tell, so nothing is thrown away.
+        # Either a crash came between the deletion of a topic and that of its files, and this is a new topic of that
+        # name; or partition.metadata is damaged. Nobody can tell which, so nothing is thrown away.
         await self.set_stray(
             [TopicPartition(topic, i) for i in free if self._logs.topic_id_of(topic, i) not in (None, topic_id)]
         )
@@ -82,16 +82,16 @@ class LogChanges:
         return found
 
     async def remove_topic(self, topic: str, indexes: Collection[int]) -> None:
-        """Takes the logs of a topic away, those that are still being made among them."""
+        """Removes the logs of a topic, even those that are still being created."""
         being_made = {partition for partition in self._busy if partition.topic == topic}
         await self.remove({TopicPartition(topic, index) for index in indexes} | being_made)
 
     async def remove(self, keys: Collection[TopicPartition]) -> None:
-        """Takes logs away for good, if they are there or still being made."""
+        """Deletes logs that exist or are still being created."""
         await self._take(keys, lambda key: self._logs.delete(*key, self._now_ms()))
 
     async def set_stray(self, keys: Collection[TopicPartition]) -> None:
-        """Takes logs away that the metadata does not know, and keeps their files."""
+        """Takes logs out of service that the metadata does not know, and keeps their files."""
         await self._take(keys, lambda key: self._logs.set_stray(*key))
 
     async def _take(self, keys: Collection[TopicPartition], take: Callable[[TopicPartition], object]) -> None:
@@ -128,7 +128,7 @@ class LogChanges:
     async def _wait(
         self, jobs: Collection["asyncio.Future[Any]"], patience_s: float | None
     ) -> Collection["asyncio.Future[Any]"]:
-        """Those that are done in time."""
+        """The jobs that are done in time."""
         if not jobs:
             return ()
         await asyncio.wait(jobs, timeout=patience_s)

@@ -1,7 +1,7 @@
-"""What a broker does for its logs now and then: retention, removal of files, flushes, checkpoints; and its cleaners.
+"""The periodic work on a broker's logs: retention, removal of files, flushes, checkpoints; and the cleaners.
 
-Each pass waits for disks, so it runs in a thread, at Kafka's interval for it, and never twice at the same time. Each
-directory has its own passes: a disk that is slow keeps no other waiting.
+Each pass waits for disks, so it runs in a thread, at Kafka's interval, and never twice at the same time. Each directory
+has its own passes, so that a slow disk does not block the others.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from ottla.storage.log_manager import LogManager
 
 logger = logging.getLogger("ottla.broker.maintenance")
 
-# flush.ms is looked at this often unless log.flush.scheduler.interval.ms says otherwise, which is "never" by default;
-# and so soon a closed segment is synced.
+# flush.ms is checked this often, and a closed segment is synced this soon, unless log.flush.scheduler.interval.ms is
+# set; its default is "never".
 _FLUSH_CHECK_MS = 1000
-# So long after file.delete.delay.ms the files of what was deleted may still be there.
+# How much longer than file.delete.delay.ms the files of deleted logs may stay.
 _REMOVAL_CHECK_MS = 1000
 # Longer intervals mean "never".
 _INTERVAL_MS_MAX = 30 * 24 * 3_600_000
@@ -32,13 +32,13 @@ class _Pass:
     name: str
     interval_ms: int
     run: Callable[[], int]
-    # What the loop does after each round, however it went.
+    # Called on the loop after each round, even after one that failed.
     then: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(slots=True)
 class PassRecord:
-    """What the rounds of a pass did so far: how often, how long, and how many logs or segments it was about."""
+    """Totals of a pass: rounds, seconds, and the logs or segments that it changed."""
 
     count: int = 0
     failures: int = 0
@@ -66,19 +66,19 @@ class Maintenance:
             for directory in logs.directories
             for one in _passes_of(directory, logs, config, announce_log_starts, host.now_ms)
         ]
-        # Those of all directories together.
+        # For all directories together.
         self.records = {one.name: PassRecord() for one in self._passes}
         self._threads = host.thread_pool(len(self._passes), "maintenance")
         self.cleaning = Cleaning(logs, config, tasks, host)
 
     def start(self) -> None:
-        """Begins the rounds."""
+        """Starts the passes."""
         self._running = [self._start(one) for one in self._passes]
         self.cleaning.start()
 
     def _start(self, one: _Pass) -> asyncio.Task[None]:
         if one.interval_ms <= 0:
-            # As Kafka's scheduler has it: without a period, once.
+            # As in Kafka's scheduler: without a period, once.
             return self._tasks.start_background(one.name, self._round(one))
         first_after_s = min(one.interval_ms, self._initial_delay_ms) / 1000
         return self._tasks.start_periodic(
@@ -86,17 +86,17 @@ class Maintenance:
         )
 
     def apply(self, config: BrokerConfig) -> None:
-        """New settings of the node."""
+        """Applies new settings of the node."""
         self.cleaning.apply(config)
 
     async def cancel(self) -> None:
-        """Begins no other pass."""
+        """Starts no further pass."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, self.cleaning.cancel(), return_exceptions=True)
 
     def join(self) -> None:
-        """Lets a pass that is under way finish; for a thread."""
+        """Waits for the passes in progress. Blocks, so call it in a thread."""
         self._threads.shutdown()
         self.cleaning.join()
 
@@ -107,7 +107,7 @@ class Maintenance:
         try:
             record.done += await loop.run_in_executor(self._threads, one.run)
         except Exception:
-            # What follows a pass does so however it went: it may have come half of its way.
+            # The follow-up runs even after a failure: the pass may have done half of its work.
             logger.exception("The %s pass failed", one.name)
             record.failures += 1
         record.count += 1

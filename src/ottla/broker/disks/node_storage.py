@@ -1,8 +1,8 @@
 """A node's log directories: locked, and formatted for one cluster and one node.
 
-A directory belongs to the cluster and node that its meta.properties names. What does not fit together is refused before
-anything is written. A node that is a cluster by itself formats its storage on its first start, unless somebody's data
-is in it; a directory that was added to `log.dirs` later is formatted to match the others.
+A directory belongs to the cluster and node that its meta.properties names. Directories that do not belong together are
+refused before anything is written. A node that is a cluster by itself formats its storage on its first start, unless
+the directory holds data; a directory that was added to `log.dirs` later is formatted to match the others.
 """
 
 import logging
@@ -46,12 +46,12 @@ class NodeStorage:
         return self.metadata_directory.file_system
 
     def release(self) -> None:
-        """Lets others use the directories, without touching what is in them."""
+        """Unlocks the directories, without touching what is in them."""
         _release({*self.directories, self.metadata_directory})
 
 
 def open_storage(config: BrokerConfig, host: Host) -> NodeStorage:
-    """Locks and checks every directory, formatting what is new; may wait for disks."""
+    """Locks and checks every directory, and formats new ones; may wait for disks."""
     paths = tuple(path.absolute() for path in config.log_dirs)
     metadata_path = config.metadata_log_dir.absolute()
     opened: dict[Path, LogDirectory] = {}
@@ -59,7 +59,7 @@ def open_storage(config: BrokerConfig, host: Host) -> NodeStorage:
     try:
         for path in dict.fromkeys((metadata_path, *paths)):
             try:
-                # A disk that hangs must not hold up the others, not even with what it surely has in memory.
+                # A disk that hangs must not block the others, not even for reads that should come from memory.
                 opened[path] = LogDirectory(host.file_system(path, trusts_tails=len(paths) == 1), storage_host(host))
             except StorageError as error:
                 if path == metadata_path:
@@ -118,7 +118,7 @@ def _refuse_used(
     known: Mapping[Path, MetaProperties],
     metadata_path: Path,
 ) -> None:
-    """A new cluster must not swallow what belongs to another one."""
+    """Refuses to make a used directory part of a new cluster."""
     for path in paths:
         used = signs_of_use(opened[path].file_system, path)
         if used is None:
@@ -139,7 +139,7 @@ def _refuse_used(
 
 
 def _refuse_same_ids(known: Mapping[Path, MetaProperties]) -> None:
-    """A directory that was copied keeps its id; nobody could tell the two apart in the metadata."""
+    """Refuses a copy of a directory: it has the same id, so the metadata could not tell the two apart."""
     paths: dict[bytes, Path] = {}
     for path, properties in known.items():
         twin = paths.setdefault(properties.directory_id, path)
@@ -174,7 +174,7 @@ def _cluster_id(known: dict[Path, MetaProperties]) -> str:
 
 
 def _format(directory: LogDirectory, config: BrokerConfig, host: Host) -> MetaProperties:
-    """Begins a cluster of which this node is the only voter. meta.properties comes last: it makes the rest count."""
+    """Starts a cluster with this node as the only voter. meta.properties is written last: it makes the rest valid."""
     directory_id = host.random_uuid()
     voters = None if config.quorum_voters else lone_voter(config, directory_id)
     plan = plan_format(given_cluster_id=None, random_uuid=host.random_uuid(), voters=voters, now_ms=host.now_ms())

@@ -1,4 +1,4 @@
-"""Whether a directory without a meta.properties was in use: then it belongs to somebody, and nothing says to whom.
+"""Whether a directory without a meta.properties was in use: then it belongs to a cluster, and nothing says to which.
 
 Formatting writes meta.properties last, so a directory that a crash left half formatted holds the first snapshot at
 most. A later one, or a log, of the metadata or of a topic's partition, shows that a node ran there.
@@ -29,7 +29,7 @@ def signs_of_use(file_system: FileSystem, path: Path) -> str | None:
 
 
 def has_metadata(file_system: FileSystem, path: Path) -> bool:
-    """Whether a node has left metadata in a directory, with which it can go on."""
+    """Whether a node has left metadata in a directory that it can continue with."""
     return _metadata(file_system, path) is not None
 
 

@@ -1,7 +1,7 @@
-"""How much room there is on a volume, asked of disks that may never answer.
+"""How much space there is on a volume, asked of disks that may never answer.
 
-A hanging disk holds the thread that asks it. There is one thread for a directory at most, none of the node's own, and
-nobody waits for it longer than a moment.
+A hanging disk blocks the thread that asks it. So each directory is asked in a separate thread, at most one at a time,
+and nobody waits for it longer than PATIENCE_S.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ PATIENCE_S: Final = 1.0
 
 
 class Volumes:
-    """Asks, and remembers whom it still waits for."""
+    """Asks volumes for their space, and remembers which have not answered yet."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._asked: dict[Path, asyncio.Future[VolumeSpace | None]] = {}
 
     async def ask(self, path: Path) -> VolumeSpace | None:
-        """What the system says about the volume; None if the disk fails or does not answer."""
+        """The space on the volume; None if the disk fails or does not answer."""
         asked = self._asked.get(path)
         if asked is None:
             asked = self._asked[path] = asyncio.get_running_loop().create_future()

@@ -1,7 +1,7 @@
-"""Sockets that wait for connections, made by hand.
+"""Creates the sockets that listen for connections.
 
-The event loop's own server accepts whatever comes. Kafka's limits need one that can stop accepting and go on, and that
-lives through a moment without file descriptors.
+The event loop's own server accepts every connection. Kafka's limits need one that can pause and resume, and that
+survives a moment without file descriptors.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ import socket
 
 from ottla.config.broker_config import BrokerConfig
 
-# Where the operator says nothing. Kafka's 50 suits a thread that does nothing but accept; a loop comes by less often.
+# Used unless the operator sets another. Kafka's 50 suits a thread that only accepts; a loop accepts less often.
 BACKLOG = 511
 
 
 async def bind(host: str, port: int) -> list[socket.socket]:
-    """One socket for each address that the host stands for; without a host, every interface."""
+    """One bound socket for each address of the host; without a host, for every interface."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     bound: list[socket.socket] = []
@@ -32,7 +32,7 @@ async def bind(host: str, port: int) -> list[socket.socket]:
                     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 if family == socket.AF_INET6:
                     made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                # A port that the system chose for the first address serves the others as well.
+                # The port that the system chose for the first address is used for the others as well.
                 chosen = bound[0].getsockname()[1] if bound else address[1]
                 made.bind((address[0], chosen, *address[2:]))
                 stack.pop_all()
@@ -47,12 +47,12 @@ async def bind(host: str, port: int) -> list[socket.socket]:
 
 
 def listen(bound: socket.socket, config: BrokerConfig) -> None:
-    """Opens the kernel's queue. Buffer sizes count from here on: accepted sockets inherit them."""
+    """Starts to listen. Buffer sizes are set before: accepted sockets inherit them."""
     for option, name in (
         (socket.SO_RCVBUF, "socket.receive.buffer.bytes"),
         (socket.SO_SNDBUF, "socket.send.buffer.bytes"),
     ):
-        # Unless the operator insists, the system sizes them by what each connection needs, which is faster.
+        # By default the system sizes the buffers to what each connection needs, which is faster.
         if name in config.static_values and (size := config.get_int(name)) >= 0:
             bound.setsockopt(socket.SOL_SOCKET, option, size)
     name = "socket.listen.backlog.size"

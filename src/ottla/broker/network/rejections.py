@@ -1,8 +1,8 @@
-"""Connections that were closed because of what their peers did: all are counted, and the log is not flooded.
+"""Counts connections that were closed because of what their peers did, without flooding the log.
 
 An attack may cause thousands of them in a second. The first of each kind is logged with its reason; those that follow
 within INTERVAL_SECONDS are logged as one number when that time is over, and so on until an interval passes without any.
-What looks like a mistake rather than an attack is logged like this for each address, as long as there are few.
+What looks like a mistake and not like an attack is logged by address, as long as there are few addresses.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections import Counter
 logger = logging.getLogger("ottla.broker.network.rejections")
 
 INTERVAL_SECONDS = 60
-# So many addresses are logged one by one; beyond that, a kind is logged as a whole.
+# Up to this many addresses are logged separately; beyond that, a kind is logged as a whole.
 ADDRESSES_MAX = 100
 
 
@@ -23,11 +23,11 @@ class Rejections:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        # For each subject that was logged lately, how many came since then.
+        # For each subject that was logged recently, how many followed since then.
         self._further: dict[str, int] = {}
 
     def note(self, kind: str, client_host: str, reason: object, *, by_address: bool = False) -> None:
-        """Counts a connection that is closed now."""
+        """Counts a connection that is being closed, and logs it if it is the first of its kind."""
         self.counts[kind] += 1
         subject = kind.replace("_", " ")
         own_subject = f"{subject} from {client_host}"

@@ -1,8 +1,8 @@
-"""How much memory requests may take that are being read or handled, over all connections (`queued.max.request.bytes`).
+"""Limits the memory of requests that are being read or handled, over all connections (`queued.max.request.bytes`).
 
-As in Kafka, a request reserves its whole size before its bytes are read, and is let in while anything is left at all.
-So a request that was let in can always be completed, and one request at most goes beyond the limit. A connection that
-gets nothing stops reading until others have been answered; those that wait are let in in the order in which they asked.
+As in Kafka, a request reserves its whole size before its bytes are read, and is admitted while anything is left at all.
+So an admitted request can always be completed, and at most one request exceeds the limit. A connection that gets
+nothing stops reading until others have been answered; waiting requests are admitted in the order in which they asked.
 
 A request that fits into the buffer that each connection has anyway needs no reservation: heartbeats, fetches and
 metadata get through while large requests queue.
@@ -23,7 +23,7 @@ class RequestBudget:
         self._waiting: OrderedDict[object, tuple[int, Callable[[], None]]] = OrderedDict()
 
     def try_reserve(self, owner: object, size: int, on_reserved: Callable[[], None]) -> bool:
-        """Whether the bytes are reserved at once; `on_reserved` is called when they are later."""
+        """Reserves bytes. False if that has to wait: then `on_reserved` is called when they are reserved."""
         if self._has_room() and not self._waiting:
             self.reserved_bytes += size
             return True
@@ -31,7 +31,7 @@ class RequestBudget:
         return False
 
     def release(self, owner: object, size: int) -> None:
-        """Gives reserved bytes back; `owner` waits for no more."""
+        """Gives reserved bytes back; a reservation that `owner` still waits for is dropped."""
         assert size <= self.reserved_bytes, "more was given back than was reserved"
         self.reserved_bytes -= size
         self._waiting.pop(owner, None)

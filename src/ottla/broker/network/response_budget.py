@@ -1,8 +1,8 @@
-"""How much memory answers may take that clients have not read yet, over all connections.
+"""Limits the memory of answers that clients have not read yet, over all connections.
 
-One Fetch may ask for 55 MB, and a client that asks and does not read keeps them in our memory. Above the budget a fetch
-gets the least that it may get, one batch, until slower clients have taken their answers. Many clients with one large
-batch each would still be too much: at twice the budget, the connections whose answers have waited longest are closed.
+One Fetch may ask for 55 MB, and a client that does not read its answer keeps it in our memory. Above the budget, a
+fetch gets the minimum, one batch, until slower clients have read their answers. Many clients with one large batch each
+would still be too much: at twice the budget, the connections whose answers have waited longest are closed.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ class ResponseBudget:
 
     def __init__(self) -> None:
         self.waiting_bytes = 0
-        # Those that have waited longest come first.
+        # Those whose answers have waited longest come first.
         self._by_owner: dict[Callable[[], None], int] = {}
-        # Told to give up; their bytes are there until they are gone.
+        # Connections that were told to close; their bytes count until they are gone.
         self._leaving: dict[Callable[[], None], int] = {}
 
     @property
@@ -29,11 +29,12 @@ class ResponseBudget:
 
     @property
     def is_full(self) -> bool:
-        """Whether no answer should be made before others have left, which those that gave up do in the next turn."""
+        """Whether no further answer should be made in this turn of the loop; connections told to close are gone in the
+        next."""
         return self.waiting_bytes > _LIMIT_BYTES
 
     def take(self, give_up: Callable[[], None], size: int) -> None:
-        """Counts an answer that waits. `give_up` names its owner, and is called if it must wait no longer."""
+        """Counts an answer that waits. `give_up` identifies its owner, and is called to close the connection."""
         self.waiting_bytes += size
         self._by_owner[give_up] = self._by_owner.get(give_up, 0) + size
         while self.waiting_bytes - sum(self._leaving.values()) > _LIMIT_BYTES:
@@ -42,5 +43,5 @@ class ResponseBudget:
             oldest()
 
     def give_back(self, give_up: Callable[[], None]) -> None:
-        """The owner's answers have left, or never will."""
+        """The owner's answers were sent, or never will be."""
         self.waiting_bytes -= self._by_owner.pop(give_up, 0) + self._leaving.pop(give_up, 0)

@@ -31,13 +31,13 @@ class QuorumDescription:
 
 
 def describe_quorum(node: RaftNode, *, local: ReplicaKey, monotonic_ms: int, wall_ms: int) -> QuorumDescription:
-    """Progress is known to the leader alone; others report who votes and nothing more."""
+    """Describes the quorum. Only the leader knows the progress of the others; a follower reports just the voters."""
     role = node.role
     to_wall = wall_ms - monotonic_ms
 
     def described(progress: ReplicaProgress) -> ReplicaDescription:
         if progress.key.matches(local):
-            # The leader itself is by definition caught up now.
+            # The leader itself is always caught up.
             return ReplicaDescription(local.id, progress.key.directory_id, node.log.end_offset, wall_ms, wall_ms)
         fetch, caught_up = progress.last_fetch_ms, progress.last_caught_up_ms
         return ReplicaDescription(

@@ -1,6 +1,6 @@
 """The metadata log on disk: a partition's log like any other, which only the quorum writes.
 
-The log is scanned whole on every start. Snapshots keep it short, and nothing that is not whole may reach the image.
+Every start scans the whole log, since no damaged batch may reach the image. Snapshots keep the log short.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class DiskLogStore:
         segment_ms: int,
         wall_clock_ms: Callable[[], int],
     ) -> None:
-        """May wait for the disk. `start_offset` is where the oldest snapshot ends: nobody needs what lies before it."""
+        """Opens the log; may wait for the disk. `start_offset` is the end of the oldest snapshot: the log is not needed
+        before it."""
         self._wall_clock_ms = wall_clock_ms
         config = LogConfig(
             segment_bytes=segment_bytes,
@@ -36,7 +37,7 @@ class DiskLogStore:
             retention_bytes=UNLIMITED,
             max_message_bytes=segment_bytes,
             flush_messages=MAX_INT64,
-            # Removed segments are covered by a snapshot, and whoever still reads them holds them open.
+            # A snapshot covers removed segments, and a reader that still needs them holds them open.
             file_delete_delay_ms=0,
         )
         self._log = Log(file_system, directory, config, log_start_offset=start_offset, now_ms=wall_clock_ms())

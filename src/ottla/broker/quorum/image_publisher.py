@@ -1,16 +1,16 @@
-"""Images of the cluster, made from the committed log and handed to those who follow it.
+"""Builds images of the cluster from the committed log, and publishes them to readers.
 
 Guarantees
 - An image holds committed records only, and images only ever move forward.
-- Each reader gets (delta, image) in order and at its own pace. One that is slow gets, when it comes again, one delta
-  that names all that has changed since; one that hangs holds up neither raft nor the other readers.
-- A reader's `image` is the newest that it has followed: whoever sees a topic there finds its partitions, too.
+- Each reader gets (delta, image) in order and at its own pace. A slow reader gets one delta with everything that has
+  changed since its last one; a reader that hangs blocks neither raft nor the other readers.
+- A reader's `image` is the newest that it has applied: a topic in it has its partitions on the broker, too.
 
-A reader that fails ends the node: it would serve something else than what the log says. So does a log that cannot be
-replayed. Nothing here survives a crash; the next start replays the log from the newest snapshot on.
+A reader that fails ends the node: it would serve something other than what the log says. So does a log that cannot be
+replayed. Nothing here survives a crash; the next start replays the log after the newest snapshot.
 
-A snapshot that the leader sent in place of the log becomes an image, and a delta against the image before: deleted
-topics, lost brokers and settings that were taken away are named in it as if records had done it.
+A snapshot that the leader sent instead of log records becomes an image, and a delta against the previous image: deleted
+topics, lost brokers and removed settings are in it as if records had caused them.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _REPLAY_READ_BYTES = 8 * 1024 * 1024
 
 
 class ImageReader:
-    """One that follows the metadata."""
+    """Follows the metadata at its own pace."""
 
     def __init__(self, image: ClusterImage, on_failure: Callable[[Exception], None]) -> None:
-        # The newest image that was followed.
+        # The newest image that was applied.
         self.image = image
         self._on_failure = on_failure
         self._waiters = OffsetWaiters(image.end_offset)
-        # What was published since, and what changed until then; it is merged into once it is this reader's own.
+        # The newest published image, and what changed up to it. A delta is merged into only once this reader owns it.
         self._newest = image
         self._delta: ImageDelta | None = None
         self._owns_delta = False
@@ -57,23 +57,23 @@ class ImageReader:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, follow: Follow, name: str) -> None:
-        """From now on `follow(delta, image)` is awaited for all that has changed since the reader was made. It must
-        not wait for a decision of the controller, which waits for it."""
+        """Awaits `follow(delta, image)` for every change since the reader was created. `follow` must not wait for a
+        decision of the controller, which waits for it."""
         self._task = asyncio.create_task(self._run(follow, name), name=f"metadata of the {name}")
 
     async def stop(self) -> None:
-        """Follows nothing more; those who wait for it hear so."""
+        """Stops following; those who wait for the reader get an error."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._waiters.abandon(ApiError(ErrorCode.NOT_CONTROLLER, "The node is shutting down"))
 
     def until(self, end_offset: int) -> asyncio.Future[None]:
-        """Done when `image` has reached an offset."""
+        """Done when `image` has reached this offset."""
         return self._waiters.until(end_offset)
 
     def offer(self, delta: ImageDelta, image: ClusterImage) -> None:
-        """Takes note of a change, to be followed in its time."""
+        """Takes a change, to be applied when the reader gets to it."""
         self._newest = image
         if delta.is_empty and self._delta is None and not self._is_following:
             self._reach(image)
@@ -136,7 +136,7 @@ class ImagePublisher:
         self._readers: list[ImageReader] = []
         self._committed_offset = image.end_offset
         self._installed: OffsetAndEpoch | None = None
-        # Batches that this node has written itself, by their offset: they need no reading.
+        # Batches that this node wrote itself, by offset: they need not be read.
         self._written: dict[int, MetadataBatch] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -162,7 +162,7 @@ class ImagePublisher:
             await reader.stop()
 
     def reader(self) -> ImageReader:
-        """One more that follows the metadata, from the newest image on."""
+        """A new reader, which starts at the newest image."""
         reader = ImageReader(self.image, self._on_failure)
         self._readers.append(reader)
         return reader
@@ -179,11 +179,11 @@ class ImagePublisher:
         self._wake.set()
 
     def written(self, batch: MetadataBatch) -> None:
-        """This node leads and has appended a batch."""
+        """Keeps a batch that this node has appended as the leader."""
         self._written[batch.base_offset] = batch
 
     def forget_written(self) -> None:
-        """Leadership is gone: what was appended may be truncated."""
+        """Leadership is lost: batches that were appended may be truncated."""
         self._written.clear()
 
     # --- the loop -------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class ImagePublisher:
                 elif self._log.start_offset <= self.image.end_offset < self._committed_offset:
                     await self._apply()
                 else:
-                    # Where the log begins after the image, the snapshot in between will be told of.
+                    # If the log begins after the image, the snapshot between the two will be reported.
                     self._wake.clear()
                     await self._wake.wait()
         except (StorageError, DamagedFile) as error:
@@ -225,7 +225,7 @@ class ImagePublisher:
         return batches
 
     async def _read_batches(self) -> Sequence[MetadataBatch]:
-        """Nothing if a snapshot replaced the log meanwhile."""
+        """The next committed batches; none if a snapshot replaced the log meanwhile."""
         start, end = self.image.end_offset, self._committed_offset
 
         def read() -> list[MetadataBatch]:

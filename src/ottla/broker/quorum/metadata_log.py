@@ -1,11 +1,11 @@
 """The metadata log of a node: raft with its disk, the images made from what is committed, and their snapshots.
 
-Every node has one, whatever its roles. Three parts, each of which waits for nobody but its own disk: the raft shell,
-the publisher of images with its readers, and the snapshotter. What happens is passed on here, from raft to the
-publisher and to the watchers: the controller role is one.
+Every node has one, whatever its roles. It has three parts, each of which waits only for its own disk: the raft shell,
+the publisher of images with its readers, and the snapshotter. Events pass through here, from raft to the publisher and
+to the watchers, such as the controller role.
 
-When one of them fails, `failed` is set and the node must restart: after a failed fsync nobody knows what the disk
-holds, and a reader that cannot follow would serve something else than the log says.
+When a part fails, `failed` is set and the node must restart: after a failed fsync nobody knows what the disk holds, and
+a reader that cannot follow would serve something other than what the log says.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from ottla.storage.errors import DiskFull
 
 logger = logging.getLogger("ottla.broker.quorum")
 
-# A decision is one batch. The bound is far above what a request can ask for; unfencing a broker of a hundred thousand
+# A decision is one batch. The bound is far above what a request can need: unfencing a broker with a hundred thousand
 # partitions takes about a tenth of it.
 MAX_BATCH_BYTES = 64 * 1024 * 1024
 
 
 class LogWatcher(Protocol):
-    """Who is told at once what happens to the metadata log. None of this may wait."""
+    """Is notified at once of what happens to the metadata log. Its methods must not wait."""
 
     def role_changed(self) -> None:
-        """This node has begun or ceased to lead, or has heard of another leader."""
+        """This node began or ceased to lead, or learnt of another leader."""
 
     def committed(self, end_offset: int) -> None: ...
 
     def published(self, image: ClusterImage) -> None: ...
 
     def space_changed(self, full: DiskFull | None) -> None:
-        """The disk has no space for what was written to the log; None as often as it has."""
+        """The disk had no space for a write to the log; None after each write for which it had."""
 
     def log_failed(self, error: Exception) -> None: ...
 
@@ -95,7 +95,7 @@ class MetadataLog:
     # --- life -----------------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Finds out what the disk holds. UnusableQuorum, DamagedFile if that is not for this node to run."""
+        """Reads what the disk holds; UnusableQuorum or DamagedFile if this node must not run with it."""
         opened = await asyncio.to_thread(open_quorum, self._files, self.local, self._static_voters)
         self._log = opened.log
         try:
@@ -149,12 +149,12 @@ class MetadataLog:
         )
 
     def start(self) -> None:
-        """Takes part in the quorum, and publishes images."""
+        """Starts to take part in the quorum, and to publish images."""
         self._publisher.start()
         self._shell.start()
 
     async def stop(self) -> None:
-        """Releases the log, if it is open; what was appended and is not committed yet may or may not survive."""
+        """Closes the log, if it is open; records that are not committed yet may or may not survive."""
         if not self._is_open:
             return
         await self._shell.stop()
@@ -163,7 +163,7 @@ class MetadataLog:
         try:
             await asyncio.to_thread(self._log.abandon if self.failed.done() else self._log.close)
         except DiskFull as error:
-            # The log is read from its beginning at every start.
+            # The next start reads the whole log anyway.
             logger.error("The metadata log is not closed cleanly: %s", error)
             self._log.abandon()
 
@@ -171,7 +171,7 @@ class MetadataLog:
 
     @property
     def image(self) -> ClusterImage:
-        """The newest committed image. A broker goes by the one that its own reader has followed."""
+        """The newest committed image. A broker uses the image that its own reader has applied."""
         return self._publisher.image
 
     @property
@@ -202,21 +202,21 @@ class MetadataLog:
         )
 
     def reader(self) -> ImageReader:
-        """Follows the images from the newest one on."""
+        """A reader of the images, from the newest one on."""
         return self._publisher.reader()
 
     def watch(self, watcher: LogWatcher) -> None:
         self._watchers.append(watcher)
 
     def receive(self, event: RequestReceived | ResponseReceived | RequestFailed) -> None:
-        """Something that another node said, or did not; from the transport."""
+        """Takes a message of another node, or the failure of a request, from the transport."""
         self._shell.step(event)
 
     # --- what is written to it ------------------------------------------------------------------------------------
 
     def append(self, records: Sequence[Message]) -> int:
-        """Appends records as one batch, to be committed whole or not at all; its offset. NOT_CONTROLLER if this node
-        does not lead."""
+        """Appends records as one batch, to be committed whole or not at all; returns its offset. NOT_CONTROLLER if this
+        node does not lead."""
         values = tuple(map(encode_record, records))
         size_bytes = sum(map(len, values))
         if size_bytes > MAX_BATCH_BYTES:
@@ -226,7 +226,7 @@ class MetadataLog:
                 f"together; split it into smaller requests",
             )
         accepted = self._shell.propose(values)
-        # The lead may end in the very step that appends: then the batch may be truncated, and nobody may count on it.
+        # Leadership may end in the step that appends. Then the batch may be truncated, and nobody may rely on it.
         if accepted is None or accepted.epoch != self.leader_epoch:
             raise ApiError(ErrorCode.NOT_CONTROLLER, "This node is not the active controller")
         self.last_append_ms = self.monotonic_ms()
@@ -274,7 +274,7 @@ class MetadataLog:
             watcher.space_changed(full)
 
     def fail(self, error: Exception) -> None:
-        """The node cannot go on."""
+        """Reports an error with which the node cannot continue."""
         if not self.failed.done():
             self.failed.set_result(error)
         for watcher in self._watchers:

@@ -1,4 +1,4 @@
-"""Those who wait until something has reached an offset: a commit, or the image of a reader."""
+"""Futures that are done when something reaches an offset: a commit, or the image of a reader."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 
 class OffsetWaiters:
-    """Whoever comes later waits for the same offset or a later one, so they are done in the order of their coming."""
+    """A queue of waiters. Offsets never fall from one waiter to the next, so they are done in the order of arrival."""
 
     __slots__ = ("_reached_offset", "_waiters")
 
@@ -32,7 +32,7 @@ class OffsetWaiters:
                 future.set_result(None)
 
     def abandon(self, error: Exception) -> None:
-        """What they wait for will not come."""
+        """Fails every waiter: the offset will not be reached."""
         for _, future in self._waiters:
             if not future.done():
                 future.set_exception(error)

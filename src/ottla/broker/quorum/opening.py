@@ -42,7 +42,7 @@ class OpenedQuorum:
     """What the files say, and the files themselves, open."""
 
     history: VoterHistory
-    # The state at the newest snapshot, and when that was; the log holds what came after.
+    # The image of the newest snapshot, and its time; later records are in the log.
     image: ClusterImage
     snapshot_timestamp_ms: int | None
     log: MetadataLogStore
@@ -94,8 +94,8 @@ def open_quorum(files: MetadataFiles, local: ReplicaKey, static_voters: VoterSet
 
 
 def _leads_to(log: MetadataLogStore, snapshot: OffsetAndEpoch) -> bool:
-    """Whether the log holds what the snapshot stands for: a crash may have come between a snapshot of the leader and
-    the end of the log that it replaces."""
+    """Whether the log holds the records before the end of the snapshot. It may not, if a crash came while a snapshot of
+    the leader replaced the log."""
     if log.end_offset < snapshot.offset:
         return False
     last_epoch = EpochHistory(log.epoch_starts()).epoch_at(snapshot.offset - 1)

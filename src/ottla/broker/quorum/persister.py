@@ -2,8 +2,8 @@
 
 Order within and across Readys is kept; nothing is reported before all of it is durable. See `ottla.raft.ready`.
 
-A disk without space is waited for: nothing is lost by that, and the step that found no space is tried again. An append
-may have written some of its batches by then, if a segment ended between them; it goes on behind those.
+When the disk is full, the persister waits for space and retries the step. Nothing is lost: an append that had written
+some of its batches, because a segment ended between them, continues after those.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Persister:
         wall_clock_ms: Callable[[], int],
         on_full: Callable[[DiskFull | None], None],
     ) -> None:
-        """`membership` is the newest. `on_full` is told of each try that finds no space, and with None of each step
-        that was taken."""
+        """`membership` returns the newest membership. `on_full` is called with each attempt that finds no space, and
+        with None after each step that succeeded."""
         self._log = log
         self._state_file = state_file
         self._snapshots = snapshots
@@ -46,10 +46,10 @@ class Persister:
         self._on_full = on_full
 
     async def persist(self, readys: Sequence[Ready]) -> list[tuple[OffsetAndEpoch, Membership]]:
-        """The snapshots that were installed, and the voters that they name."""
+        """Makes the Readys durable; returns the snapshots that were installed, with the membership that they name."""
         election = next((ready.election for ready in reversed(readys) if ready.election), None)
         if election is not None:
-            # Only the newest state counts: no message of the earlier ones has left yet.
+            # Only the newest state matters: no message of the earlier Readys has left yet.
             now = self._membership()
             await self._with_space(
                 partial(self._state_file.write, election, kraft_version=now.kraft_version, voters=now.voters)
@@ -73,10 +73,11 @@ class Persister:
         return installed
 
     def _install(self, snapshot: OffsetAndEpoch) -> Membership:
-        """A crash in between leaves a log that does not lead up to the snapshot: the next start empties it."""
+        """Installs a snapshot. A crash in between leaves a log that does not reach the snapshot; the next start empties
+        it."""
         contents = self._snapshots.finish_part(snapshot)
         self._log.truncate_fully_and_start_at(snapshot.offset)
-        # A static quorum has its voters from the settings.
+        # The voters of a static quorum come from the settings.
         return Membership(contents.voters or self._membership().voters, contents.kraft_version)
 
     async def _append(self, batches: Sequence[Batch]) -> None:
@@ -93,7 +94,7 @@ class Persister:
             await self._with_space(append_the_rest)
 
     async def _with_space(self, step: Callable[[], T]) -> T:
-        """Takes a step in a thread, again and again until there is space for it."""
+        """Runs a step in a thread, and retries it until there is space."""
         while True:
             try:
                 done = await asyncio.to_thread(step)

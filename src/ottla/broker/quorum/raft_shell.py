@@ -4,10 +4,10 @@ Guarantees
 - Every Ready is carried out as `ottla.raft.ready` demands, in order; those that come while the disk is busy share the
   next fsync.
 - A message leaves after everything that it promises is durable.
-- The loop waits for the disk alone. Whoever follows the log is told what happened and must not wait.
+- The loop waits for the disk only. Followers of the log are notified, and must not wait.
 
 What survives a crash: the log, its snapshots and the quorum-state file. A failed write or fsync is final: nobody knows
-then what the disk holds, so the shell stops and the node must restart. A disk without space is waited for.
+then what the disk holds, so the shell stops and the node must restart. When the disk is full, the shell waits.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ logger = logging.getLogger("ottla.broker.quorum")
 
 
 class RaftFollower(Protocol):
-    """Who is told what raft does. None of this may wait."""
+    """Is notified of what raft does. Its methods must not wait."""
 
     def role_changed(self) -> None:
-        """The replica has another role, or its role another epoch; told in the step that decides it."""
+        """The role or the epoch of the replica changed; called in the step that decides it."""
 
     def committed(self, end_offset: int) -> None:
         """The records before this offset are committed, and durable here."""
 
     def snapshot_installed(self, snapshot: OffsetAndEpoch) -> None:
-        """A snapshot of the leader is in place of the log."""
+        """A snapshot of the leader has replaced the log."""
 
     def raft_failed(self, error: Exception) -> None:
         """The shell has stopped."""
@@ -76,13 +76,13 @@ class RaftShell:
         self._task = asyncio.create_task(self._run(), name="raft")
 
     async def stop(self) -> None:
-        """Ends at once; what the disk is doing it finishes."""
+        """Stops at once; a write in progress is finished."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     def step(self, event: Event) -> Ready:
-        """Lets something happen. What follows from it is carried out by the loop."""
+        """Gives an event to the state machine. The shell's task carries out the resulting Ready."""
         ready = self.node.step(event, self._now_ms())
         self._readys.append(ready)
         self._wake.set()
@@ -104,7 +104,7 @@ class RaftShell:
         except (StorageError, DamagedFile) as error:
             self._follower.raft_failed(error)
         except Exception as error:
-            logger.exception("The metadata quorum cannot go on")
+            logger.exception("The metadata quorum has failed")
             self._follower.raft_failed(error)
 
     async def _wait_for_work(self) -> None:

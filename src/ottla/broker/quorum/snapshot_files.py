@@ -59,7 +59,7 @@ class SnapshotFiles:
         self._reveal(snapshot)
 
     def write_part(self, snapshot: OffsetAndEpoch, position: int, data: Buffer) -> None:
-        """Adds a piece that the leader has sent; one at the beginning begins anew. May wait for the disk."""
+        """Adds a piece that the leader has sent; a piece at position 0 starts the file anew. May wait for the disk."""
         part = self._part(snapshot)
         file = self._file_system.open(part, create=True)
         try:
@@ -75,10 +75,10 @@ class SnapshotFiles:
             file.close()
 
     def finish_part(self, snapshot: OffsetAndEpoch) -> SnapshotContents:
-        """Gives a snapshot that has come whole its name; durable when it returns. May wait for the disk."""
+        """Gives a snapshot that is complete its final name; durable when it returns. May wait for the disk."""
         part = self._part(snapshot)
         if self._file_system.file_size(part) is None and self._file_system.file_size(self._path(snapshot)) is not None:
-            # Tried again after a later step failed.
+            # This is a retry, after a later step failed.
             return self.read(snapshot)
         contents = self._read(part)
         file = self._file_system.open(part)

@@ -4,7 +4,7 @@ A snapshot is taken when enough bytes of records were applied since the last one
 anything has changed. Older snapshots, and the log before the oldest that stays, go when log and snapshots together
 exceed the retention size, or when they are too old; the newest snapshot always stays.
 
-The publisher of images says what was applied; a snapshot is written beside it, in a thread.
+The publisher of images reports what was applied; snapshots are written in a thread.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Snapshotter:
         last_snapshot_ms: int,
         report: Callable[[Event], object],
     ) -> None:
-        """`membership_at` tells what a snapshot that ends at an offset has to say of the quorum; `report` takes raft's
-        events. Both are called on the loop."""
+        """`membership_at` returns the membership that a snapshot ending at an offset has to record; `report` takes
+        raft's events. Both are called on the loop."""
         self._files = files
         self._log = log
         self._settings = settings
@@ -51,8 +51,8 @@ class Snapshotter:
         self._task: asyncio.Task[None] | None = None
 
     def applied(self, batches: Sequence[MetadataBatch], image: ClusterImage, *, is_whole: bool) -> None:
-        """Count what was applied; start a snapshot of `image` when it is time for one. An image inside a metadata
-        transaction lacks records before its end offset: it is not whole, and no snapshot of it may exist."""
+        """Counts what was applied, and starts a snapshot of `image` when one is due. An image inside a metadata
+        transaction lacks records before its end offset: it is not whole, and must not become a snapshot."""
         for batch in batches:
             self._bytes_since_snapshot += batch.size_bytes
             self._last_timestamp_ms = batch.timestamp_ms
@@ -62,12 +62,12 @@ class Snapshotter:
             self._task = asyncio.create_task(self._take(image, self._last_timestamp_ms), name="metadata snapshot")
 
     def installed(self) -> None:
-        """A snapshot of the leader has taken the place of the log."""
+        """A snapshot of the leader has replaced the log."""
         self._bytes_since_snapshot = 0
         self._last_snapshot_ms = self._wall_clock_ms()
 
     async def finish(self) -> None:
-        """Wait for a snapshot under way."""
+        """Waits for a snapshot in progress."""
         if self._task is not None:
             await self._task
 
@@ -107,7 +107,7 @@ class Snapshotter:
         self._files.write(snapshot, batches)
 
     def _remove_old(self) -> int | None:
-        """Remove what retention allows; the log's new start offset if it moved."""
+        """Removes what retention allows; returns the log's new start offset if it moved."""
         moved = None
         snapshots = self._files.list()
         while len(snapshots) > 1 and self._exceeds_retention(snapshots):

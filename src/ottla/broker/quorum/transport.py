@@ -1,7 +1,7 @@
 """How raft's messages leave a node.
 
-There is no network between nodes yet, so there is one transport: that of a lone voter, to whom nobody talks. It is the
-one place that refuses a quorum of several voters.
+There is no network between nodes yet, so the only transport is that of a lone voter, which has no peers. It is the one
+place that refuses a quorum of several voters.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ottla.raft.ready import Message
 
 
 class UnusableQuorum(Exception):
-    """The metadata directory is not for this node to run; the message says why and what to do."""
+    """This node must not run with its metadata directory; the message says why and what to do."""
 
 
 class Transport(Protocol):
-    """Carries messages to other nodes; what they answer, and what they ask, comes in by `MetadataLog.receive`."""
+    """Carries messages to other nodes. Their answers and requests come in through `MetadataLog.receive`."""
 
     def check(self, local: ReplicaKey, voters: VoterSet) -> None:
         """UnusableQuorum if these voters cannot be reached."""

@@ -40,11 +40,11 @@ class Disks:
     async def make(self, indexes: range, topic_id: bytes = TOPIC_ID) -> dict[int, Log]:
         """What is there when the sound disks have done what they have to do: it may take longer than anybody waits."""
         for _ in range(2):
-            await self.changes.make("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
+            await self.changes.open_or_create("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
             for system, threads in zip(self.systems, self.threads.values(), strict=True):
                 if system.takes_names.is_set():
                     await threads.changing(lambda: None)
-        return await self.changes.make("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
+        return await self.changes.open_or_create("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
 
     async def wake_up(self) -> None:
         """Returns when everything is done that was waiting."""
