@@ -24,8 +24,7 @@ from typing import Any, cast
 import uvloop
 from crc32c import crc32c
 
-from ottla.broker.allocator import keep_freed_memory
-from ottla.broker.network.descriptor_limit import raise_descriptor_limit
+from ottla.broker.process import keep_freed_memory, raise_descriptor_limit
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ErrorCode
