@@ -1,7 +1,7 @@
 """One module per API, named after its key: k00_produce, k01_fetch, and so on.
 
-A new API is served by adding its module here; the table of a listener is read from the folders, and ApiVersions from
-the table. What only controllers serve is in `ottla.broker.controller.handlers`.
+To serve a new API, add its module here: the table of a listener is read from the folders, and ApiVersions from the
+table. APIs that only controllers serve are in `ottla.broker.controller.handlers`.
 """
 
 import importlib
@@ -14,8 +14,9 @@ from ottla.broker.requests.dispatch import HandlerModule
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.listener_kinds import ListenerKind
 
-# Handlers of brokers that answer the same on a listener of controllers. Others that Kafka serves there say something
-# else: Fetch is that of the quorum, DescribeCluster names controllers, DescribeConfigs the controller's own settings.
+# Handlers of brokers that answer the same on a controller's listener. Others that Kafka serves there have another
+# meaning: Fetch is that of the quorum, DescribeCluster names controllers, DescribeConfigs the controller's own
+# settings.
 _ON_CONTROLLERS_TOO: Final = frozenset(
     {
         ApiKey.API_VERSIONS,

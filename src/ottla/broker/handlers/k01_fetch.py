@@ -1,4 +1,4 @@
-"""Fetch: returns whole batches from some partitions, as soon as there is enough or the client's patience is over.
+"""Fetch: returns whole batches from some partitions, as soon as there are enough bytes or the client's wait is over.
 
 Versions: 4 is the oldest, with isolation level; 5 log start offset; 7 fetch sessions (KIP-227); 9 leader epochs; 10
 allows zstd; 11 rack; 12 flexible, and tells a diverging epoch; 13 names topics by id (KIP-516); 15 moves the replica id
@@ -6,7 +6,7 @@ into a tag (KIP-903); 16 hints at the leader's endpoint (KIP-951); 17 directory 
 
 Rules: an offset inside a batch returns the whole batch; the first batch is returned even if it is larger than the
 limits; a consumer sees nothing above the high watermark, a read_committed one nothing above the last stable offset. A
-fetch with a replica id is a follower's: it is refused while this node is alone (CVE-2018-1288).
+fetch with a replica id is a follower's: it is refused as long as a cluster has one node (CVE-2018-1288).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REQUEST = FetchRequest
 
 
 def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
-    """Answers at once with what there is, if it is enough; otherwise waits for data."""
+    """Answers at once if there is enough data; otherwise waits for more."""
     uses_topic_ids = context.api_version >= 13
     replica_id = request.replica_id if context.api_version < 15 else _replica_id(request)
     try:

@@ -4,13 +4,13 @@ Versions: 1 is the oldest; 2 isolation level; 4 leader epochs; 5 knows OFFSET_NO
 timestamp (-3); 8 the local log start (-4); 9 the end of what is tiered (-5); 10 a timeout for answers from remote
 storage; 11 the earliest offset that still waits for its upload (-6).
 
-A time is answered with the first record at or after it, exact to the record, which means to open a batch: that runs in
+A time is answered with the first record at or after it, exact to the record. That means opening a batch, so it runs in
 a thread. Without tiered storage the local log start is the log start, nothing is tiered (-1), and the earliest offset
 that waits for an upload does not exist (-1).
 
-A new leader does not know how far its predecessor had committed before its own watermark has reached the start of its
-epoch. Until then it tells neither the end of its log nor that a time lies behind it: an end that goes back would look
-like lost records (KIP-207).
+A new leader does not know how far its predecessor had committed until its own high watermark has reached the start of
+its epoch. Until then it reports neither the end of its log nor that a time lies after it: an end that goes back would
+look like lost records (KIP-207).
 """
 
 from __future__ import annotations

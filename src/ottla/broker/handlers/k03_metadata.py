@@ -5,9 +5,9 @@ leader epochs; 8 authorised operations (the cluster's until 10); 9 flexible; 10 
 12; 13 a top-level error (KIP-1102).
 
 A topic that does not exist is created if the client and `auto.create.topics.enable` allow it. As in Kafka, the request
-that brings it about hears UNKNOWN_TOPIC_OR_PARTITION all the same, and finds the topic when it comes again; here that
-is certain, since the answer waits for the creation. A name that cannot be created hears why, where Kafka leaves it
-unknown for ever. Asking for the topic of a coordinator makes that, with its own settings.
+that causes it gets UNKNOWN_TOPIC_OR_PARTITION all the same, and finds the topic when it retries; here that is certain,
+since the answer waits for the creation. For a topic that cannot be created the answer says why, where Kafka reports it
+as unknown for ever. A request for the topic of a coordinator creates that topic, with its own settings.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 API_KEY = ApiKey.METADATA
 REQUEST = MetadataRequest
-# Of more topics or partitions than this the answer is made in several turns of the loop.
+# An answer with more topics or partitions than this is built in several turns of the loop.
 ROWS_AT_ONCE = 500
 
-# The topics to tell of, and the answer itself where a name stands for none.
+# The topics to describe; or the row itself, where a name has no topic.
 Chosen: TypeAlias = "TopicsImage | list[TopicImage | MetadataResponseTopic]"
 
 
 def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Awaitable[MetadataResponse]:
-    """Answers from the image; what has to wait is the creation of topics, and an answer that is large."""
+    """Answers from the image, at once unless topics have to be created or the answer is large."""
     missing = _topics_to_create(context, request)
     if missing:
         return _create_and_answer(context, request, missing)
@@ -84,7 +84,7 @@ def _topics_to_create(context: RequestContext, request: MetadataRequest) -> list
 
 async def _create_and_answer(context: RequestContext, request: MetadataRequest, missing: list[str]) -> MetadataResponse:
     broker = context.broker
-    # As they are now: who asked before a topic was there is told so.
+    # Chosen before the creation: this request does not see the topics that it creates.
     chosen = _chosen(context, request)
     refused = await broker.metadata.topic_creation.create_on_demand(missing)
     for internal in (broker.coordinators.groups.topic, broker.coordinators.transactions.topic):
@@ -112,7 +112,7 @@ async def _answer_in_slices(context: RequestContext, request: MetadataRequest, c
 def _chosen(context: RequestContext, request: MetadataRequest) -> Chosen:
     if request.topics is None or (context.api_version == 0 and not request.topics):
         return context.broker.image.topics
-    # A topic that is named twice is told of once.
+    # A topic that is named twice gets one row.
     wanted = {(topic.name, topic.topic_id): topic for topic in request.topics}
     return [_found(context, topic) for topic in wanted.values()]
 

@@ -8,8 +8,8 @@ Each partition gets a row. A topic or partition that does not exist is UNKNOWN_T
 UNKNOWN_TOPIC_ID; the others are still committed. A refusal by the group is repeated for every other row. Any offset is
 accepted, negative ones too. What is stored carries the topic's id, whichever way the topic was named.
 
-A commit is one batch of the offsets topic, so that all of it survives a crash or nothing. One that cannot fit into
-`message.max.bytes` is refused with UNKNOWN_SERVER_ERROR, as Kafka does, and before anything is made of it.
+A commit is one batch of the offsets topic, so that all of it survives a crash or nothing. A commit that cannot fit into
+`message.max.bytes` is refused with UNKNOWN_SERVER_ERROR, as in Kafka, before anything is encoded.
 """
 
 from collections.abc import Awaitable, Iterator
@@ -87,7 +87,7 @@ async def _respond_later(
 def _resolve(
     image: ClusterImage, request: OffsetCommitRequest, api_version: int
 ) -> tuple[list[OffsetCommitRequestTopic], list[list[ErrorCode]]]:
-    """The topics that exist, by name and id and with the partitions that exist; and for each row what is wrong."""
+    """The topics and partitions that exist, with name and id; and the error of each row."""
     resolved: list[OffsetCommitRequestTopic] = []
     errors: list[list[ErrorCode]] = []
     by_id = api_version >= _TOPIC_IDS_FROM
@@ -111,7 +111,7 @@ def _codes(response: OffsetCommitResponse) -> Iterator[int]:
 def _response(
     request: OffsetCommitRequest, errors: list[list[ErrorCode]], committed: Iterator[int]
 ) -> OffsetCommitResponse:
-    """A row for every row asked, in order: our own refusal, or what the group said."""
+    """A row for each requested one, in order: our own refusal, or the group's answer."""
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(

@@ -1,4 +1,4 @@
-"""OffsetFetch (9): where groups are.
+"""OffsetFetch (9): the committed offsets of groups.
 
 Versions: 1 reads from the offsets topic; 2 asks for everything with a null topic list and has an error for the whole
 answer; 3 throttles; 5 returns the leader epoch; 6 is flexible; 7 may insist on stable offsets; 8 asks for several
@@ -6,8 +6,8 @@ groups at once; 9 carries the member of a KIP-848 group, which a classic group i
 
 No offset, no such partition, no such group: all of them are offset -1 without an error. An unknown topic id is
 UNKNOWN_TOPIC_ID. An offset that a transaction may still change is UNSTABLE_OFFSET_COMMIT where stable ones are
-required, and otherwise what was committed before. In version 10 a list of everything leaves out topics that no longer
-exist, as they have no id to be called by.
+required, and otherwise the offset that was committed before. In version 10 a request for all offsets leaves out topics
+that do not exist any more, as they have no id.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -43,7 +43,7 @@ _NO_OFFSET = -1
 def handle(
     context: RequestContext, request: OffsetFetchRequest
 ) -> OffsetFetchResponse | Awaitable[OffsetFetchResponse]:
-    """Answers at once where partitions are named; everything that a group has may be much."""
+    """Answers at once where partitions are named. All offsets of a group may be many, so they are read in slices."""
     groups = request.groups if context.api_version >= _GROUPS_FROM else [_single_group(request)]
     if any(group.topics is None for group in groups):
         return _answer_in_slices(context, request, groups)
@@ -166,7 +166,7 @@ def _single_group_response(
         return OffsetFetchResponse(topics=[_old_topic(topic) for topic in group.topics])
     if api_version >= _TOP_LEVEL_ERROR_FROM:
         return OffsetFetchResponse(error_code=group.error_code)
-    # Version 1 can only say it per partition.
+    # Version 1 has errors for partitions only.
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(

@@ -3,9 +3,9 @@
 Versions: 1 adds the key type and an error message; 3 is flexible; 4 asks for several keys at once (KIP-699); 5 lets the
 answer be TRANSACTION_ABORTABLE; 6 knows share groups.
 
-The topic of a coordinator is created by the first question about a key of its kind, and the answer waits for it. Share
-coordinators do not exist: INVALID_REQUEST, as from a broker with share.version 0. A key whose broker has no address on
-the listener asked is COORDINATOR_NOT_AVAILABLE, and so is one whose state we cannot read: its disk failed.
+The first request for a key of a kind creates the topic of that coordinator, and the answer waits for it. Share
+coordinators do not exist: INVALID_REQUEST, as from a broker with share.version 0. COORDINATOR_NOT_AVAILABLE answers a
+key whose broker has no address on the client's listener, and a key whose state cannot be read because its disk failed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GROUP = 0
 _TRANSACTION = 1
 _NO_NODE = -1
 _NO_PORT = -1
-# What Kafka writes into the message of a successful answer of versions 1-3.
+# The message that Kafka writes into a successful answer of versions 1-3.
 _OLD_SUCCESS_MESSAGE = "NONE"
 
 

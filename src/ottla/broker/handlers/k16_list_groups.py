@@ -1,7 +1,7 @@
 """ListGroups (16): the groups that this node coordinates; clients ask every node.
 
 Versions: 1 throttles; 3 is flexible; 4 filters by and returns the state (KIP-518); 5 the type (KIP-848). Filters ignore
-case; a name that is no state or type matches nothing.
+case; an unknown state or type matches nothing.
 """
 
 from ottla.broker.requests.request_context import RequestContext

@@ -1,7 +1,7 @@
 """DeleteTopics: by name, and from version 6 on by id too.
 
-Versions: 4 is flexible; 5 has error messages; 6 ids. The metadata says at once that a topic is gone; its files follow
-after `file.delete.delay.ms`. `delete.topic.enable` forbids it altogether.
+Versions: 4 is flexible; 5 has error messages; 6 ids. The topic is gone from the metadata at once; its files follow
+after `file.delete.delay.ms`. `delete.topic.enable=false` forbids deletion altogether.
 """
 
 from ottla.broker.controller.deciders import topics_to_delete

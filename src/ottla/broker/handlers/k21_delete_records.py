@@ -1,6 +1,6 @@
-"""DeleteRecords: moves the start of some logs forward; what lies before is gone for readers at once.
+"""DeleteRecords: moves the start of some logs forward; readers do not see the records before it any more.
 
-Versions: 0-1 differ in nothing, 2 is flexible. Offset -1 means the high watermark. Files go later, with retention.
+Versions: 1 is the same as 0, 2 is flexible. Offset -1 means the high watermark. Files go later, with retention.
 
 Where appends wait in a queue for their disk, deletions do too, for at most `timeout_ms`; then REQUEST_TIMED_OUT.
 """
@@ -31,11 +31,11 @@ HIGH_WATERMARK = -1
 
 
 class _Deletion(NamedTuple):
-    """A deletion on its way to its disk."""
+    """A deletion that waits for its disk."""
 
     deleting: Appending[int]
     row: DeleteRecordsPartitionResult
-    tell: Callable[[], None]
+    log_it: Callable[[], None]
 
 
 def handle(
@@ -74,14 +74,14 @@ def _refused(index: int, error: ApiError) -> DeleteRecordsPartitionResult:
 async def _waited_for(
     waiting: list[_Deletion], deadline: float, response: DeleteRecordsResponse
 ) -> DeleteRecordsResponse:
-    for deleting, row, tell in waiting:
+    for deleting, row, log_it in waiting:
         try:
             row.low_watermark = await deleting.result(deadline)
         except ApiError as error:
             row.low_watermark = -1
             row.error_code = error.code
         else:
-            tell()
+            log_it()
     return response
 
 
@@ -94,28 +94,28 @@ def _row(
     row = DeleteRecordsPartitionResult(partition_index=wanted.partition_index)
     try:
         partition, target = _checked(context, topic, wanted)
-        tell = partial(_tell, partition, partition.log.log_start_offset, target, context.client_host)
+        log_it = partial(_log_deletion, partition, partition.log.log_start_offset, target, context.client_host)
         outcome = partition.delete_records(target)
     except ApiError as error:
         return _refused(wanted.partition_index, error)
     if isinstance(outcome, int):
         row.low_watermark = outcome
-        tell()
+        log_it()
     else:
-        waiting.append(_Deletion(outcome, row, tell))
+        waiting.append(_Deletion(outcome, row, log_it))
     return row
 
 
-def _tell(partition: Partition, start_before: int, target: int, client_host: str) -> None:
+def _log_deletion(partition: Partition, start_before: int, target: int, client_host: str) -> None:
     if target > start_before:
         place = f"{partition.topic}-{partition.index}"
         logger.info("%s deleted the records of %s before offset %d", client_host, place, target)
 
 
 def _checked(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> tuple[Partition, int]:
-    """The partition, and the offset from which on it is to keep its records."""
+    """The partition, and its new log start offset."""
     if is_internal(topic):
-        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Records of the internal topic {topic} are not for deletion")
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Records of the internal topic {topic} cannot be deleted")
     partition = context.broker.replicas.partition(topic, wanted.partition_index)
     partition.require_leader()
     log = partition.log
@@ -125,6 +125,6 @@ def _checked(context: RequestContext, topic: str, wanted: DeleteRecordsPartition
     if target < 0 or target > log.high_watermark:
         raise ApiError(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"Offset {target} is not within 0 and the high watermark {log.high_watermark}",
+            f"Offset {target} is not between 0 and the high watermark {log.high_watermark}",
         )
     return partition, target

@@ -1,7 +1,7 @@
 """InitProducerId: gives a producer its id and epoch.
 
 Versions: 2 is flexible, 3 lets a producer continue with a higher epoch (KIP-360), 4 answers PRODUCER_FENCED where
-earlier ones hear INVALID_PRODUCER_EPOCH, 5 belongs to KIP-890; 6 belongs to two-phase commit (KIP-939), which Kafka
+earlier ones get INVALID_PRODUCER_EPOCH, 5 belongs to KIP-890; 6 belongs to two-phase commit (KIP-939), which Kafka
 does not enable either. Without a transactional id every call gives a new id.
 """
 
@@ -46,6 +46,6 @@ def _expected(request: InitProducerIdRequest) -> ProducerIdentity | None:
     if has_id != (request.producer_epoch != NO_PRODUCER_EPOCH):
         raise ApiError(
             ErrorCode.INVALID_REQUEST,
-            f"producer id {request.producer_id} and epoch {request.producer_epoch} come together or not at all",
+            f"producer id {request.producer_id} and epoch {request.producer_epoch} must come together",
         )
     return ProducerIdentity(request.producer_id, request.producer_epoch) if has_id else None

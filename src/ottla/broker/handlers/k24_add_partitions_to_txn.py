@@ -1,6 +1,6 @@
 """AddPartitionsToTxn: partitions join a transaction.
 
-Versions 0-3 are sent by clients, about one transaction: 2 answers PRODUCER_FENCED where earlier ones hear
+Versions 0-3 are sent by clients, about one transaction: 2 answers PRODUCER_FENCED where earlier ones get
 INVALID_PRODUCER_EPOCH, 3 is flexible. Versions 4 and 5 are sent by brokers, about several transactions, to add
 partitions or only to verify them (KIP-890). If a partition does not exist, none is added: the others are
 OPERATION_NOT_ATTEMPTED.
@@ -45,7 +45,7 @@ async def handle(context: RequestContext, request: AddPartitionsToTxnRequest) ->
         results = [
             AddPartitionsToTxnResult(
                 transactional_id=transaction.transactional_id,
-                topic_results=_rows(transaction.topics, await _judge(context, transaction)),
+                topic_results=_rows(transaction.topics, await _decide(context, transaction)),
             )
             for transaction in request.transactions
         ]
@@ -56,7 +56,7 @@ async def handle(context: RequestContext, request: AddPartitionsToTxnRequest) ->
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
-    rows = _rows(transaction.topics, await _judge(context, transaction))
+    rows = _rows(transaction.topics, await _decide(context, transaction))
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows)
 
 
@@ -70,11 +70,11 @@ def error_response(
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows)
 
 
-async def _judge(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> CodeOf:
-    """What became of each partition of one transaction."""
+async def _decide(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> CodeOf:
+    """The outcome for each partition of one transaction."""
     partitions = {TopicPartition(topic.name, index) for topic in transaction.topics for index in topic.partitions}
     if context.api_version < _BROKERS_FROM and any(is_internal(topic.name) for topic in transaction.topics):
-        # A group's offsets join by AddOffsetsToTxn.
+        # A group's offsets are added by AddOffsetsToTxn.
         return lambda partition: (
             ErrorCode.TOPIC_AUTHORIZATION_FAILED if is_internal(partition.topic) else ErrorCode.OPERATION_NOT_ATTEMPTED
         )

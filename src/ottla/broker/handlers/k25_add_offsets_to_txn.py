@@ -1,7 +1,7 @@
 """AddOffsetsToTxn: the offsets of a group join a transaction, as the partition of the offsets topic that holds them.
 
-Sent by clients of the older protocol alone; those of transaction.version 2 leave it to TxnOffsetCommit. Versions: 2
-answers PRODUCER_FENCED where earlier ones hear INVALID_PRODUCER_EPOCH, 3 is flexible, 4 belongs to KIP-890.
+Only clients of the older protocol send it; those of transaction.version 2 leave it to TxnOffsetCommit. Versions: 2
+answers PRODUCER_FENCED where earlier ones get INVALID_PRODUCER_EPOCH, 3 is flexible, 4 belongs to KIP-890.
 """
 
 from ottla.broker.coordinators.client_errors import fencing_error

@@ -1,7 +1,7 @@
 """EndTxn: commit or abort.
 
-Versions: 2 answers PRODUCER_FENCED where earlier ones hear INVALID_PRODUCER_EPOCH, 3 is flexible, 4 knows
-TRANSACTION_ABORTABLE, 5 is spoken by clients of transaction.version 2 and answers the id and epoch of their next
+Versions: 2 answers PRODUCER_FENCED where earlier ones get INVALID_PRODUCER_EPOCH, 3 is flexible, 4 knows
+TRANSACTION_ABORTABLE, 5 is for clients of transaction.version 2 and answers the id and epoch of their next
 transaction (KIP-890).
 """
 

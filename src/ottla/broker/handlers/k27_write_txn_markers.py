@@ -1,13 +1,13 @@
 """WriteTxnMarkers: a transaction's coordinator ends it in the partitions that it wrote to.
 
-Versions: 1 is the oldest, flexible; 2 says by which transaction version the markers are to be judged (KIP-890).
+Versions: 1 is the oldest, flexible; 2 gives the transaction version by which the markers are checked (KIP-890).
 
 A partition is answered once its marker is committed. In a partition of the offsets topic the group coordinator writes
-the marker, because the offsets of the transaction count from then on, or never. A marker that was written before is
-answered as if it had been written now; each marker gets its own row, in the order of the request.
+the marker, because the offsets of the transaction take effect with it, or never. A marker that was written before is
+answered as if it were written now; each marker gets its own row, in the order of the request.
 
-A marker that comes over the wire is an operator's doing (`abort` of the tools for transactions): this node's own
-coordinator sends none that way. What it may tear apart cannot be mended, so the node's log has it.
+A marker that comes over the wire was sent by an operator (`abort` of the tools for transactions): this node's own
+coordinator sends none that way. It may tear a transaction apart for good, so it is written to the node's log.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ API_KEY = ApiKey.WRITE_TXN_MARKERS
 REQUEST = WriteTxnMarkersRequest
 
 # How many markers of one request are logged one by one, so that a single request cannot fill the log.
-_TOLD_MAX = 20
+_LOGGED_MAX = 20
 
 
 async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
@@ -63,7 +63,7 @@ async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> Wr
     for part in waiting:
         await part()
     if context.client_host:
-        _tell(context.client_host, request.markers, results)
+        _log_markers(context.client_host, request.markers, results)
     return WriteTxnMarkersResponse(markers=results)
 
 
@@ -92,7 +92,9 @@ def error_response(
     )
 
 
-def _tell(client_host: str, markers: Sequence[WritableTxnMarker], results: Sequence[WritableTxnMarkerResult]) -> None:
+def _log_markers(
+    client_host: str, markers: Sequence[WritableTxnMarker], results: Sequence[WritableTxnMarkerResult]
+) -> None:
     written = [
         (marker, f"{topic.name}-{row.partition_index}")
         for marker, result in zip(markers, results, strict=True)
@@ -100,7 +102,7 @@ def _tell(client_host: str, markers: Sequence[WritableTxnMarker], results: Seque
         for row in topic.partitions
         if row.error_code == ErrorCode.NONE
     ]
-    for marker, place in written[:_TOLD_MAX]:
+    for marker, place in written[:_LOGGED_MAX]:
         logger.info(
             "%s %s the transaction of producer %d (epoch %d) in %s alone, by a marker of its own",
             client_host,
@@ -109,19 +111,19 @@ def _tell(client_host: str, markers: Sequence[WritableTxnMarker], results: Seque
             marker.producer_epoch,
             place,
         )
-    if len(written) > _TOLD_MAX:
-        logger.info("%s wrote %d more markers in the same request", client_host, len(written) - _TOLD_MAX)
+    if len(written) > _LOGGED_MAX:
+        logger.info("%s wrote %d more markers in the same request", client_host, len(written) - _LOGGED_MAX)
 
 
 class _Writing:
-    """One marker on its way into its partitions."""
+    """Writes one marker into its partitions."""
 
     __slots__ = ("_batch", "_context", "_marker", "_waiting")
 
     def __init__(
         self, context: RequestContext, marker: WritableTxnMarker, waiting: list[Callable[[], Awaitable[None]]]
     ) -> None:
-        """What has to be waited for is put into the list."""
+        """Appends to the list what has to be awaited."""
         self._context = context
         self._marker = marker
         self._waiting = waiting
@@ -134,7 +136,7 @@ class _Writing:
         )
 
     def write(self, topic: str, index: int) -> WritableTxnMarkerPartitionResult:
-        """The row of a partition; final unless there is something to wait for."""
+        """The row of a partition; final unless something has to be awaited."""
         row = WritableTxnMarkerPartitionResult(partition_index=index)
         replicas = self._context.broker.replicas
         try:
@@ -151,7 +153,7 @@ class _Writing:
     def _check_marker(self) -> None:
         marker = self._marker
         if marker.producer_id < 0 or marker.producer_epoch < 0 or marker.transaction_version < 0:
-            # No coordinator sends that; the answer is Kafka's.
+            # No coordinator sends this; Kafka answers the same.
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "A marker needs a producer, its epoch and a version")
 
     def _append(self, partition: Partition, row: WritableTxnMarkerPartitionResult) -> None:
@@ -168,7 +170,7 @@ class _Writing:
     async def _finish(
         self, partition: Partition, outcome: AppendOutcome, row: WritableTxnMarkerPartitionResult
     ) -> None:
-        """Until the marker is in the log, and committed."""
+        """Waits until the marker is in the log, and committed."""
         deadline = self._context.deadline(0)
         try:
             info = outcome if isinstance(outcome, AppendInfo) else await outcome.result(deadline)

@@ -77,14 +77,15 @@ async def _commit(context: RequestContext, request: TxnOffsetCommitRequest) -> T
 
 
 async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> VerificationGuard | None:
-    """Makes sure that the group's partition belongs to the transaction; ApiError if not."""
+    """Ensures that the group's partition belongs to the transaction; ApiError if not."""
     broker = context.broker
     offsets_partition = TopicPartition(
         OFFSETS_TOPIC, broker.coordinators.groups.partition_of_transaction(request.group_id)
     )
     if request.producer_id < 0:
         raise ApiError(
-            ErrorCode.INVALID_PRODUCER_ID_MAPPING, f"{request.producer_id} is no producer id; InitProducerId gives one"
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+            f"{request.producer_id} is not a producer id; InitProducerId gives one",
         )
     support = TransactionSupport.of(
         context.api_version, abortable_from=_KNOWS_ABORTABLE_FROM, adding_from=_ADDS_PARTITIONS_FROM
@@ -109,7 +110,7 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
 
 
 def _code_for(api_version: int, code: ErrorCode) -> ErrorCode:
-    """Producers before Kafka 2.0 take a coordinator that loads for a fatal error."""
+    """For producers before Kafka 2.0, which treat COORDINATOR_LOAD_IN_PROGRESS as fatal."""
     if api_version < _KNOWS_LOADING_FROM and code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     return code
@@ -118,7 +119,7 @@ def _code_for(api_version: int, code: ErrorCode) -> ErrorCode:
 def _existing(
     image: ClusterImage, request: TxnOffsetCommitRequest
 ) -> tuple[list[TxnOffsetCommitRequestTopic], list[list[bool]]]:
-    """The topics that exist, with the partitions that exist; and for each row whether it does."""
+    """The topics and partitions that exist; and for each row whether it does."""
     existing: list[TxnOffsetCommitRequestTopic] = []
     exists: list[list[bool]] = []
     for topic in request.topics:
@@ -135,7 +136,7 @@ def _existing(
 def _response(
     request: TxnOffsetCommitRequest, exists: list[list[bool]], codes: Iterator[int]
 ) -> TxnOffsetCommitResponse:
-    """A row for every row asked, in order: that it does not exist, or what the commit came to."""
+    """A row for each requested one, in order: that it does not exist, or the outcome of the commit."""
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(

@@ -1,9 +1,9 @@
 """DescribeConfigs (32): every config of a topic, broker, broker logger, group or client metrics subscription.
 
-A row comes with its value, the source it has it from, and on request everything else that could have set it (synonyms)
-and what it means. An empty broker name asks for the dynamic defaults of all brokers, which lists only what was set.
-Naming keys narrows the answer; keys that do not exist are left out. Secrets are never shown. Loggers and the configs of
-a single broker are known to that broker alone, so another's name is refused.
+A row has the value, its source, and on request its synonyms (everything else that could have set it) and documentation.
+An empty broker name asks for the dynamic defaults of all brokers, and lists only those that are set. Naming keys
+narrows the answer; unknown keys are left out. Secrets are never shown. Only a broker itself knows its loggers and its
+own configs, so the name of another broker is refused.
 
 Versions: 1 brought sources and synonyms (KIP-226); 3 types and documentation (KIP-569); 4 is flexible.
 """

@@ -1,6 +1,7 @@
-"""AlterConfigs (33): replace all dynamic configs of a resource by the ones given; what is not named goes.
+"""AlterConfigs (33): replaces all dynamic configs of a resource; those that are not named are removed.
 
-Kept for old clients: two of them at once undo each other's changes, which IncrementalAlterConfigs (44) cannot. Loggers
+It is kept for old clients. Two clients that use it at once undo each other's changes; IncrementalAlterConfigs (44) does
+not have this problem. Loggers
 are not served here, as in Kafka. Each resource succeeds or fails alone.
 
 Versions: 1 is the same as 0; 2 is flexible.

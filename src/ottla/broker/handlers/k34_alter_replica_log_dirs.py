@@ -1,6 +1,6 @@
-"""AlterReplicaLogDirs: moves partitions of this broker to others of its log directories (KIP-113).
+"""AlterReplicaLogDirs: moves partitions of this broker to another of its log directories (KIP-113).
 
-Versions: 2 is flexible. The answer says whether a move was begun; DescribeLogDirs shows how far it is.
+Versions: 2 is flexible. The answer says whether the move has started; DescribeLogDirs shows its progress.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: the log directories of this broker, what is in them and how much room is left.
+"""DescribeLogDirs: the log directories of this broker, what is in them and how much space is left.
 
 Versions: 2 is flexible; 3 has an error for the whole answer; 4 sizes of the volume (KIP-827); 5 whether a directory is
 cordoned (KIP-1066). The sizes of a volume that does not answer are unknown (-1).
@@ -30,7 +30,7 @@ async def handle(context: RequestContext, request: DescribeLogDirsRequest) -> De
     results = []
     logs = context.broker.replicas.logs
     for directory in logs.online_directories:
-        total_bytes, usable_bytes = await _room(context, directory)
+        total_bytes, usable_bytes = await _space(context, directory)
         results.append(
             DescribeLogDirsResult(
                 log_dir=str(directory.path),
@@ -55,8 +55,8 @@ def error_response(
     return DescribeLogDirsResponse(error_code=error.code)
 
 
-async def _room(context: RequestContext, directory: LogDirectory) -> tuple[int, int]:
-    """Bytes of the volume, and how many of them are free for us."""
+async def _space(context: RequestContext, directory: LogDirectory) -> tuple[int, int]:
+    """The bytes of the volume, and how many of them this process may still use."""
     volume = await context.broker.volumes.ask(directory.path)
     if volume is None:
         return _UNKNOWN_BYTES, _UNKNOWN_BYTES

@@ -1,4 +1,4 @@
-"""DeleteGroups (42): groups without members go, with all their offsets.
+"""DeleteGroups (42): deletes groups without members, with all their offsets.
 
 Versions: 1 is the same as 0; 2 is flexible. A group named twice gets one row, as the response is a map.
 """

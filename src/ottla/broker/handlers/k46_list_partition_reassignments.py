@@ -1,7 +1,6 @@
 """ListPartitionReassignments: the partitions that are being moved. Version 0, flexible.
 
-What is being moved is in the image, so the answer is true without knowing how moves are made; on a node that is alone
-it is empty.
+The image holds the reassignments in progress; in a cluster of one node there are none.
 """
 
 from collections.abc import Collection, Iterator
@@ -24,7 +23,7 @@ REQUEST = ListPartitionReassignmentsRequest
 async def handle(
     context: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
-    """Of all partitions, or of the named ones."""
+    """The reassignments of all partitions, or of the named ones."""
     rows = []
     async for topic, indexes in context.time_slice().over(_wanted(context.broker.image.topics, request)):
         if moving := _moving(topic, indexes):

@@ -1,8 +1,8 @@
-"""OffsetDelete (47): forget a group's offsets of topics that it no longer consumes (KIP-496). One version.
+"""OffsetDelete (47): deletes a group's offsets of topics that it does not consume any more (KIP-496). One version.
 
 A topic or partition that does not exist is UNKNOWN_TOPIC_OR_PARTITION, one that a member subscribes to
-GROUP_SUBSCRIBED_TO_TOPIC; an offset that was never committed is no error. What concerns the group as a whole
-(GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP for members that are not consumers) is the response's error, without rows.
+GROUP_SUBSCRIBED_TO_TOPIC; an offset that was never committed is not an error. Errors of the group as a whole
+(GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP for members that are not consumers) have no rows.
 """
 
 from collections.abc import Awaitable

@@ -1,4 +1,4 @@
-"""DescribeQuorum: the voters of the metadata log and how far each has come (KIP-595, KIP-836, KIP-853).
+"""DescribeQuorum: the voters of the metadata log and how far each has replicated it (KIP-595, KIP-836, KIP-853).
 
 Versions: 1 adds the times of the last fetch; 2 directory ids, the voters' endpoints and error messages.
 """

@@ -1,8 +1,8 @@
 """UpdateFeatures: change the levels of features (KIP-584).
 
-Versions: 1 adds the kind of upgrade and validation without effect; 2 has no row for each feature any more (KIP-1022).
+Versions: 1 adds the upgrade type and validation only; 2 drops the rows of single features (KIP-1022).
 
-Either all updates are made or none, so an error is the request's own in every version, as in Kafka 4.
+Either all updates are made or none, so every version has one error for the whole request, as in Kafka 4.
 """
 
 from ottla.broker.requests.request_context import RequestContext

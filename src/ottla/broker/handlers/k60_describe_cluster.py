@@ -20,7 +20,9 @@ CONTROLLERS = 2
 def handle(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     """Every broker that can be reached through the client's listener."""
     if request.endpoint_type == CONTROLLERS:
-        raise ApiError(ErrorCode.MISMATCHED_ENDPOINT_TYPE, "This is a broker's listener; controllers are not here")
+        raise ApiError(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE, "This is a listener of brokers; ask a listener of controllers"
+        )
     if request.endpoint_type != BROKERS:
         raise ApiError(
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} is unknown; 1 means brokers"

@@ -1,4 +1,4 @@
-"""DescribeTransactions: everything that the coordinator knows of some transactional ids (KIP-664). Version 0."""
+"""DescribeTransactions: everything that the coordinator knows about some transactional ids (KIP-664). Version 0."""
 
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey

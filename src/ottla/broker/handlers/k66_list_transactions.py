@@ -1,7 +1,7 @@
 """ListTransactions: the transactional ids that this node coordinates (KIP-664).
 
 Versions: 1 filters by how long a transaction has been open (KIP-994), 2 by a pattern of the id (KIP-1152), which is an
-RE2 expression as in Kafka: it is matched in linear time, whatever somebody writes.
+RE2 expression as in Kafka: matching takes linear time, whatever the pattern.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PATTERN_BYTES_MAX = 1024 * 1024
 async def handle(context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
     unknown = unknown_states(request.state_filters)
     if request.state_filters and len(unknown) == len(request.state_filters):
-        # Nothing can be in a state that there is not.
+        # No transaction can be in an unknown state.
         return ListTransactionsResponse(unknown_state_filters=unknown)
     wanted = TransactionFilter(
         states=frozenset(request.state_filters),
@@ -47,7 +47,7 @@ def error_response(
 def _matcher(pattern: str | None) -> Callable[[str], object] | None:
     if not pattern:
         return None
-    # Only who filters pays for the import.
+    # Imported here, so that only a request with a pattern pays for it.
     import re2
 
     if len(pattern) > _PATTERN_LENGTH_MAX:
@@ -57,11 +57,13 @@ def _matcher(pattern: str | None) -> Callable[[str], object] | None:
         )
     options = re2.Options()
     options.log_errors = False
-    # Only whether it matches is asked; groups would be remembered, at a cost that grows with their number.
+    # Only the match itself matters; captured groups would cost memory for each of them.
     options.never_capture = True
     options.max_mem = _PATTERN_BYTES_MAX
     try:
         matcher: Callable[[str], object] = re2.compile(pattern, options).fullmatch
     except re2.error as error:
-        raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"{pattern!r} is no RE2 expression: {error}") from error
+        raise ApiError(
+            ErrorCode.INVALID_REGULAR_EXPRESSION, f"{pattern!r} is not an RE2 expression: {error}"
+        ) from error
     return matcher

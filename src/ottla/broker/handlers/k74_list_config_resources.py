@@ -1,7 +1,7 @@
 """ListConfigResources (74): the resources whose configs can be described.
 
 Topics and brokers are listed because they exist, groups and client metrics subscriptions because they have dynamic
-configs. No type asked for means all of them.
+configs. A request without types asks for all of them.
 
 Versions: 0 lists client metrics subscriptions alone, under the name ListClientMetricsResources (KIP-1000); 1 asks for
 resource types (KIP-1142).

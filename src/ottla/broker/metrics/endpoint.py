@@ -43,7 +43,8 @@ class MetricsEndpoint:
         self._serving: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listens; port 0 becomes the port that the system chose. ListenFailed if the address cannot be had."""
+        """Binds the address; port 0 becomes the port that the system chose. ListenFailed if the address cannot be
+        used."""
         try:
             self._server = await asyncio.start_server(
                 self._connected, self.host or None, self.port, start_serving=False
@@ -52,17 +53,17 @@ class MetricsEndpoint:
             raise ListenFailed(_explained(self.host, self.port, error)) from None
         except UnicodeError:
             raise ListenFailed(
-                f"--metrics {self.host}:{self.port}: {self.host!r} is no host name. Name an address of this machine."
+                f"--metrics {self.host}:{self.port}: {self.host!r} is not a host name. Name an address of this machine."
             ) from None
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def serve(self) -> None:
-        """Takes connections from now on."""
+        """Accepts connections from now on."""
         assert self._server is not None
         await self._server.start_serving()
 
     async def stop(self) -> None:
-        """Takes no more connections and ends those that are open."""
+        """Stops accepting, and closes open connections."""
         if self._server is not None:
             self._server.close()
         for task in self._serving:
@@ -86,7 +87,7 @@ class MetricsEndpoint:
         except (TimeoutError, OSError, h11.ProtocolError) as error:
             logger.debug("A scraper's connection ends: %s", error)
         finally:
-            # What the peer has not taken by now it does not want.
+            # The peer does not want what it has not read by now.
             writer.transport.abort()
 
     async def _serve(self, conversation: _Conversation) -> None:
@@ -171,7 +172,7 @@ class _Conversation:
             await self._writer.drain()
 
     def goes_on(self) -> bool:
-        """Whether another request may come on this connection."""
+        """Whether the connection may carry another request."""
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False
         self._http.start_next_cycle()

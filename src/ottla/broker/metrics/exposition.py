@@ -15,7 +15,7 @@ _ESCAPED_IN_HELP = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
 def label_text(**labels: object) -> str:
-    """Labels as they stand behind a name; an empty text for none."""
+    """Labels as they follow a name; an empty text for none."""
     if not labels:
         return ""
     pairs = (f'{name}="{str(value).translate(_ESCAPED_IN_LABELS)}"' for name, value in labels.items())
@@ -23,7 +23,7 @@ def label_text(**labels: object) -> str:
 
 
 class Exposition:
-    """Samples on their way to a scraper, in any order; each family's stand together in the end."""
+    """Collects samples in any order; the output groups them by family."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._lines: dict[str, list[str]] = {metric.name: [_head(metric)] for metric in families}
@@ -39,7 +39,8 @@ class Exposition:
         self._lines[metric.name].append(f"{metric.name}{suffix}{labels} {shown}\n")
 
     def families(self) -> Iterator[bytes]:
-        """The text of each family that has samples; a family is let go of with its text, not all in one moment."""
+        """The text of each family that has samples; each family is freed with its text, so that memory falls
+        gradually."""
         for lines in self._lines.values():
             if len(lines) > 1:
                 yield "".join(lines).encode()

@@ -1,7 +1,7 @@
 """How busy the event loop is: the CPU time of its thread against the clock, over the last moments.
 
-Kafka tells the same as the idle share of its network and handler threads; here one thread does the work of both. Time
-in which the loop is held by a disk counts as idle: it is not the CPU that is short then.
+Kafka reports the idle share of its network and handler threads; here one thread does the work of both. Time in which a
+disk blocks the loop counts as idle: the CPU is not the bottleneck then.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ WINDOW_S: Final = 15.0
 
 
 class LoopLoad:
-    """To be made and asked in the loop's thread."""
+    """Must be created and read in the loop's thread."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, float]] = deque([(monotonic(), thread_time())])

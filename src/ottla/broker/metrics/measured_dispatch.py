@@ -1,7 +1,7 @@
-"""The dispatcher of a node that is watched: the same answers, counted and timed.
+"""The dispatcher of a node with metrics: the same answers, counted and timed.
 
-It stands around the dispatcher instead of in it, so that a node without `--metrics` pays nothing. What it adds to a
-request is two looks at the clock and a few additions to integers, one or two microseconds in all.
+It extends the dispatcher, so that a node without `--metrics` pays nothing. A request costs two more reads of the clock
+and a few additions to integers, one or two microseconds in all.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class MeasuredDispatcher(Dispatcher):
         # (API key, error code) -> how often.
         self.errors: Counter[tuple[int, int]] = Counter()
         self.traffic = TopicTraffic(self._topic_name)
-        # What looks at an answer, and finds the error codes in it.
+        # The observers of answers, which return the error codes in them.
         observers: dict[int, Callable[[Any, Any], list[int]]] = {
             ApiKey.PRODUCE: self.traffic.produced,
             ApiKey.FETCH: self.traffic.fetched,
@@ -91,7 +91,7 @@ class MeasuredDispatcher(Dispatcher):
         answer.add_done_callback(answered)
 
     def _observed(self, api: Api, observe: Callable[[Any, Any], list[int]]) -> Callable[[RequestContext, Any], Any]:
-        """The handler of an API, with somebody who looks at its answers."""
+        """The handler of an API, with an observer of its answers."""
         handle, key, errors = api.handle, int(api.key), self.errors
 
         def observed(context: RequestContext, request: Any) -> Any:

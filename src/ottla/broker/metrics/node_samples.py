@@ -24,7 +24,7 @@ _FDS: Final = Path("/proc/self/fd")
 
 
 def add_network(out: Exposition, acceptors: Iterable[Acceptor], dispatcher: MeasuredDispatcher) -> None:
-    """Connections, and those that were thrown out."""
+    """Open connections, and those that were closed because of their peers."""
     for acceptor in acceptors:
         out.add(c.CONNECTIONS, len(acceptor.connections), label_text(listener=acceptor.listener.name))
     for reason, count in dispatcher.rejections.counts.items():
@@ -65,7 +65,7 @@ def add_cluster(out: Exposition, services: Services) -> None:
 
 
 async def add_directories(out: Exposition, services: Services) -> None:
-    """Log directories, and the room that is left on their volumes."""
+    """Log directories, and the space that is left on their volumes."""
     logs = services.replicas.logs
     for path in logs.offline_paths:
         out.add(c.DIRECTORY_OFFLINE, 1, label_text(logDirectory=path))
@@ -79,7 +79,7 @@ async def add_directories(out: Exposition, services: Services) -> None:
 
 
 def add_maintenance(out: Exposition, maintenance: Maintenance) -> None:
-    """What the rounds did."""
+    """The totals of the passes."""
     done_by = {"flush": c.FLUSHES, "retention": c.SEGMENTS_DELETED}
     for name, record in maintenance.records.items():
         labels = label_text(**{"pass": name})
@@ -91,7 +91,7 @@ def add_maintenance(out: Exposition, maintenance: Maintenance) -> None:
 
 
 def add_cleaning(out: Exposition, services: Services, cleaning: Cleaning) -> None:
-    """What the cleaners did, and what they cannot do."""
+    """The totals of the cleaners, and the logs that they cannot clean."""
     record, last = cleaning.record, list(cleaning.last_passes.values())
     out.add(c.LOGS_COMPACTED, record.passes)
     out.add(c.COMPACTION_SECONDS, record.seconds)
@@ -119,8 +119,8 @@ async def add_process(out: Exposition, started_s: float) -> None:
     out.add(c.FILES_MAX, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     if sys.platform == "linux":
         _add_memory(out)
-        # Counting ten thousands takes its time.
-        out.add(c.OPEN_FILES, _told_open_files() or await asyncio.to_thread(_count_open_files))
+        # Counting tens of thousands takes a while.
+        out.add(c.OPEN_FILES, _reported_open_files() or await asyncio.to_thread(_count_open_files))
     for generation, stats in enumerate(gc.get_stats()):
         labels = label_text(generation=generation)
         out.add(c.GC_COLLECTIONS, stats["collections"], labels)
@@ -133,8 +133,8 @@ def _add_memory(out: Exposition) -> None:
     out.add(c.RESIDENT_BYTES, int(resident_pages) * resource.getpagesize())
 
 
-def _told_open_files() -> int:
-    """What Linux says since 6.2; 0 before."""
+def _reported_open_files() -> int:
+    """The number that Linux reports since 6.2; 0 before."""
     return _FDS.stat().st_size
 
 

@@ -10,14 +10,14 @@ from ottla.broker.services import Services
 from ottla.metadata.image import PartitionState, TopicImage
 from ottla.replication.partition import Partition
 
-# Each partition has twelve series. Beyond so many partitions a scrape would be larger than what Prometheus is glad to
-# take; the sums remain.
+# Each partition has twelve series. With more partitions than this a scrape would be too large for Prometheus, so only
+# the sums remain.
 PARTITIONS_MAX: Final = 20_000
 
 
 @dataclass(slots=True)
 class _Sums:
-    """What is told of all partitions together."""
+    """Sums over all partitions."""
 
     partitions: int = 0
     shown: int = 0

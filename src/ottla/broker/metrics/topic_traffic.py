@@ -1,8 +1,8 @@
-"""What producers wrote and consumers read, by topic.
+"""Counts what producers write and consumers read, by topic.
 
-Counted from requests and their answers, as Kafka counts it: by partition, refused ones included. The sum over all
-topics is made when somebody looks, so a record costs one addition for each thing counted. Names that are no topics
-count in the sum alone: a client cannot make series by inventing names.
+Requests and their answers are counted, as in Kafka: by partition, refused ones included. The sum over all topics is
+computed for each scrape, so each count costs one addition. Names of topics that do not exist count in the sum only, so
+that a client cannot create series by inventing names.
 """
 
 from __future__ import annotations
@@ -61,12 +61,13 @@ class TopicTraffic:
         self._topic_name = topic_name
         # The same by what requests call a topic, name or id.
         self._known: dict[str | bytes, TopicCounts] = {}
-        # Of topics that are gone, and of names that never were topics.
+        # For deleted topics, and for names that never were topics.
         self._others = TopicCounts()
 
     def produced(self, request: ProduceRequest, response: ProduceResponse | None) -> list[int]:
-        """Counts a Produce; the error codes of its answer. One without an answer (acks=0) went well."""
-        # Every produce request passes here: no calls that could be spared.
+        """Counts a Produce, and returns the error codes of its answer. One without an answer (acks=0) counts as
+        success."""
+        # Every produce request passes here, so avoidable calls are avoided.
         errors: list[int] = []
         answers = None if response is None else response.responses
         for place, topic in enumerate(request.topic_data):
@@ -87,7 +88,7 @@ class TopicTraffic:
         return errors
 
     def fetched(self, request: FetchRequest, response: FetchResponse) -> list[int]:
-        """Counts a Fetch by its answer, in which partitions without news have no row; the error codes of it."""
+        """Counts a Fetch by its answer, in which partitions without news have no row; returns the error codes."""
         del request
         errors = [response.error_code] if response.error_code else []
         for topic in response.responses:

@@ -8,12 +8,12 @@ from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
 from ottla.coordinator.transaction.states import TransactionState
 
-# Kafka's patience with a coordinator that should have aborted.
+# How long Kafka waits for a coordinator that should have aborted.
 _LATE_AFTER_MS = 5 * 60 * 1000
 
 
 async def add_transactions(out: Exposition, services: Services, time_slice: TimeSlice) -> None:
-    """The states of ids, and the transactions that hold up readers of committed records."""
+    """The states of ids, and the transactions that block read_committed consumers."""
     states: Counter[TransactionState] = Counter()
     for active in services.coordinators.transactions.shards.all_active():
         async for metadata in time_slice.over(active.shard.all()):

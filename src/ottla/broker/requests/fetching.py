@@ -1,14 +1,14 @@
-"""One Fetch request on its way from the partitions it names to its answer.
+"""Reads the partitions of one Fetch request, and builds its answer.
 
-A request in a session looks only at partitions that moved or that the client named (see `fetch_session`); without a
-session it looks at all of them. If it finds too little it waits, and then looks only at the partitions that moved. The
-watch that tells of them belongs to the session and outlives the request, so a thousand idle partitions cost nothing. In
-a session, a partition about which there is nothing new to say gets no row.
+A request in a session reads only partitions that moved or that the client named (see `fetch_session`); without a
+session it reads all of them. If it finds too little it waits, and then reads only the partitions that moved. The watch
+that notes them belongs to the session and outlives the request, so a thousand idle partitions cost nothing. In a
+session, a partition without news gets no row.
 
 A partition whose pages are not in memory is read in a thread of its disk. If that disk hangs, the answer goes out
-without its records, as if there were none yet: the client's other partitions are on other disks.
+without its records, as if there were none yet: the client's other partitions may be on other disks.
 
-A request for very many partitions pauses now and then, so that others are served meanwhile.
+A request for very many partitions pauses now and then, so that other clients are served meanwhile.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 
 READ_COMMITTED = 1
-# More than this many partitions are looked at in several turns of the loop.
+# More partitions than this are read in several turns of the loop.
 PARTITIONS_AT_ONCE = 500
 _PARTITIONS_BETWEEN_PAUSES = 50
-# How long a disk may take to answer if there are others, even if the client would wait for less.
+# How long a disk may take to answer if there are others, even if the client would not wait that long.
 COLD_PATIENCE_S = 3.0
 
 
@@ -76,14 +76,14 @@ class Fetching:
         if scope.session is not None:
             watch = cast("Watch[PartitionKey] | None", scope.session.watch)
             if watch is not None and watch.is_committed_only != self._is_committed_only:
-                # What moved for a reader of the one kind is not what moves for the other.
+                # Readers of committed records are woken by other changes than those of all records.
                 watch.close()
                 watch = None
                 self._partitions = list(scope.session.partitions.values())
             if watch is None:
                 watch = scope.session.watch = self._new_watch()
             self._watch = watch
-        # By the partition's place in the list; None where there is nothing to say.
+        # By the partition's place in the list; None for a partition without news.
         self._rows: list[PartitionData | None] = [None] * len(self._partitions)
         self._cold: list[int] = []
         self._bytes_read = 0
@@ -100,7 +100,7 @@ class Fetching:
         return len(self._partitions) > PARTITIONS_AT_ONCE
 
     def is_enough(self) -> bool:
-        """Whether waiting could not improve the answer, or nobody asked us to wait."""
+        """Whether the answer can go out now: waiting would not improve it, or the client does not want to wait."""
         request = self._request
         return not self._cold and (
             self._bytes_read >= request.min_bytes
@@ -110,7 +110,7 @@ class Fetching:
         )
 
     async def read_large(self) -> FetchResponse:
-        """The answer to a request for very many partitions: each is watched from its own first look on."""
+        """The answer to a request for very many partitions: each is watched from the moment of its first read."""
         if self._watch is None and self._request.max_wait_ms > 0:
             self._watch = self._new_watch()
         time_slice = self._context.time_slice()
@@ -123,7 +123,7 @@ class Fetching:
             self._close_own_watch()
 
     async def finish(self) -> FetchResponse:
-        """Reads what must come from the disk, and waits for data until there is enough or time is up."""
+        """Reads cold partitions from disk, and waits for data until there is enough or time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._request.max_wait_ms / 1000
         try:
@@ -143,11 +143,12 @@ class Fetching:
             self._watch.close()
 
     def read_all(self) -> None:
-        """The first look at every partition."""
+        """Reads every partition for the first time."""
         self._read(range(len(self._rows)))
 
     def watch_places(self) -> Watch[PartitionKey]:
-        """Notes from now on which partitions move; whoever has to wait calls it in the turn of the first look."""
+        """Notes from now on which partitions move. A request that has to wait calls it in the turn of its first
+        read."""
         if self._watch is not None:
             return self._watch
         self._watch = watch = self._new_watch()
@@ -159,7 +160,7 @@ class Fetching:
         return watch
 
     def _place(self, key: PartitionKey) -> int | None:
-        """Where a partition that moved has its row; in a session it may get one only now."""
+        """The place of the row of a partition that moved; in a session it may get one only now."""
         place = self._places.get(key)
         session = self._scope.session
         if place is None and session is not None and (wanted := session.partitions.get(key)) is not None:
@@ -170,19 +171,19 @@ class Fetching:
         return place
 
     def refuse_follower(self) -> None:
-        """A follower's fetch: nobody follows a node that is alone."""
+        """Refuses the fetch of a follower: a cluster of one node has none."""
         error = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "This node has no followers")
         for place, wanted in enumerate(self._partitions):
             self._rows[place] = self._refused(wanted, error)
 
     def answer(self) -> FetchResponse:
-        """The response, in a session without the partitions about which there is nothing new to say."""
+        """The response; in a session, without the partitions that have no news."""
         for error in self._disk_errors:
             self._context.broker.replicas.disk_failed(error)
         topics: dict[bytes | str, list[PartitionData]] = {}
         session = self._scope.session
         for wanted, row in zip(self._partitions, self._rows, strict=True):
-            if row is not None and self._is_told(wanted, row):
+            if row is not None and self._has_news(wanted, row):
                 topics.setdefault(wanted.topic, []).append(row)
             if session is not None:
                 session.told(wanted, has_records=row is not None and bool(row.records))
@@ -196,7 +197,7 @@ class Fetching:
             node_endpoints=endpoints,
         )
 
-    def _is_told(self, wanted: FetchPartition, row: PartitionData) -> bool:
+    def _has_news(self, wanted: FetchPartition, row: PartitionData) -> bool:
         if self._scope.session is None:
             return True
         is_news = bool(
@@ -213,7 +214,7 @@ class Fetching:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def _read(self, places: Iterable[int]) -> None:
-        """Looks at some partitions within the limits of the request, without waiting for disks."""
+        """Reads some partitions within the limits of the request, without waiting for disks."""
         limit = self._limit_bytes()
         for place in places:
             wanted = self._partitions[place]
@@ -248,7 +249,7 @@ class Fetching:
         if not reads:
             return
         loop = asyncio.get_running_loop()
-        # One disk alone is waited for.
+        # A single disk gets all the time.
         latest = None if len(replicas.threads) == 1 else max(deadline - loop.time(), COLD_PATIENCE_S)
         await asyncio.wait(reads, timeout=latest)
         for read in reads:
@@ -259,7 +260,7 @@ class Fetching:
                 self._keep(place, row)
 
     def _read_rows(self, places: list[int]) -> list[tuple[int, PartitionData | None]]:
-        """The rows of partitions of one disk; in a thread, and maybe too late for the answer."""
+        """The rows of partitions of one disk. Runs in a thread, and may be too late for the answer."""
         limit = self._limit_bytes()
         bytes_read = self._bytes_read
         rows = []
@@ -286,12 +287,12 @@ class Fetching:
     def _look(
         self, wanted: FetchPartition, limit_bytes: int, bytes_read: int, allow_blocking: bool
     ) -> PartitionData | None:
-        """A partition's row; None where there is nothing to say, `_COLD` where a disk would have to be waited for."""
+        """A partition's row; None for a partition without news, `_COLD` for one that would have to wait for a disk."""
         wanted.is_settled = False
         try:
             partition = self._context.broker.replicas.partition(self._topic_name(wanted), wanted.index)
             if self._watch is not None and not allow_blocking:
-                # Before it is read, and on the loop: in a thread it is the second look.
+                # Only on the loop, and before the read: in a thread this is the second read.
                 self._watch.add(wanted.key, partition)
             partition.require_leader()
             partition.check_leader_epoch(wanted.current_leader_epoch)
@@ -302,7 +303,7 @@ class Fetching:
         except ApiError as error:
             return self._refused(wanted, error)
         except StorageError as error:
-            # This may be a thread; the directory is taken offline on the event loop, with the answer.
+            # This may run in a thread; the event loop takes the directory offline, with the answer.
             self._disk_errors.append(error)
             return self._refused(wanted, ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
 
@@ -368,15 +369,15 @@ class Fetching:
         return self._context.broker.replicas.topic_name(wanted.topic)
 
 
-# Stands for a row that can only be read by waiting for a disk.
+# Stands for a row that has to wait for a disk.
 _COLD = PartitionData()
 
 
 def _divergence(log: Log, wanted: FetchPartition) -> EpochEndOffset | None:
-    """Where the fetcher's history and that of the log part, None if the log has everything that was fetched.
+    """Where the fetcher's history and that of the log diverge, None if the log has everything that was fetched.
 
-    OFFSET_OUT_OF_RANGE for an epoch that is unknown here, since there is no offset to tell, and for a fetch from before
-    the log start, whatever its epoch.
+    OFFSET_OUT_OF_RANGE for an unknown epoch, since there is no offset to report, and for a fetch from before the log
+    start, whatever its epoch.
     """
     end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
     if end is None:

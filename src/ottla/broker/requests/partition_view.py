@@ -22,7 +22,7 @@ class PartitionView:
 
 
 def view(context: RequestContext, state: PartitionState) -> PartitionView:
-    """Leader and offline replicas. A leader in controlled shutdown still leads, until it is fenced."""
+    """The leader and the offline replicas. A leader in controlled shutdown leads until it is fenced."""
     brokers, listener = context.broker.image.brokers, context.listener
     offline = [
         replica

@@ -1,8 +1,8 @@
 """Where requests wait: Produce for replicas and syncs, Fetch for data.
 
-A waiting request watches the partitions it is about and is looked at again when one of them moves, or when its time is
-up. Data wakes it, never a poll: the latency of a long poll is that of the append. Waiting ends in the next turn of the
-event loop, so that a producer's own answer goes out before the consumers' that its records woke.
+A waiting request watches its partitions, and is checked again when one of them moves or when its time is up. Data wakes
+it, never a poll: the latency of a long poll is that of the append. Waiting ends in the next turn of the event loop, so
+that the answer to a producer goes out before those to the consumers that its records woke.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ Place = TypeVar("Place", bound=Hashable)
 class Watch(Generic[Place]):
     """Notes which of some partitions moved, until it is closed.
 
-    Noting begins with `add`, not with the await: whoever adds a partition and looks at it in the same turn of the loop
-    misses nothing. While nobody waits, a partition that moved is noted once and then rests, until it is added again or
-    somebody waits. So a session whose client went away costs an append nothing.
+    Watching begins with `add`, not with the await: a caller that adds a partition and reads it in the same turn of the
+    loop misses nothing. While nobody waits, a partition that moved is noted once and then ignored, until it is added
+    again or somebody waits. So a session whose client is gone costs appends nothing.
     """
 
     __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers", "is_committed_only")
 
     def __init__(self, *, is_committed_only: bool = False) -> None:
-        """A reader of committed transactions is not woken by records that it may not read yet."""
+        """With `is_committed_only`, records of open transactions wake nobody."""
         self.is_committed_only = is_committed_only
         self._moved: dict[Place, None] = {}
         self._bytes = 0
@@ -37,7 +37,7 @@ class Watch(Generic[Place]):
         self._resting: dict[Place, None] = {}
 
     def add(self, place: Place, partition: Partition) -> None:
-        """Watches a partition, under the name that the caller knows it by."""
+        """Watches a partition under the caller's name for it."""
         known = self._watchers.get(place)
         if known is not None:
             if known[0] is partition:
@@ -50,24 +50,24 @@ class Watch(Generic[Place]):
         self._watchers[place] = partition, watcher
 
     def remove(self, place: Place) -> None:
-        """Watches this one no more."""
+        """Stops watching a partition."""
         known = self._watchers.pop(place, None)
         if known is not None:
             known[0].unwatch(known[1])
             self._resting.pop(place, None)
 
     def take(self) -> list[Place]:
-        """Those that moved since the last call."""
+        """The partitions that moved since the last call."""
         moved, self._moved = list(self._moved), {}
         self._bytes = 0
         self._must_look = False
         return moved
 
     async def moved(self, bytes_needed: int, timeout_ms: int) -> list[Place]:
-        """Those that moved since the last call.
+        """The partitions that moved since the last call.
 
-        Returns once so many new bytes became readable in all of them, one moved otherwise (leadership went, records
-        were deleted), or time is up.
+        Returns once this many new bytes are readable in all of them together, one moved for another reason (leadership
+        lost, records deleted), or time is up.
         """
         if self._bytes < bytes_needed and not self._must_look:
             loop = asyncio.get_running_loop()
@@ -84,7 +84,7 @@ class Watch(Generic[Place]):
         return self.take()
 
     def close(self) -> None:
-        """Watches none any more."""
+        """Stops watching."""
         for partition, watcher in self._watchers.values():
             partition.unwatch(watcher)
         self._watchers.clear()

@@ -1,21 +1,22 @@
-"""Large requests in small pieces, so that one client's hundred thousand rows do not hold up everybody else's one.
+"""Cuts large requests into small pieces, so that one client's hundred thousand rows do not block everybody else.
 
-A request that names many things is answered row by row, and no row depends on another: asking for them in several
-requests, one after the other, gives the same rows. That is what happens here. A request of more rows than its rule
-allows at once is cut into smaller requests of the same kind; between two of them the event loop serves others; the
-answers are put together into the one that the client expects.
+A request that names many things is answered row by row, and no row depends on another: several requests, one after the
+other, would get the same rows. So a request with more rows than its rule allows at once is cut into smaller requests of
+the same kind. Between two of them the event loop serves other clients; the answers are joined into the one that the
+client expects.
 
-Guarantees: the rows keep their order, and a connection still has one request at a time. Each piece is decided in one
-go, as any request of its size is. What a large request loses is what its client could not rely on anyway: it is not one
-moment in time, and a name given twice is only noticed within a piece. Where one name is worth thousands of rows, a name
-that is repeated is answered once: else a request of a megabyte could ask for an answer of a hundred gigabytes.
+Guarantees: the rows keep their order, and a connection still has one request at a time. Each piece is handled without a
+pause, like any request of its size. A large request loses only what its client could not rely on anyway: its rows are
+not of one moment in time, and a repeated name is noticed only within a piece. Where one name stands for thousands of
+rows, a repeated name is answered once: otherwise a request of a megabyte could ask for an answer of a hundred
+gigabytes.
 
-A piece takes about SLICE_SECONDS: its size follows what the piece before it took. Only one piece runs in each turn of
-the loop, however many large requests there are.
+A piece takes about SLICE_SECONDS: its size follows from the time of the previous piece. Only one piece runs in each
+turn of the loop, however many large requests there are.
 
-Not cut: requests whose rows depend on each other, as those of Fetch do, whose limits hold for all its partitions, and
-requests for everything there is. Their handlers pause by themselves, with a `TimeSlice`. And requests of groups, whose
-decisions are one: OffsetCommit is bounded by the batch that it becomes.
+Not cut are requests whose rows depend on each other, like those of Fetch, whose limits hold for all its partitions, and
+requests for everything there is; their handlers pause by themselves, with a `TimeSlice`. Neither are requests that a
+group decides as a whole: OffsetCommit is bounded by the batch that it becomes.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ class SliceRule:
     request: tuple[str, ...]
     response: tuple[str, ...]
     rows_at_once: int = 100
-    # Smaller requests hold too few rows to look for them.
+    # Smaller requests hold too few rows to be worth counting.
     frame_bytes_min: int = 1_000
-    # The fields that name an outer element, where it is answered once.
+    # The fields that name an outer element, if a repeated one is answered once.
     name: tuple[str, ...] = ()
 
 
@@ -64,7 +65,7 @@ SLICE_RULES: dict[int, tuple[SliceRule, ...]] = {
     ),
     ApiKey.FIND_COORDINATOR: (SliceRule(("coordinator_keys",), ("coordinators",)),),
     ApiKey.DESCRIBE_GROUPS: (SliceRule(("groups",), ("groups",), 20, 100, name=("",)),),
-    # These are settled by the controller in a turn of its own, so nothing tells how long they took.
+    # The controller decides these in a turn of its own, so the time that they took is unknown here.
     ApiKey.DELETE_TOPICS: (
         SliceRule(("topics",), ("responses",), rows_at_once=200),
         SliceRule(("topic_names",), ("responses",), rows_at_once=200),
@@ -103,7 +104,7 @@ async def answer_in_slices(
     turn: asyncio.Lock,
     monotonic_s: Callable[[], float],
 ) -> Message | None:
-    """The answer to the whole request; `answer` gives that to a piece, or an awaitable of it, or None."""
+    """The answer to the whole request; `answer` returns the answer to a piece, an awaitable of it, or None."""
     merged: Message | None = None
     leaves = _leaves(_distinct(request, rule), rule.request)
     last: tuple[Any, ...] = ()
@@ -129,7 +130,7 @@ async def answer_in_slices(
 
 
 def _row_count(message: Message, path: tuple[str, ...]) -> int:
-    """Rows, and outer elements without any."""
+    """The number of rows; an outer element without rows counts as one."""
     elements = getattr(message, path[0]) or ()
     if len(path) == 1:
         return len(elements)
@@ -159,7 +160,7 @@ _NO_ROW = object()
 
 
 def _leaves(message: Message, path: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    """Each row behind the elements that it stands in; `_NO_ROW` where an element has none."""
+    """Each row, preceded by the elements that contain it; `_NO_ROW` where an element has none."""
     elements = getattr(message, path[0]) or ()
     if len(path) == 1:
         for element in elements:
@@ -175,10 +176,10 @@ def _leaves(message: Message, path: tuple[str, ...]) -> Iterator[tuple[Any, ...]
 
 
 def _piece(message: Message, path: tuple[str, ...], leaves: list[tuple[Any, ...]]) -> Message:
-    """The message with these rows alone."""
+    """The message with only these rows."""
     piece = copy.copy(message)
     if getattr(message, path[0]) is None:
-        return piece  # Which means something else than none of them.
+        return piece  # Null has a meaning of its own.
     elements: list[Any] = []
     if len(path) == 1:
         elements = [leaf[0] for leaf in leaves if leaf[0] is not _NO_ROW]
@@ -198,7 +199,7 @@ def _piece(message: Message, path: tuple[str, ...], leaves: list[tuple[Any, ...]
 
 
 def _shared_depth(last: tuple[Any, ...], first: tuple[Any, ...]) -> int:
-    """In how many elements, from outside, the last row of a piece and the first of the next stand together."""
+    """How many elements, from the outermost, contain both the last row of a piece and the first of the next."""
     depth = 0
     while depth < len(first) - 1 and last[depth] is first[depth]:
         depth += 1
@@ -208,7 +209,7 @@ def _shared_depth(last: tuple[Any, ...], first: tuple[Any, ...]) -> int:
 def _join(merged: Message, further: Message, path: tuple[str, ...], depth: int) -> None:
     """Appends the rows of the next piece; the first of its elements may continue the last one, `depth` levels down."""
     if code := getattr(further, "error_code", 0):
-        # It has no rows then, and who has an error looks at none.
+        # Such an answer has no rows, and a client that gets an error reads none.
         merged.error_code = code  # type: ignore[attr-defined]
     rows = getattr(merged, path[0])
     if not isinstance(rows, list):

@@ -1,4 +1,4 @@
-"""Long work on the event loop in slices of time: whoever walks ten thousand rows lets others be served in between."""
+"""Splits long work on the event loop into slices of time: a walk over ten thousand rows pauses for other clients."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -21,14 +21,14 @@ class TimeSlice:
         seconds: float = SLICE_SECONDS,
         on_pause: Callable[[], None] | None = None,
     ) -> None:
-        """`on_pause` is called when the work turns out to need more than its first slice, and at each pause after."""
+        """`on_pause` is called when the work needs more than its first slice, and at each later pause."""
         self._monotonic_s = monotonic_s
         self._seconds = seconds
         self._on_pause = on_pause
         self._until = self._monotonic_s() + seconds
 
     async def pause_if_used(self) -> None:
-        """Lets others be served, if this work had its share of the loop's turn."""
+        """Pauses if this work has used up its slice."""
         if self._monotonic_s() >= self._until:
             if self._on_pause is not None:
                 self._on_pause()
@@ -36,7 +36,7 @@ class TimeSlice:
             self._until = self._monotonic_s() + self._seconds
 
     async def over(self, items: Iterable[T]) -> AsyncIterator[T]:
-        """The items, with pauses between them; they must bear changes that others make meanwhile."""
+        """The items, with pauses between them; the iterable must tolerate changes during a pause."""
         for item in items:
             yield item
             if self._monotonic_s() >= self._until:

@@ -1,7 +1,7 @@
-"""Whose transaction the batches of a Produce request belong to.
+"""Checks that the transactional batches of a Produce request belong together.
 
-All transactional batches of a request are of one producer and epoch, and the request names its transactional id;
-otherwise nothing of it is written.
+They must be of one producer and epoch, and the request must name the transactional id; otherwise nothing of the request
+is written.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from ottla.protocol.messages.produce_request import ProduceRequest
 from ottla.protocol.record_batch import ATTRIBUTES_POSITION, HEADER_BYTES, TRANSACTIONAL_FLAG, parse_header
 from ottla.protocol.records import CorruptRecords
 
-# Of the two bytes of attributes, the one that holds all flags.
+# The byte of the attributes that holds all flags.
 _FLAGS_POSITION = ATTRIBUTES_POSITION + 1
 
 
 def has_transactional_batch(request: ProduceRequest) -> bool:
-    """Whether a batch has the flag: a glance at one byte of each."""
+    """Whether any batch is transactional; reads one byte of each."""
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records
@@ -26,7 +26,7 @@ def has_transactional_batch(request: ProduceRequest) -> bool:
 
 
 def require_one_transaction(request: ProduceRequest) -> None:
-    """ApiError for the whole request if its transactional batches do not belong together, or to nobody."""
+    """ApiError for the whole request if its transactional batches have several producers or no transactional id."""
     if request.transactional_id is None:
         raise ApiError(
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -38,7 +38,7 @@ def require_one_transaction(request: ProduceRequest) -> None:
             try:
                 header = parse_header(data.records or b"")
             except CorruptRecords:
-                # It is refused by itself.
+                # A malformed batch is refused by itself.
                 continue
             if header.is_transactional and header.has_producer_id:
                 producers.add((header.producer_id, header.producer_epoch))

@@ -1,7 +1,7 @@
 """Kafka requests that this release does not serve: what the client wanted, and what to set in it.
 
 Clients that read the answer to ApiVersions never send them: Java's refuse by themselves, librdkafka's wait in silence.
-What comes here is from those that do not look.
+Only clients that ignore that answer get here.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ _SHARE_GROUPS: Final = "share groups are not served yet: read with a consumer gr
 _STREAMS_PROTOCOL: Final = "the client wants the group protocol of KIP-1071: set group.protocol=classic in it"
 _SECURITY: Final = "this release has no logins yet: use PLAINTEXT, where only trusted clients reach the node"
 
-# Clients may send 32 KiB, and whoever reads the log wants a line.
+# Clients may send 32 KiB; the log gets one line.
 _CLIENT_ID_CHARACTERS: Final = 100
 
 _HINTS: Final = {
@@ -32,17 +32,17 @@ _HINTS: Final = {
 
 
 class UnservedApi(CloseConnection):
-    """A request for an API that is not there."""
+    """A request for an API that is not served."""
 
     def __init__(self, api_key: int, client_id: str | None) -> None:
         name = repr(client_id)
         if client_id is not None and len(client_id) > _CLIENT_ID_CHARACTERS:
             name = f"{client_id[:_CLIENT_ID_CHARACTERS]!r}..."
-        super().__init__(f"{described(api_key)} (client id {name})")
+        super().__init__(f"{describe_api(api_key)} (client id {name})")
 
 
-def described(api_key: int) -> str:
-    """Which API it is, and what to do about it."""
+def describe_api(api_key: int) -> str:
+    """The name of the API, and what to do about it."""
     try:
         api = ApiKey(api_key)
     except ValueError:

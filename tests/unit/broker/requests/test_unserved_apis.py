@@ -4,7 +4,7 @@ import pytest
 
 from harness.running_node import RunningNode, run_node
 from ottla.broker import handlers
-from ottla.broker.requests.unserved_apis import _HINTS, UnservedApi, described
+from ottla.broker.requests.unserved_apis import _HINTS, UnservedApi, describe_api
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 
@@ -14,8 +14,8 @@ def test_an_api_that_is_not_served_comes_with_what_to_set() -> None:
         "API key 68 (CONSUMER_GROUP_HEARTBEAT) is not served; the client wants the group protocol of KIP-848: "
         "set group.protocol=classic in it (client id 'billing')"
     )
-    assert described(ApiKey.CREATE_ACLS) == "API key 30 (CREATE_ACLS) is not served"
-    assert described(999) == "API key 999 is not one of Kafka's"
+    assert describe_api(ApiKey.CREATE_ACLS) == "API key 30 (CREATE_ACLS) is not served"
+    assert describe_api(999) == "API key 999 is not one of Kafka's"
 
 
 def test_a_client_id_of_any_length_takes_one_line() -> None:

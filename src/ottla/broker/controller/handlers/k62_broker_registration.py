@@ -1,6 +1,6 @@
-"""BrokerRegistration: a broker begins a life, and gets the epoch of it (KIP-631).
+"""BrokerRegistration: a broker registers when it starts, and gets the epoch of this life of its process (KIP-631).
 
-Versions: 2 adds log directories (KIP-858); 3 the epoch of the life before; 4 lets the lowest level of a feature be 0.
+Versions: 2 adds log directories (KIP-858); 3 the epoch of the previous life; 4 lets the lowest level of a feature be 0.
 """
 
 from ottla.broker.requests.request_context import RequestContext

@@ -1,4 +1,4 @@
-"""BrokerHeartbeat: a broker says that it lives, how far it has come, and what it wants (KIP-631).
+"""BrokerHeartbeat: a broker reports that it is alive, how much metadata it has applied, and what it wants (KIP-631).
 
 Versions: 1 adds log directories that are offline (KIP-858); 2 those that are cordoned (KIP-1066).
 """
