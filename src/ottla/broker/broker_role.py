@@ -38,7 +38,7 @@ from ottla.broker.coordinators.transactions.coordinator import TransactionCoordi
 from ottla.broker.coordinators.transactions.markers import MarkerWriter
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
 from ottla.broker.disks.cordoning import Cordoning
-from ottla.broker.disks.directory_closing import close_directories, settled
+from ottla.broker.disks.directory_closing import close_directories, wait_unless_hanging
 from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.disks.node_storage import NodeStorage
 from ottla.broker.disks.volumes import Volumes
@@ -314,7 +314,7 @@ class BrokerRole:
         await self.maintenance.cancel()
         all_threads = self.replicas.threads.values()
         # The move of a log ends when its disks have done what they were asked.
-        await settled(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
+        await wait_unless_hanging(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
         await self._metadata.stop()
 
     async def abandon(self) -> None:
@@ -344,7 +344,7 @@ class BrokerRole:
         self._openers.shutdown(cancel_futures=True)
         self.dispatcher.close()
         passes = asyncio.get_running_loop().run_in_executor(None, end_passes)
-        await settled(passes, all_threads, all_threads)
+        await wait_unless_hanging(passes, all_threads, all_threads)
         return await close_directories(all_threads, close, self._host)
 
 

@@ -167,7 +167,7 @@ class ReplicaManager:
         if self._is_closing:
             return
         try:
-            sync = self.threads_of(partition).flushing(partition.log, self.host.now_ms())
+            sync = self.threads_of(partition).flush(partition.log, self.host.now_ms())
         except ApiError as gone:
             partition.sync_failed(gone)
         else:
@@ -196,9 +196,9 @@ class ReplicaManager:
             self._unsynced[partition] = None
 
     def sync_again(self) -> None:
-        """Begins the syncs again that failed, in directories that are still online; to be called again and again.
+        """Retries the syncs that failed, in directories that are still online; to be called periodically.
 
-        Until one succeeds, what waits for it is neither readable nor acknowledged.
+        Until a sync succeeds, the records that wait for it are neither readable nor acknowledged.
         """
         unsynced, self._unsynced = self._unsynced, {}
         for partition in unsynced:
@@ -206,7 +206,7 @@ class ReplicaManager:
                 partition.sync_again()
 
     def stop_syncing(self) -> None:
-        """Nobody waits for a sync any more, and whoever closes the logs syncs them."""
+        """Starts no further sync: nobody waits for one any more, and closing the logs syncs them."""
         self._is_closing = True
 
     async def search(self, partition: Partition, work: Callable[..., T], *arguments: object) -> T:
@@ -216,7 +216,7 @@ class ReplicaManager:
         deadline = loop.time() + _SEARCH_PATIENCE_S
         search: asyncio.Future[T] | None = None
         while not threads.is_hanging and loop.time() < deadline:
-            search = search or threads.searching(work, *arguments)
+            search = search or threads.run_search(work, *arguments)
             await asyncio.wait((search,), timeout=_SEARCH_LOOK_S)
             if search.done():
                 try:

@@ -38,7 +38,7 @@ def plan_format(
     levels: Mapping[str, int] = BOOTSTRAP_LEVELS,
 ) -> FormatPlan:
     """`voters` for kraft.version 1, None for a static quorum (controller.quorum.voters)."""
-    cluster_id = uuid_to_text(random_uuid) if given_cluster_id is None else _checked(given_cluster_id)
+    cluster_id = uuid_to_text(random_uuid) if given_cluster_id is None else _check_cluster_id(given_cluster_id)
     bootstrap = encode_snapshot(bootstrap_records(levels), epoch=0, now_ms=now_ms, last_contained_log_timestamp_ms=0)
     files = {BOOTSTRAP_FILE: b"".join(bootstrap)}
     if voters is not None:
@@ -54,7 +54,7 @@ def bootstrap_records(levels: Mapping[str, int] = BOOTSTRAP_LEVELS) -> list[Mess
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
-def _checked(cluster_id: str) -> str:
+def _check_cluster_id(cluster_id: str) -> str:
     """Kafka accepts any text as cluster id; `random-uuid` prints one that is unique."""
     if not cluster_id.strip():
         raise ValueError("the cluster id is empty: use one that `ottla storage random-uuid` prints")

@@ -44,8 +44,8 @@ class ChangeJournal:
         is_verifying = self._configs.current(image).get_bool(_VERIFICATION)
         if is_verifying != self._is_verifying and not is_verifying:
             logger.warning(
-                "%s is false: a late record of an older client can leave a transaction open for ever, and hold up all "
-                "readers of committed records; `ottla transactions find-hanging` finds such",
+                "%s is false: a late record of an older client can leave a transaction open for ever, which blocks all "
+                "read_committed consumers; `ottla transactions find-hanging` finds such transactions",
                 _VERIFICATION,
             )
         self._is_verifying = is_verifying

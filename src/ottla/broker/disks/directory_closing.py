@@ -35,7 +35,7 @@ async def close_directories(
 
     jobs = {threads.directory: loop.run_in_executor(closers, end, threads) for threads in all_threads}
     waits = [
-        settled(jobs[threads.directory], all_threads, [threads], partial(_closed_count, threads.directory))
+        wait_unless_hanging(jobs[threads.directory], all_threads, [threads], partial(_closed_count, threads.directory))
         for threads in all_threads
     ]
     are_closed = await asyncio.gather(*waits)
@@ -52,7 +52,7 @@ def _closed_count(directory: LogDirectory) -> int:
     return directory.closed_count
 
 
-async def settled(
+async def wait_unless_hanging(
     job: "asyncio.Future[None]",
     all_threads: Collection[DirectoryThreads],
     waited_for: Collection[DirectoryThreads],

@@ -58,22 +58,22 @@ class DirectoryThreads:
     def is_hanging(self) -> bool:
         """Whether appends or reads hang; always False if this is the node's only directory."""
         writer = self.writer
-        return writer is not None and (writer.busy_s > HANGING_AFTER_S or self._lasts_long(self._reads))
+        return writer is not None and (writer.busy_s > HANGING_AFTER_S or self._takes_long(self._reads))
 
     @property
     def is_slow(self) -> bool:
         """Whether anything hangs, even a sync or a rename."""
-        return self.is_hanging or self._lasts_long(self._others)
+        return self.is_hanging or self._takes_long(self._others)
 
-    def reading(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+    def run_read(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
         """Runs a short read in a thread."""
         return self._begin(self._readers, partial(self._timed, self._reads, work, arguments))
 
-    def searching(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+    def run_search(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
         """Runs a search through a log, which may take long even on a healthy disk."""
         return self._begin(self._readers, partial(work, *arguments))
 
-    def flushing(self, log: Log, now_ms: int) -> "asyncio.Future[None]":
+    def flush(self, log: Log, now_ms: int) -> "asyncio.Future[None]":
         """Syncs, in a thread, everything appended until now."""
         sync = self._syncs.get(log)
         if sync is None or sync.has_begun:
@@ -97,7 +97,7 @@ class DirectoryThreads:
             # Mark the error as retrieved: callers who gave up never ask for it.
             future.exception()
 
-    def changing(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+    def run_change(self, work: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
         """Creates, deletes or renames in a thread, after the changes that were requested before."""
         return self._begin(self._changer, partial(self._timed, self._others, work, arguments))
 
@@ -125,6 +125,6 @@ class DirectoryThreads:
         finally:
             del running[key]
 
-    def _lasts_long(self, running: dict[object, float]) -> bool:
+    def _takes_long(self, running: dict[object, float]) -> bool:
         now_s = self._host.monotonic_s()
         return any(now_s - began_s > HANGING_AFTER_S for began_s in list(running.values()))

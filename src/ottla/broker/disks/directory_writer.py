@@ -211,7 +211,7 @@ class DirectoryWriter:
         append = QueuedAppend(work, records, settle, is_own=is_own)
         has_room = not self._held and self._queued_bytes < QUEUED_BYTES_MAX
         if has_room or (is_own and self._own_queued_bytes < OWN_QUEUED_BYTES_MAX):
-            self._give(append)
+            self._hand_over(append)
         elif is_own:
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "Too much waits for the disk already")
         else:
@@ -242,7 +242,7 @@ class DirectoryWriter:
     def _forget(self, append: QueuedAppend[Any]) -> None:
         del self._held[append]
 
-    def _give(self, append: QueuedAppend[Any]) -> None:
+    def _hand_over(self, append: QueuedAppend[Any]) -> None:
         self._queued.append(append)
         self._count(append, append.size_bytes)
         self._thread.submit(partial(self._run, append))
@@ -276,7 +276,7 @@ class DirectoryWriter:
             append = next(iter(self._held))
             del self._held[append]
             append.release()
-            self._give(append)
+            self._hand_over(append)
 
 
 def _nothing(_: object) -> None:

@@ -113,7 +113,7 @@ class LogChanges:
     def _begin(
         self, directory: LogDirectory, keys: Collection[TopicPartition], work: Callable[..., Any], *arguments: object
     ) -> "asyncio.Future[Any]":
-        job = self._threads[directory].changing(work, *arguments)
+        job = self._threads[directory].run_change(work, *arguments)
         for key in keys:
             self._busy[key] = directory, job
 

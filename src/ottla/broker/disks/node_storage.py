@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ottla.broker.disks.storage_format import lone_voter, unknown_topics, write_plan
+from ottla.broker.disks.storage_format import explain_unknown_topics, lone_voter, write_plan
 from ottla.broker.disks.used_directories import has_metadata, signs_of_use
 from ottla.broker.host import Host, storage_host
 from ottla.config.broker_config import BrokerConfig
@@ -129,7 +129,7 @@ def _refuse_used(
         else:
             place = "it stands in the log of an earlier start, and Kafka's clients can tell it"
         are_topics_known = has_metadata(opened[metadata_path].file_system, metadata_path)
-        loss = "" if are_topics_known else f" {unknown_topics(metadata_path)}"
+        loss = "" if are_topics_known else f" {explain_unknown_topics(metadata_path)}"
         raise UnusableStorage(
             f"No meta.properties in {path}, which holds {used}: nothing says to which cluster they belong. Put the "
             "file back; or write a new one with `ottla storage format --ignore-formatted -t CLUSTER-ID`, and -c "

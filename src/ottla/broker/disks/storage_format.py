@@ -1,8 +1,8 @@
-"""Formatting a node's directories ahead of its first start, as an operator asks for it.
+"""Formats a node's directories before its first start, when an operator asks for it.
 
-A directory belongs to a cluster and a node once it has a meta.properties, which is written last: what a crash leaves
-before that is formatted again. One that was in use and has lost the file gets a new one, and is left alone otherwise;
-if it has lost its metadata too, it gets new metadata, to which its partitions are unknown.
+A directory belongs to a cluster and a node once it has a meta.properties, which is written last: a directory that a
+crash left without it is formatted again. A directory that was in use and has lost the file gets a new one, and is left
+alone otherwise; if it has lost its metadata too, it gets new metadata, in which its partitions are unknown.
 Directories that belong to another cluster or node are refused before anything is written. No lock is taken for reading;
 for writing, each directory is locked, so that no running node is formatted.
 """
@@ -31,7 +31,7 @@ class FormatRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DirectoryState:
-    """A configured directory and what its meta.properties says; a problem stands in place of that."""
+    """A configured directory and what its meta.properties says, or the problem with it."""
 
     path: Path
     is_metadata: bool
@@ -45,7 +45,7 @@ class DirectoryState:
 
 @dataclass(frozen=True, slots=True)
 class Formatting:
-    """What is to be done: the directories in order, with the files of the metadata directory if it is among them."""
+    """The plan: the directories in order, with the files of the metadata directory if it is among them."""
 
     directories: tuple[DirectoryState, ...]
     plan: FormatPlan
@@ -56,16 +56,16 @@ class Formatting:
 
     @property
     def warning(self) -> str | None:
-        """What the next start will do to partitions whose metadata are lost."""
+        """What the next start will do with partitions whose metadata is lost."""
         metadata = next((state for state in self.directories if state.is_metadata), None)
         if metadata is None or metadata.has_metadata:
             return None
         lost = [f"{state.path} holds {state.used}" for state in self.directories if state.used]
-        return f"{', '.join(lost)}. {unknown_topics(metadata.path)}" if lost else None
+        return f"{', '.join(lost)}. {explain_unknown_topics(metadata.path)}" if lost else None
 
 
-def unknown_topics(metadata_path: Path) -> str:
-    """What becomes of partitions of which there are no metadata."""
+def explain_unknown_topics(metadata_path: Path) -> str:
+    """What happens to partitions without metadata."""
     return (
         f"No metadata log is in {metadata_path}, so their topics are unknown: a node that starts with new metadata "
         "keeps the partitions aside, as directories with the suffix -stray."
@@ -108,7 +108,7 @@ def prepare(
     initial_controllers: str | None = None,
     has_no_controllers: bool = False,
 ) -> Formatting | None:
-    """Check everything; None if there is nothing left to format. Nothing is written."""
+    """Checks everything without writing; None if there is nothing left to format."""
     if config.quorum_voters and (standalone or initial_controllers is not None):
         raise FormatRefused(
             "controller.quorum.voters names a quorum whose members are fixed: remove it to format with "
@@ -130,7 +130,7 @@ def prepare(
     )
     if voters is not None:
         _check_voters(waiting)
-    checked = checked_levels(levels)
+    checked = check_levels(levels)
     try:
         plan = plan_format(
             given_cluster_id=cluster_id,
@@ -211,7 +211,7 @@ def parse_initial_controllers(text: str, config: BrokerConfig) -> VoterSet:
     return VoterSet(tuple(voters))
 
 
-def checked_levels(levels: Mapping[str, int]) -> dict[str, int]:
+def check_levels(levels: Mapping[str, int]) -> dict[str, int]:
     """The levels of a new cluster; FormatRefused for one that this release cannot serve."""
     checked = dict(BOOTSTRAP_LEVELS)
     for name, level in levels.items():
@@ -229,7 +229,7 @@ def checked_levels(levels: Mapping[str, int]) -> dict[str, int]:
 
 
 def write(formatting: Formatting, state: DirectoryState) -> None:
-    """Format one directory of those prepared; may wait for the disk."""
+    """Formats one of the prepared directories; may wait for the disk."""
     directory_id = formatting.metadata_directory_id if state.is_metadata else random_uuid()
     try:
         directory = LogDirectory(OsFileSystem(state.path))
@@ -239,7 +239,7 @@ def write(formatting: Formatting, state: DirectoryState) -> None:
         raise FormatRefused(str(error)) from error
     try:
         if state.has_metadata:
-            # The log that is there goes on; its voter has the id that it always had.
+            # The existing log continues; its voter keeps its id.
             directory_id = voting_directory_id(directory.file_system, state.path, formatting.node_id) or directory_id
         elif state.is_metadata:
             write_plan(directory, formatting.plan)
@@ -252,7 +252,7 @@ def write(formatting: Formatting, state: DirectoryState) -> None:
 
 
 def write_plan(directory: LogDirectory, plan: FormatPlan) -> None:
-    """Write what a metadata directory starts with."""
+    """Writes the first files of a metadata directory."""
     file_system = directory.file_system
     for name, contents in plan.files.items():
         path = directory.path / name

@@ -77,7 +77,7 @@ def handle(
                 row.error_code = error.code
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=rows))
     response = ListOffsetsResponse(topics=topics)
-    return _searched(context, request, searches, response) if searches else response
+    return _search(context, request, searches, response) if searches else response
 
 
 def error_response(context: RequestContext, request: ListOffsetsRequest, error: ApiError) -> ListOffsetsResponse:
@@ -131,7 +131,7 @@ def _place(partition: Partition, request: ListOffsetsRequest, timestamp: int) ->
     return None
 
 
-async def _searched(
+async def _search(
     context: RequestContext,
     request: ListOffsetsRequest,
     searches: list[tuple[Partition, int, ListOffsetsPartitionResponse]],

@@ -51,7 +51,7 @@ def handle(
             for topic in request.topics
         ]
     )
-    return _waited_for(waiting, context.deadline(request.timeout_ms), response) if waiting else response
+    return _finish(waiting, context.deadline(request.timeout_ms), response) if waiting else response
 
 
 def error_response(context: RequestContext, request: DeleteRecordsRequest, error: ApiError) -> DeleteRecordsResponse:
@@ -71,9 +71,7 @@ def _refused(index: int, error: ApiError) -> DeleteRecordsPartitionResult:
     return DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=error.code)
 
 
-async def _waited_for(
-    waiting: list[_Deletion], deadline: float, response: DeleteRecordsResponse
-) -> DeleteRecordsResponse:
+async def _finish(waiting: list[_Deletion], deadline: float, response: DeleteRecordsResponse) -> DeleteRecordsResponse:
     for deleting, row, log_it in waiting:
         try:
             row.low_watermark = await deleting.result(deadline)
@@ -93,7 +91,7 @@ def _row(
 ) -> DeleteRecordsPartitionResult:
     row = DeleteRecordsPartitionResult(partition_index=wanted.partition_index)
     try:
-        partition, target = _checked(context, topic, wanted)
+        partition, target = _check(context, topic, wanted)
         log_it = partial(_log_deletion, partition, partition.log.log_start_offset, target, context.client_host)
         outcome = partition.delete_records(target)
     except ApiError as error:
@@ -112,7 +110,7 @@ def _log_deletion(partition: Partition, start_before: int, target: int, client_h
         logger.info("%s deleted the records of %s before offset %d", client_host, place, target)
 
 
-def _checked(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> tuple[Partition, int]:
+def _check(context: RequestContext, topic: str, wanted: DeleteRecordsPartition) -> tuple[Partition, int]:
     """The partition, and its new log start offset."""
     if is_internal(topic):
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Records of the internal topic {topic} cannot be deleted")

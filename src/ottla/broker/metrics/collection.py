@@ -1,7 +1,7 @@
 """All metrics of a node at one moment, as text.
 
-One gathering at a time: scrapers that come while one is under way get its result, so any number of them costs what one
-costs. A gathering is made in slices and holds no lock; its numbers are each true at some moment of it.
+Metrics are gathered for one scrape at a time: scrapers that come meanwhile get the same result, so any number of them
+costs what one costs. Gathering runs in slices and holds no lock; each number was true at some moment of it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Collection:
         """The metrics in Prometheus's text format, in pieces."""
         if self._gathering is None or self._gathering.done():
             self._gathering = self._dispatcher.services.tasks.start(self._gather())
-        # Whoever goes away must not take the result from the others.
+        # A scraper that disconnects must not cancel the gathering for the others.
         return await asyncio.shield(self._gathering)
 
     async def _gather(self) -> list[bytes]:

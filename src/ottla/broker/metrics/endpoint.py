@@ -50,7 +50,7 @@ class MetricsEndpoint:
                 self._connected, self.host or None, self.port, start_serving=False
             )
         except OSError as error:
-            raise ListenFailed(_explained(self.host, self.port, error)) from None
+            raise ListenFailed(_explain(self.host, self.port, error)) from None
         except UnicodeError:
             raise ListenFailed(
                 f"--metrics {self.host}:{self.port}: {self.host!r} is not a host name. Name an address of this machine."
@@ -101,7 +101,7 @@ class MetricsEndpoint:
             if request is None:
                 return
             await self._answer(conversation, request)
-            if not conversation.goes_on():
+            if not conversation.may_continue():
                 return
 
     async def _answer(self, conversation: _Conversation, request: h11.Request) -> None:
@@ -171,7 +171,7 @@ class _Conversation:
         async with asyncio.timeout(PATIENCE_S):
             await self._writer.drain()
 
-    def goes_on(self) -> bool:
+    def may_continue(self) -> bool:
         """Whether the connection may carry another request."""
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False
@@ -179,7 +179,7 @@ class _Conversation:
         return True
 
 
-def _explained(host: str, port: int, error: OSError) -> str:
+def _explain(host: str, port: int, error: OSError) -> str:
     address = f"{host or '*'}:{port}"
     if error.errno == errno.EADDRINUSE:
         return f"--metrics {address}: the port is in use by another process. Choose another one."

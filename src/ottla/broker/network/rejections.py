@@ -37,14 +37,14 @@ class Rejections:
             self._further[subject] += 1
             return
         logger.warning("Closing the connection from %s: %s", client_host, reason)
-        self._rest(subject)
+        self._start_interval(subject)
 
-    def _rest(self, subject: str) -> None:
+    def _start_interval(self, subject: str) -> None:
         self._further[subject] = 0
-        asyncio.get_running_loop().call_later(INTERVAL_SECONDS, self._tell_count, subject)
+        asyncio.get_running_loop().call_later(INTERVAL_SECONDS, self._log_count, subject)
 
-    def _tell_count(self, subject: str) -> None:
+    def _log_count(self, subject: str) -> None:
         further = self._further.pop(subject)
         if further:
             logger.warning("%d further connections were closed within %d s: %s", further, INTERVAL_SECONDS, subject)
-            self._rest(subject)
+            self._start_interval(subject)

@@ -35,7 +35,7 @@ def describe_quorum(node: RaftNode, *, local: ReplicaKey, monotonic_ms: int, wal
     role = node.role
     to_wall = wall_ms - monotonic_ms
 
-    def described(progress: ReplicaProgress) -> ReplicaDescription:
+    def describe_replica(progress: ReplicaProgress) -> ReplicaDescription:
         if progress.key.matches(local):
             # The leader itself is always caught up.
             return ReplicaDescription(local.id, progress.key.directory_id, node.log.end_offset, wall_ms, wall_ms)
@@ -49,8 +49,8 @@ def describe_quorum(node: RaftNode, *, local: ReplicaKey, monotonic_ms: int, wal
         )
 
     if isinstance(role, Leader):
-        voters = tuple(described(role.progress[voter_id]) for voter_id in node.voters.ids)
-        observers = tuple(described(progress) for progress in role.observers.values())
+        voters = tuple(describe_replica(role.progress[voter_id]) for voter_id in node.voters.ids)
+        observers = tuple(describe_replica(progress) for progress in role.observers.values())
     else:
         voters = tuple(
             ReplicaDescription(voter.key.id, voter.key.directory_id, UNKNOWN, UNKNOWN, UNKNOWN)

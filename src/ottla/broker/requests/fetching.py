@@ -245,7 +245,7 @@ class Fetching:
                 )
             except ApiError as error:
                 self._rows[place] = self._refused(wanted, error)
-        reads = [disk.reading(self._read_rows, places) for disk, places in by_disk.items() if not disk.is_hanging]
+        reads = [disk.run_read(self._read_rows, places) for disk, places in by_disk.items() if not disk.is_hanging]
         if not reads:
             return
         loop = asyncio.get_running_loop()

@@ -56,7 +56,7 @@ def run(scenario: Scenario) -> SlowLog:
 
 
 def flush(threads: DirectoryThreads, log: SlowLog) -> "asyncio.Future[None]":
-    return threads.flushing(cast(Log, log), 0)
+    return threads.flush(cast(Log, log), 0)
 
 
 async def begin(log: SlowLog) -> None:

@@ -43,14 +43,14 @@ class Disks:
             await self.changes.open_or_create("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
             for system, threads in zip(self.systems, self.threads.values(), strict=True):
                 if system.takes_names.is_set():
-                    await threads.changing(lambda: None)
+                    await threads.run_change(lambda: None)
         return await self.changes.open_or_create("t", topic_id, indexes, indexes, LogConfig(), waits_for_all=False)
 
     async def wake_up(self) -> None:
         """Returns when everything is done that was waiting."""
         self.first.wake_up()
         for threads in self.threads.values():
-            await threads.changing(lambda: None)
+            await threads.run_change(lambda: None)
 
     def close(self) -> None:
         for system in self.systems:
@@ -135,7 +135,7 @@ def test_a_disk_that_keeps_others_waiting_gets_no_new_logs(run: Any, monkeypatch
     async def scenario(disks: Disks) -> None:
         disks.first.takes_names.clear()
         busy = disks.threads[disks.logs.directories[0]]
-        job = busy.changing(disks.first.takes_names.wait)
+        job = busy.run_change(disks.first.takes_names.wait)
         await asyncio.to_thread(eventually, lambda: busy.is_slow)
         made = await disks.make(range(4))
         assert {log.directory.parent for log in made.values()} == {disks.systems[1].root}

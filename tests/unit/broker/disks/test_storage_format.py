@@ -4,7 +4,7 @@ import pytest
 
 from ottla.broker.disks.storage_format import (
     FormatRefused,
-    checked_levels,
+    check_levels,
     directory_states,
     parse_initial_controllers,
     prepare,
@@ -95,8 +95,8 @@ def test_initial_controllers_name_this_node_and_its_directory(tmp_path: Path) ->
 
 
 def test_levels_that_are_not_served_are_refused() -> None:
-    assert checked_levels({"metadata.version": 25})["metadata.version"] == 25
-    assert checked_levels({"kraft.version": 1}) == checked_levels({})
+    assert check_levels({"metadata.version": 25})["metadata.version"] == 25
+    assert check_levels({"kraft.version": 1}) == check_levels({})
     for levels in ({"bogus": 1}, {"metadata.version": 31}, {"group.version": 9}):
         with pytest.raises(FormatRefused):
-            checked_levels(levels)
+            check_levels(levels)
