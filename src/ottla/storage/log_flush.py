@@ -83,13 +83,17 @@ class LogFlush:
         with self._access.changing():
             synced_to = end_offset()
             truncation_count = self._segments.truncation_count
-            segments = self._segments.from_offset(self.recovery_point)
+            segments = self._segments.unsynced_from(self.recovery_point)
+            cut = [segment for segment in segments if segment.has_unsynced_cut]
             no_space = _write_indexes(segments)
             indexes = [(segment, segment.take_unsynced()) for segment in segments]
             # Opened here: without the lock they might be renamed or removed.
             files = [segment.open_for_sync() for segment in segments]
             files += [self._file_system.open(path) for _, paths in indexes for path in paths]
             has_new_names = segments[-1] is not self._synced_active
+            # From now on: what is taken back meanwhile may come too late for this sync.
+            for segment in cut:
+                segment.has_unsynced_cut = False
         try:
             with self._access.unless_gone():
                 for file in files:
@@ -102,6 +106,8 @@ class LogFlush:
         except StorageError:
             for segment, paths in indexes:
                 segment.give_back_unsynced(paths)
+            for segment in cut:
+                segment.has_unsynced_cut = True
             raise
         with self._access.changing():
             if truncation_count == self._segments.truncation_count:

@@ -60,6 +60,7 @@ class Segment:
         "_suffix",
         "base_offset",
         "created_ms",
+        "has_unsynced_cut",
         "indexes_bytes",
         "rolling_timestamp",
         "size_bytes",
@@ -86,6 +87,8 @@ class Segment:
         self.indexes_bytes = 0
         # The largest timestamp of the first batch: the clock by which the segment is rolled. None until known.
         self.rolling_timestamp: int | None = None
+        # Whether half a batch was taken back since the last sync: a power cut would bring it back.
+        self.has_unsynced_cut = False
         self.unverified = UnverifiedBatches(size_bytes, base_offset) if is_found and size_bytes else None
         self._file_system = file_system
         self._directory = directory
@@ -339,13 +342,18 @@ class Segment:
         try:
             written = file.append(parts)
         except StorageError:
-            file.truncate(position)
+            self._take_back(file)
             raise
         if written != size:
-            file.truncate(position)
+            self._take_back(file)
             raise DiskFull(self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes")
         self.size_bytes = position + size
         return position
+
+    def _take_back(self, file: File) -> None:
+        """Cut off what a failed write may have left."""
+        self.has_unsynced_cut = True
+        file.truncate(self.size_bytes)
 
     def reserve(self, size: int) -> None:
         """Set space aside until the segment is sealed."""

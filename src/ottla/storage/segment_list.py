@@ -78,6 +78,17 @@ class SegmentList:
         """The segment that holds an offset and all after it."""
         return self.segments[max(self._number_of(offset), 0) :]
 
+    def unsynced_from(self, recovery_point: int) -> list[Segment]:
+        """Those that a sync is about, if everything below the recovery point is on the disk.
+
+        The one before them as well if half a batch was taken back there: otherwise a power cut might bring that back,
+        and a start would find the end of the log in it.
+        """
+        number = max(self._number_of(recovery_point), 0)
+        if number and self.segments[number - 1].has_unsynced_cut:
+            number -= 1
+        return self.segments[number:]
+
     def bytes_from(self, offset: int) -> int:
         """The bytes of the batches from an offset on, or more: as exact as the indexes that are in memory."""
         segments = self.from_offset(offset)

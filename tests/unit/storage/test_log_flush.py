@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ottla.protocol.control_records import end_txn_batch
-from ottla.storage.errors import LogGone, StorageError
+from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.testing.sim.disk import SimulatedDisk, Survival
@@ -88,3 +88,24 @@ def test_an_index_of_aborted_transactions_that_recovery_made_outlives_the_next_p
     log.flush(NOW_MS)
     log = open_log(cut_power(disk), log.recovery_point)
     assert [aborted.producer_id for aborted in log.aborted_transactions(0, 4)] == [7]
+
+
+@pytest.mark.parametrize("is_rolled", [True, False])
+def test_half_a_batch_that_a_full_disk_took_does_not_come_back_with_a_power_cut(make_batch, is_rolled: bool) -> None:
+    """It would hide what was written and synced after it, in the next segment."""
+    disk = SimulatedDisk(Path("/disk"))
+    log = Log(disk, disk.root / "t-0", LogConfig(), now_ms=NOW_MS)
+    disk.sync_directory(disk.root)
+    append(log, make_batch(1))
+    log.flush(NOW_MS)
+    disk.capacity_bytes = disk.used_bytes + 30
+    with pytest.raises(DiskFull):
+        append(log, make_batch(1))
+    disk.capacity_bytes = None
+    if is_rolled:
+        log.roll(NOW_MS)
+    append(log, make_batch(1))
+    log.flush(NOW_MS)
+    for seed in range(50):
+        survivor = disk.after_power_cut(Survival.TORN, random.Random(seed))
+        assert Log(survivor, disk.root / "t-0", LogConfig(), now_ms=NOW_MS).log_end_offset == 2
