@@ -49,7 +49,6 @@ MODULES = {
     "security.authorizer": "broker.test_node",
     "storage.batch_placement": "storage.test_log",
     "storage.index_file": "storage.test_offset_index",
-    "storage.producer_replay": "storage.test_recovery",
     "storage.segment_files": "storage.test_recovery",
     "storage.segment_indexes": "storage.test_recovery",
     "storage.segment_list": "storage.test_log",

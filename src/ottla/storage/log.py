@@ -43,8 +43,8 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.log_flush import LogFlush
 from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
-from ottla.storage.producer_replay import apply_batch, replay
-from ottla.storage.producer_state import AppendOrigin, ProducerState
+from ottla.storage.producer_replay import apply_batch, recall, replay
+from ottla.storage.producer_state import AppendOrigin, ProducerBatch, ProducerState
 from ottla.storage.recovery import load_log
 from ottla.storage.retention import DeletableSegment, FutureTimestamps, deletable_segments, tell_deleted
 from ottla.storage.rolling import must_roll
@@ -200,9 +200,8 @@ class Log:
     ) -> AppendInfo:
         """Give a client's batch the next offsets and append it.
 
-        The batch is checked here unless the caller passes the `header` that `validate_client_batch` (and
-        `rewrite_batch`, where needed) returned for these very bytes. A batch that begins a transaction comes with a
-        guard. NOT_LEADER_OR_FOLLOWER if a later leader epoch than `leader_epoch` has begun.
+        It is checked here unless the caller passes the `header` that `validate_client_batch` or `rewrite_batch` gave
+        for these very bytes. A batch that begins a transaction has a guard. NOT_LEADER_OR_FOLLOWER in a later epoch.
         """
         if header is None:
             header = validate_client_batch(records, self.config)
@@ -222,12 +221,13 @@ class Log:
             last_offset = base_offset + last_offset_delta
             is_idempotent = producer_id >= 0
             if is_idempotent:
+                if producer_id in self.producers.restored:
+                    self._recall(header)
                 original = self.producers.check(
                     header, AppendOrigin.CLIENT, verification, needs_guard=self.config.transaction_verification_enabled
                 )
                 if original is not None:
-                    where = original.first_offset, original.last_offset
-                    return self._duplicate(where, leader_epoch, original.timestamp_ms)
+                    return self._duplicate(leader_epoch, original)
             segment = self._segments.active
             if must_roll(segment, self.config, size, last_offset, max_timestamp, now_ms):
                 self._require_fit(size)
@@ -270,15 +270,28 @@ class Log:
                 needs_guard=self.config.transaction_verification_enabled,
                 transaction_version=transaction_version,
             ):
-                last_offset = self.log_end_offset - 1
-                return self._duplicate((last_offset, last_offset), leader_epoch, NO_TIMESTAMP)
+                return self._duplicate(leader_epoch)
             (begin, _), (last_position, last) = batches[0], batches[-1]
             self._require_fit(last_position + last.size_bytes - begin)
             self._append_placed(placed, batches, now_ms)
             return self._placed_at(batches)
 
-    def _duplicate(self, where: tuple[int, int], leader_epoch: int, timestamp_ms: int) -> AppendInfo:
-        return AppendInfo(*where, leader_epoch, timestamp_ms, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True)
+    def _recall(self, header: BatchHeader) -> None:
+        """Look up what a snapshot left out of a producer, if a batch may be a repetition of it."""
+        state = self.producers.lacking_history(header)
+        if state is not None:
+            self.producers.add_history(state, recall(self._segments.segments, state))
+            self._segments.note_loaded()
+
+    def _duplicate(self, leader_epoch: int, original: ProducerBatch | None = None) -> AppendInfo:
+        """Where the original is; of a repeated marker, what was appended last."""
+        first = last = self.log_end_offset - 1
+        timestamp_ms = NO_TIMESTAMP
+        if original is not None:
+            first, last, timestamp_ms = original.first_offset, original.last_offset, original.timestamp_ms
+        return AppendInfo(
+            first, last, leader_epoch, timestamp_ms, NO_TIMESTAMP, self.log_start_offset, is_duplicate=True
+        )
 
     def _fenced(self, leader_epoch: int) -> ApiError:
         return ApiError(

@@ -1,7 +1,13 @@
-"""Bringing producer state up to date from the log: from the newest usable snapshot, then batch by batch."""
+"""Bringing producer state up to date from the log: from the newest usable snapshot, then batch by batch.
+
+And back from there: `recall` finds the batches of one producer that a snapshot leaves out. It reads headers, from one
+index entry to the next, backwards, and gives up after RECALLED_HEADERS_MAX of them or RECALLED_BYTES_MAX of log: a
+client repeats what it had under way when the node stopped, and that is near. It runs where appends run, which is on the
+event loop if there is but one disk.
+"""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ottla.protocol.compression import Buffer
@@ -11,13 +17,16 @@ from ottla.protocol.records import CorruptRecords
 from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
 from ottla.storage.producer_snapshot import decode_snapshot
-from ottla.storage.producer_state import ProducerStates
+from ottla.storage.producer_state import BATCHES_REMEMBERED, ProducerBatch, ProducerState, ProducerStates
 from ottla.storage.segment import Segment
 from ottla.storage.segment_files import SNAPSHOT_SUFFIX, offset_of, segment_path
-from ottla.storage.segment_scan import scan_headers
+from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, scan_headers
 from ottla.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)
+
+RECALLED_HEADERS_MAX = 1000
+RECALLED_BYTES_MAX = 16 * 1024 * 1024
 
 
 def apply_batch(
@@ -72,6 +81,52 @@ def _replay_segment(producers: ProducerStates, segment: Segment, start_offset: i
         if header.base_offset >= start_offset and header.has_producer_id:
             batch = file.read(position, header.size_bytes) if header.is_control else b""
             apply_batch(producers, header, header.base_offset, batch)
+
+
+def recall(segments: list[Segment], state: ProducerState) -> list[ProducerBatch]:
+    """The batches of a producer's epoch that are older than those remembered, newest first: up to a full window."""
+    wanted = BATCHES_REMEMBERED - len(state.batches)
+    found: list[ProducerBatch] = []
+    try:
+        for header in _headers_before(segments, state.batches[0].first_offset):
+            if header.producer_id != state.producer_id or header.is_control:
+                continue
+            if header.producer_epoch != state.epoch:
+                break
+            delta = header.last_offset_delta
+            found.append(
+                ProducerBatch(
+                    header.base_sequence, header.last_sequence, header.last_offset, delta, header.max_timestamp
+                )
+            )
+            if len(found) == wanted:
+                break
+    except CorruptRecords as damage:
+        _log.warning("the batches that producer %d wrote before are not found: %s", state.producer_id, damage)
+    return found
+
+
+def _headers_before(segments: list[Segment], offset: int) -> Iterator[BatchHeader]:
+    """The headers of the batches before an offset, backwards, as long as they are near."""
+    headers_left, bytes_left = RECALLED_HEADERS_MAX, RECALLED_BYTES_MAX
+    for segment in reversed(segments):
+        if segment.base_offset >= offset:
+            continue
+        end, start = segment.size_bytes, segment.surely(segment.position_before, offset)
+        while True:
+            block: list[BatchHeader] = []
+            for _, header in scan_headers(segment.file, start, end, chunk_bytes=LOOKUP_CHUNK_BYTES):
+                if header.base_offset >= offset:
+                    break
+                headers_left -= 1
+                bytes_left -= header.size_bytes
+                if headers_left < 0 or bytes_left < 0:
+                    return
+                block.append(header)
+            yield from reversed(block)
+            if start == 0:
+                break
+            end, start = start, segment.surely(segment.batch_start_before, start - 1)
 
 
 class ProducerSnapshots:

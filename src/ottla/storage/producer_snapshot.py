@@ -1,8 +1,7 @@
 """The `.snapshot` file: the producers of a log as they were at the offset in its name, in Kafka's format.
 
 Version (2 bytes), CRC-32C of what follows (4), number of entries (4), entries of 46 bytes. It keeps the last batch of
-each producer, not all five of the window; a duplicate of an older one after a restart is found by replaying the log
-from the snapshot on, or refused as out of order.
+each producer, not all five of the window; the others are looked up in the log when one of them may have come again.
 """
 
 import struct

@@ -14,6 +14,12 @@ Markers. Up to transaction.version 1 a marker has the epoch of the transaction's
 come before, unless a transaction of that epoch is open: then it is of an earlier one, and refused. A marker of a
 coordinator that was replaced is TRANSACTION_COORDINATOR_FENCED.
 
+After a restart. A snapshot, in Kafka's format, holds the newest batch of each producer alone, and a client may repeat
+all five. So a producer that a snapshot brought back is among the `restored` until its window is known: when a batch
+comes that may be an older one, the log looks that producer's batches up (`producer_replay.recall`), once, and gives
+them to `add_history`. Nothing is read at a start, when a thousand logs are opened and few clients have anything to
+repeat, nor for a batch that is next in order. Kafka refuses such a batch, and its client gives up or writes it again.
+
 State changes only with the log: `check` decides before the write, `update` and `end_transaction` follow it. It can
 always be rebuilt from the batches; snapshots shorten that. `map_end_offset` is the offset up to which the log is
 reflected here.
@@ -144,6 +150,7 @@ class ProducerStates:
         "_unstable",
         "first_unstable_offset",
         "map_end_offset",
+        "restored",
         "verification",
     )
 
@@ -151,6 +158,8 @@ class ProducerStates:
         self._topic_partition = topic_partition
         self.verification = TransactionVerification()
         self._producers: dict[int, ProducerState] = {}
+        # Those of whom the log may have older batches than are remembered here.
+        self.restored: set[int] = set()
         # What a snapshot holds of each producer, and who has changed since.
         self._packed: dict[int, bytes] = {}
         self._changed: set[int] = set()
@@ -227,6 +236,27 @@ class ProducerStates:
                 f"a batch outside of it is refused.",
             )
         return None
+
+    def lacking_history(self, header: BatchHeader) -> ProducerState | None:
+        """The restored producer of a batch if that may repeat one from before what is remembered; else None."""
+        state = self._producers.get(header.producer_id)
+        if state is None or header.producer_epoch != state.epoch or not state.batches:
+            return None
+        if len(state.batches) == BATCHES_REMEMBERED:
+            self.restored.discard(header.producer_id)
+            return None
+        behind = (state.batches[0].first_sequence - header.base_sequence) & MAX_SEQUENCE
+        # Sequences go round: what is more than half of the way behind is ahead.
+        return state if 0 < behind <= MAX_SEQUENCE // 2 else None
+
+    def add_history(self, state: ProducerState, older: list[ProducerBatch]) -> None:
+        """The batches of a restored producer that come before those remembered, newest first, as far as they are known.
+
+        From now on its window is as good as it gets.
+        """
+        self.restored.discard(state.producer_id)
+        for batch in older[: BATCHES_REMEMBERED - len(state.batches)]:
+            state.batches.appendleft(batch)
 
     def check_epoch(self, producer_id: int, epoch: int) -> None:
         """ApiError for a producer whose epoch is over."""
@@ -365,12 +395,14 @@ class ProducerStates:
             del self._producers[producer_id]
             self._packed.pop(producer_id, None)
         self._changed.difference_update(idle)
+        self.restored.difference_update(idle)
         self.verification.expire(now_ms, expiration_ms)
         return len(idle)
 
     def clear(self, map_end_offset: int) -> None:
         """Forget everything."""
         self._producers.clear()
+        self.restored.clear()
         self._packed.clear()
         self._changed.clear()
         self.verification.clear()
@@ -404,6 +436,7 @@ class ProducerStates:
             state.coordinator_epoch = entry.coordinator_epoch
             state.last_timestamp_ms = entry.timestamp_ms
             if entry.last_offset != _NO_OFFSET:
+                self.restored.add(entry.producer_id)
                 first = (entry.last_sequence - entry.offset_delta) & MAX_SEQUENCE
                 state.batches.append(
                     ProducerBatch(first, entry.last_sequence, entry.last_offset, entry.offset_delta, entry.timestamp_ms)

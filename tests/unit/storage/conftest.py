@@ -42,6 +42,10 @@ class FaultyFile(OsFile):
             raise StorageError(self._disk.root, "sync", self.path, "Input/output error")
         super().sync()
 
+    def read(self, position: int, size: int) -> Buffer:
+        self._disk.read_count += 1
+        return super().read(position, size)
+
     def read_warm(self, position: int, size: int) -> Buffer | None:
         return None if self._disk.is_cold else super().read_warm(position, size)
 
@@ -54,6 +58,7 @@ class FaultyFileSystem(OsFileSystem):
         self.free_bytes: int | None = None
         self.fails_sync = False
         self.is_cold = False
+        self.read_count = 0
         self.synced: list[str] = []
         self.on_sync: Callable[[], None] = lambda: None
 

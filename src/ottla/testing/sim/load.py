@@ -156,11 +156,9 @@ class ProducingLoad(WritingLoad):
                         partition.topic, pending.value.encode(), partition=partition.partition
                     )
                     watching.append(asyncio.create_task(_note_delivery(delivery, pending)))
-                # One batch for each partition at a time. After a clean restart a broker knows the newest batch of a
-                # producer alone, as Kafka does: of two that were not acknowledged, the first would be written again.
-                await asyncio.gather(*watching)
-                watching.clear()
                 await self.rest(chance)
+                watching = [one for one in watching if not one.done()]
+            await asyncio.gather(*watching)
 
 
 class IdempotentLoad(ProducingLoad):
