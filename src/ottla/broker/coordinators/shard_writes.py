@@ -8,9 +8,11 @@ Guarantees
   leader epoch in which the shard was loaded. What commits at once takes effect at once.
 - After `close` nothing takes effect, and nobody who waits hears of success: another shard, here or elsewhere, may have
   decided otherwise.
-- A write that waited for its disk may fail after all. If the log refused it because of its producer, who is fenced or
-  whose transaction is over, it fails alone, and the shard is told before anything later takes effect. Otherwise the
-  shard has counted on what is not there: all that is not committed fails, and the shard is loaded again.
+- The log may refuse a write that waited for its disk: the disk is full, or the producer is fenced. If the shard can
+  take the write back (`on_refused`), it does so before anything later takes effect, and no other write fails. If it
+  cannot, its state includes a record that the log does not have: every uncommitted write fails, and the shard is loaded
+  again. Kafka reverts its state to the snapshot before the write and never reloads. Here a group's metadata cannot be
+  taken back, because the members may have acted on it.
 - Whoever waits longer than the commit timeout hears COORDINATOR_NOT_AVAILABLE. The write goes on without them, as it
   does when a client goes away.
 
@@ -34,15 +36,6 @@ logger = logging.getLogger(__name__)
 
 # How long one wait for a queued append lasts; then the next begins. While we lead, its turn will come.
 _APPEND_PATIENCE_S = 60.0
-# What the log thinks of a producer; a disk never says so.
-_REFUSALS = frozenset(
-    {
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.INVALID_TXN_STATE,
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-    }
-)
 
 
 class Write:
@@ -139,7 +132,7 @@ class ShardWrites:
     ) -> Write:
         """Appends a batch; the log's own ApiError if it is refused. `commit_ready` is to follow.
 
-        Both callbacks get the number of the write. A batch of a producer, which may be refused, has `on_refused`.
+        Both callbacks get the number of the write. `on_refused` lets the shard take back what the log does not take.
         """
         if self.is_closed:
             raise self._closed_error(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -223,14 +216,16 @@ class ShardWrites:
     def _failed(self, write: Write, error: ApiError) -> None:
         if self.is_closed:
             return
-        if write.on_refused is not None and error.code in _REFUSALS:
+        is_led = self._log.is_led(self.partition, self.leader_epoch)
+        is_in_log = isinstance(write.outcome, AppendInfo)
+        if write.on_refused is not None and is_led and not is_in_log:
             self._in_flight.remove(write)
             write.on_refused(write.number)
-            write.fail(error)
+            write.fail(coordinator_error(error))
             return
         lost, self._in_flight = self._in_flight, deque()
         logger.info("%s-%d: %d writes were not committed: %s", self._topic, self.partition, len(lost), error)
-        if self._log.is_led(self.partition, self.leader_epoch):
+        if is_led:
             self._on_lost()
         for one in lost:
             one.fail(coordinator_error(error))

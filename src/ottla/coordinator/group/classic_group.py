@@ -71,6 +71,11 @@ class ClassicGroup:
         return self.leader_id == member_id
 
     @property
+    def is_unused(self) -> bool:
+        """Whether nobody has ever joined: then it is there for nothing but its offsets."""
+        return self.state is GroupState.EMPTY and self.generation_id == 0 and not self.pending_members
+
+    @property
     def can_rebalance(self) -> bool:
         return self.state in VALID_PREVIOUS_STATES[GroupState.PREPARING_REBALANCE]
 

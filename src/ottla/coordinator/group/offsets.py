@@ -23,11 +23,11 @@ class OffsetStore:
 
     def __init__(self) -> None:
         self._committed: dict[str, dict[str, dict[int, CommittedOffset]]] = {}
-        # Key -> how many records for it are in flight, and what the last of them says.
-        self._in_flight: dict[OffsetKey, tuple[int, CommittedOffset | None]] = {}
+        # Key -> the offsets in the records that are in flight for it, in log order; None deletes.
+        self._in_flight: dict[OffsetKey, list[CommittedOffset | None]] = {}
         self._pending = PendingOffsets()
         # Key -> the offsets in the transactional records that are in flight for it.
-        self._pending_in_flight: dict[OffsetKey, list[CommittedOffset]] = {}
+        self._pending_in_flight: dict[OffsetKey, list[CommittedOffset | None]] = {}
 
     def committed(self, group_id: str) -> dict[str, dict[int, CommittedOffset]]:
         """The group's committed offsets by topic and partition; to be read, not changed."""
@@ -39,7 +39,8 @@ class OffsetStore:
             for partition, offset in partitions.items():
                 if (group_id, topic, partition) not in self._in_flight:
                     yield TopicPartition(topic, partition), offset
-        for (group, topic, partition), (_, value) in self._in_flight.items():
+        for (group, topic, partition), values in self._in_flight.items():
+            value = values[-1]
             if group == group_id and value is not None:
                 yield TopicPartition(topic, partition), value
 
@@ -47,7 +48,7 @@ class OffsetStore:
         """The same for one partition."""
         in_flight = self._in_flight.get((group_id, topic, partition))
         if in_flight is not None:
-            return in_flight[1]
+            return in_flight[-1]
         return self.committed(group_id).get(topic, {}).get(partition)
 
     def possible(self, group_id: str, topic: str, partition: int) -> list[CommittedOffset]:
@@ -55,7 +56,8 @@ class OffsetStore:
         key = (group_id, topic, partition)
         latest = self.latest_of(group_id, topic, partition)
         found = [] if latest is None else [latest]
-        return [*found, *self._pending.values(key), *self._pending_in_flight.get(key, ())]
+        in_flight = (value for value in self._pending_in_flight.get(key, ()) if value is not None)
+        return [*found, *self._pending.values(key), *in_flight]
 
     def pending(self, group_id: str) -> set[TopicPartition]:
         """The partitions in which a transaction may still change the group's offset."""
@@ -72,6 +74,12 @@ class OffsetStore:
         """Whether an appended record may still change what `committed` says of the partition."""
         return self.is_pending(group_id, topic, partition) or (group_id, topic, partition) in self._in_flight
 
+    def has_any(self, group_id: str) -> bool:
+        """Whether the group has an offset, in either view, or a pending one."""
+        if group_id in self._committed or any(True for _ in self._pending.partitions(group_id)):
+            return True
+        return any(group == group_id for keys in (self._in_flight, self._pending_in_flight) for group, _, _ in keys)
+
     def group_ids(self) -> set[str]:
         """Every group with an offset, in either view, or a pending one."""
         in_flight = (group_id for keys in (self._in_flight, self._pending_in_flight) for group_id, _, _ in keys)
@@ -80,34 +88,24 @@ class OffsetStore:
     def appended(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """The record is in the log, but not committed."""
         key = (record.group_id, record.topic, record.partition)
-        if producer_id == NO_PRODUCER_ID:
-            count, _ = self._in_flight.get(key, (0, None))
-            self._in_flight[key] = (count + 1, record.value)
-        else:
-            assert record.value is not None, "a transaction deletes nothing"
-            self._pending_in_flight.setdefault(key, []).append(record.value)
+        self._in_flight_of(producer_id).setdefault(key, []).append(record.value)
 
     def commit(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """The record, appended before, is committed."""
-        key = (record.group_id, record.topic, record.partition)
-        if producer_id != NO_PRODUCER_ID:
-            self.withdraw(record)
-        else:
-            count, latest = self._in_flight[key]
-            if count == 1:
-                del self._in_flight[key]
-            else:
-                self._in_flight[key] = (count - 1, latest)
+        self.withdraw(record, producer_id)
         self.replay(record, producer_id)
 
-    def withdraw(self, record: OffsetRecord) -> None:
-        """A transactional record that was reported as appended is not in flight after all."""
+    def withdraw(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
+        """A record that was reported as appended is not in flight any more."""
+        in_flight = self._in_flight_of(producer_id)
         key = (record.group_id, record.topic, record.partition)
-        in_flight = [value for value in self._pending_in_flight[key] if value is not record.value]
-        if in_flight:
-            self._pending_in_flight[key] = in_flight
-        else:
-            del self._pending_in_flight[key]
+        # The oldest of equal ones: records leave in log order.
+        in_flight[key].remove(record.value)
+        if not in_flight[key]:
+            del in_flight[key]
+
+    def _in_flight_of(self, producer_id: int) -> dict[OffsetKey, list[CommittedOffset | None]]:
+        return self._in_flight if producer_id == NO_PRODUCER_ID else self._pending_in_flight
 
     def replay(self, record: OffsetRecord, producer_id: int = NO_PRODUCER_ID) -> None:
         """Apply a record that is known to be committed."""

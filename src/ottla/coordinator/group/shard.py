@@ -170,13 +170,16 @@ class GroupShard:
         self._put_in_flight(_Append(last_offset, (), None, producer_id, is_commit))
 
     def refused(self, last_offset: int) -> None:
-        """The log refused, after all, the transactional records that were reported as appended at that offset."""
+        """The log refused, after all, the offsets or the marker that were reported as appended at that offset."""
         append = next(append for append in self._in_flight if append.last_offset == last_offset)
-        assert append.producer_id != NO_PRODUCER_ID, "only transactions are refused one by one"
         self._in_flight.remove(append)
         for record in append.records:
-            assert isinstance(record, OffsetRecord), "a transaction writes offsets only"
-            self.offsets.withdraw(record)
+            assert isinstance(record, OffsetRecord), "group metadata cannot be taken back"
+            self.offsets.withdraw(record, append.producer_id)
+            group = self.groups.get(record.group_id)
+            if group is not None and group.is_unused and not self.offsets.has_any(record.group_id):
+                # This record had created it.
+                del self.groups[record.group_id]
 
     def _put_in_flight(self, append: _Append) -> None:
         assert not self._in_flight or self._in_flight[-1].last_offset <= append.last_offset, "the log only grows"

@@ -38,8 +38,8 @@ class Shard:
     def disk(self) -> Any:
         return next(disk for disk in self.node.disks if disk.root == self.node.partition.log.directory.parent)
 
-    def write(self, batch: bytes | None = None, *, is_of_producer: bool = False) -> Write:
-        on_refused = self.refused.append if is_of_producer else None
+    def write(self, batch: bytes | None = None, *, can_be_taken_back: bool = False) -> Write:
+        on_refused = self.refused.append if can_be_taken_back else None
         write = self.writes.append(batch or batch_of_one(), self.committed.append, on_refused=on_refused)
         self.writes.commit_ready()
         return write
@@ -116,13 +116,27 @@ def test_a_batch_that_its_producer_may_not_write_fails_alone_and_before_what_com
 
     async def scenario(node: DiskNode) -> None:
         shard = Shard(node)
-        shard.write(of_producer(5), is_of_producer=True)
-        fenced = shard.write(of_producer(4), is_of_producer=True)
+        shard.write(of_producer(5), can_be_taken_back=True)
+        fenced = shard.write(of_producer(4), can_be_taken_back=True)
         after = shard.write()
         await shard.writes.wait(after)
         assert (shard.refused, shard.committed) == ([fenced.number], [0, 2])
         assert await error_of(shard, fenced) is ErrorCode.INVALID_PRODUCER_EPOCH
         assert shard.lost == 0
+
+    run(tmp_path, scenario)
+
+
+def test_what_a_full_disk_refused_and_the_shard_can_take_back_fails_alone(tmp_path: Path) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+        shard.disk.is_full = True
+        refused = [shard.write(can_be_taken_back=True) for _ in range(2)]
+        for write in refused:
+            assert await error_of(shard, write) is ErrorCode.NOT_COORDINATOR
+        shard.disk.is_full = False
+        await shard.writes.wait(shard.write())
+        assert (shard.refused, shard.committed, shard.lost) == ([0, 1], [2], 0)
 
     run(tmp_path, scenario)
 

@@ -338,18 +338,19 @@ def test_a_plain_commit_after_the_pending_one_stays_when_the_transaction_commits
     play(first, second)
 
 
-def test_a_full_disk_loses_the_commit_and_the_shard_is_loaded_again(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_the_commit_and_the_shard_serves_on(tmp_path: Path) -> None:
     async def tell() -> None:
         node = await DiskNode([tmp_path / "a", tmp_path / "b"], image_with()).start()
         client = Client(node)
         try:
             await client.plain_commit(1)
+            shard = node.groups.shards.active(0)
             for disk in node.disks:
                 disk.is_full = True
             assert await client.commit(5) == [ErrorCode.NOT_COORDINATOR]
             for disk in node.disks:
                 disk.is_full = False
-            await node.groups.shards.loaded()
+            assert node.groups.shards.active(0) is shard
             assert await client.fetch() == (1, ErrorCode.NONE)
             assert await client.commit(6) == [ErrorCode.NONE]
             assert await client.end() is ErrorCode.NONE

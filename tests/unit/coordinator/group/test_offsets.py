@@ -33,11 +33,25 @@ def test_each_commit_takes_one_record_out_of_flight() -> None:
     assert not store._in_flight
 
 
+def test_a_record_that_is_taken_back_leaves_those_around_it_in_flight() -> None:
+    store = OffsetStore()
+    store.replay(record(1))
+    first, second = record(2), record(3)
+    store.appended(first)
+    store.appended(second)
+    store.withdraw(first)
+    assert latest(store) == {("t", 0): 3}
+    store.withdraw(second)
+    assert latest(store) == {("t", 0): 1}
+    assert not store.is_unstable("g", "t", 0)
+
+
 def test_a_group_is_known_by_its_offsets_until_the_last_is_deleted() -> None:
     store = OffsetStore()
     store.replay(record(1))
     store.appended(record(1, group="h"))
     assert store.group_ids() == {"g", "h"}
+    assert [store.has_any(group) for group in "ghi"] == [True, True, False]
     store.replay(record(None))
     store.replay(record(None, partition=7))
     assert store.group_ids() == {"h"}

@@ -1,7 +1,7 @@
 """A shard's life: loading, serving, unloading."""
 
 from ottla.coordinator.group.config import GroupConfig
-from ottla.coordinator.group.records import GroupRecord
+from ottla.coordinator.group.records import CommittedOffset, GroupRecord, OffsetRecord
 from ottla.coordinator.group.shard import GroupShard
 from ottla.coordinator.group.states import GroupState
 from ottla.protocol.errors import ErrorCode
@@ -85,3 +85,18 @@ def test_deadlines_of_a_group_that_is_gone_are_ignored() -> None:
     play.shard.timers.arm(("session", "gone", "m"), START_MS)
     play.advance(0)
     assert len(play.shard.timers) == 0
+
+
+def test_a_group_that_came_with_offsets_goes_when_the_log_refuses_them() -> None:
+    shard = GroupShard(GroupConfig())
+    offset = CommittedOffset(5, -1, "", 0)
+    shard.replay(OffsetRecord("known", "t", 0, offset))
+    for number, group in enumerate(("known", "new", "new")):
+        shard.appended([OffsetRecord(group, "t", number, offset)], None, number, START_MS)
+    shard.refused(0)
+    shard.refused(1)
+    assert set(shard.groups) == {"known", "new"}, "each has another offset"
+    shard.refused(2)
+    assert set(shard.groups) == {"known"}
+    assert dict(shard.offsets.latest("known")) == {("t", 0): offset}
+    assert not shard.offsets.has_any("new")

@@ -21,7 +21,7 @@ from ottla.broker.coordinators.replay import replay
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.coordinator.group.config import GroupConfig
 from ottla.coordinator.group.effects import Outcome, Respond
-from ottla.coordinator.group.records import GroupCoordinatorRecord, decode_record
+from ottla.coordinator.group.records import GroupCoordinatorRecord, OffsetRecord, decode_record
 from ottla.coordinator.group.shard import GroupShard
 from ottla.protocol.compression import Codec
 from ottla.protocol.control_records import end_txn_batch, parse_end_txn_marker
@@ -95,8 +95,11 @@ class GroupShardDriver:
         if not records:
             return None
         now_ms = self._clock()
+        on_refused = self.shard.refused if all(isinstance(record, OffsetRecord) for record in records) else None
         try:
-            write = self._writes.append(encode_batch(records, now_ms, self._codec), self._committed)
+            write = self._writes.append(
+                encode_batch(records, now_ms, self._codec), self._committed, on_refused=on_refused
+            )
         except ApiError as error:
             raise coordinator_error(error) from error
         self.shard.appended(records, None, write.number, now_ms)

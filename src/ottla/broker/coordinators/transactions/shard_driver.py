@@ -2,8 +2,8 @@
 
 A state that is written takes effect when it is committed, whether or not the client still waits (`ShardWrites`). A
 client that waited too long gets COORDINATOR_NOT_AVAILABLE and retries; until the state is committed, its id answers
-CONCURRENT_TRANSACTIONS. A write that is lost need not be undone: the shard is discarded with its leadership, or loaded
-again.
+CONCURRENT_TRANSACTIONS. A write that the log refuses, at once or later, is forgotten, and the id keeps the state that
+it had. A write that is lost otherwise need not be undone: the shard is discarded with its leadership.
 """
 
 from __future__ import annotations
@@ -76,10 +76,11 @@ class TransactionShardDriver:
     async def write(self, states: Sequence[TransactionMetadata]) -> None:
         """Returns once the states are committed; ApiError if the log refuses them, or if that takes too long."""
         try:
-            write = self._writes.append(self._encode(states), lambda _: self._logged(states))
+            write = self._writes.append(
+                self._encode(states), lambda _: self._logged(states), on_refused=lambda _: self._refused(states)
+            )
         except Exception as error:
-            for state in states:
-                self.shard.refused(state)
+            self._refused(states)
             if isinstance(error, ApiError):
                 raise coordinator_error(error) from error
             raise
@@ -138,6 +139,10 @@ class TransactionShardDriver:
             self.shard.logged(state)
             if state.state.is_prepared:
                 self._begin_completion(state)
+
+    def _refused(self, states: Sequence[TransactionMetadata]) -> None:
+        for state in states:
+            self.shard.refused(state)
 
     def _encode(self, states: Sequence[TransactionMetadata]) -> bytearray:
         now_ms = self._clock()
