@@ -1,5 +1,6 @@
 """A node that leads its partition of the offsets topic together with another broker."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +16,8 @@ REPLICAS = (7, 8)
 class OneOfTwo(DiskNode):
     """Leads its partition together with a broker that fetches when a test says so."""
 
-    def __init__(self, home: Path) -> None:
-        super().__init__([home / "a"])
+    def __init__(self, home: Path, directories: Sequence[str] = ("a",)) -> None:
+        super().__init__([home / name for name in directories])
         self.log = PartitionCoordinatorLog(self.replicas, OFFSETS_TOPIC, LOAD_BUFFER_BYTES)
 
     def lead(self, leader_epoch: int, in_sync: tuple[int, ...] = REPLICAS) -> None:

@@ -1,7 +1,8 @@
 """Shards come with leadership, serve what is committed, and go with leadership or with their disk."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -162,9 +163,9 @@ class Counted:
 class Coordinator:
     """A runtime over the partition of a node that has a follower."""
 
-    def __init__(self, home: Path) -> None:
-        self.node = OneOfTwo(home)
-        self.fails = False
+    def __init__(self, home: Path, directories: Sequence[str] = ("a",)) -> None:
+        self.node = OneOfTwo(home, directories)
+        self.failure: Exception | None = None
         self.loads = count()
         self.waits_for_commit = asyncio.Event()
         wait_all_committed = self.node.log.wait_all_committed
@@ -186,8 +187,8 @@ class Coordinator:
 
     def _load(self, _partition: int, pieces: Iterator[memoryview]) -> Counted:
         next(self.loads)
-        if self.fails:
-            raise ValueError("a record that nobody can read")
+        if self.failure is not None:
+            raise self.failure
         return Counted(pieces)
 
     def code(self) -> ErrorCode | None:
@@ -219,6 +220,39 @@ def test_a_shard_serves_once_all_that_it_was_loaded_from_is_committed(tmp_path: 
             node.fetch(1)
             await coordinator.runtime.loaded()
             assert coordinator.runtime.serving("any").batches == 1
+
+    asyncio.run(scenario())
+
+
+def test_an_empty_partition_is_served_at_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Coordinator(tmp_path) as coordinator:
+            coordinator.node.lead(1)
+            coordinator.runtime.become_leader(0, 1)
+            assert coordinator.code() is None
+
+    asyncio.run(scenario())
+
+
+def test_a_shard_that_counted_on_what_the_log_has_not_is_loaded_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        # With several directories appends wait in a queue, and fail later.
+        async with Coordinator(tmp_path, ("a", "b")) as coordinator:
+            node = coordinator.node
+            node.lead(1, in_sync=(7,))
+            coordinator.runtime.become_leader(0, 1)
+            shard = coordinator.runtime.serving("any")
+            for disk in node.disks:
+                disk.is_full = True
+            write = shard.writes.append(batch_of_one(), lambda _: None)
+            shard.writes.commit_ready()
+            with pytest.raises(ApiError) as refused:
+                await shard.writes.wait(write)
+            assert refused.value.code is ErrorCode.NOT_COORDINATOR
+            assert shard.is_closed
+            assert coordinator.code() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            await coordinator.runtime.loaded()
+            assert coordinator.runtime.serving("any") is not shard
 
     asyncio.run(scenario())
 
@@ -266,13 +300,16 @@ def test_a_partition_that_is_gained_again_in_another_epoch_gets_another_shard(tm
     asyncio.run(scenario())
 
 
-def test_a_shard_that_cannot_be_loaded_says_why_and_is_tried_again_with_the_next_step(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [ValueError, partial(ApiError, ErrorCode.KAFKA_STORAGE_ERROR), OSError])
+def test_a_shard_that_cannot_be_loaded_says_why_and_is_tried_again_with_the_next_step(
+    tmp_path: Path, error: Callable[[str], Exception]
+) -> None:
     async def scenario() -> None:
         async with Coordinator(tmp_path) as coordinator:
             node = coordinator.node
             node.lead(1, in_sync=(7,))
             node.append(1)
-            coordinator.fails = True
+            coordinator.failure = error("a record that nobody can read")
             coordinator.runtime.become_leader(0, 1)
             await coordinator.runtime.loaded()
             with pytest.raises(ApiError, match="a record that nobody can read") as refused:
@@ -282,7 +319,7 @@ def test_a_shard_that_cannot_be_loaded_says_why_and_is_tried_again_with_the_next
                 coordinator.runtime.require_led(0)
             assert refused.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
             assert not coordinator.runtime.is_loading
-            coordinator.fails = False
+            coordinator.failure = None
             coordinator.runtime.become_leader(0, 1)
             await coordinator.runtime.loaded()
             assert coordinator.code() is None
@@ -299,11 +336,11 @@ def test_a_shard_that_could_not_be_loaded_is_served_when_what_was_wrong_is_over(
         async with Coordinator(tmp_path) as coordinator:
             coordinator.node.lead(1, in_sync=(7,))
             coordinator.node.append(1)
-            coordinator.fails = True
+            coordinator.failure = ValueError("a record that nobody can read")
             coordinator.runtime.become_leader(0, 1)
             await coordinator.runtime.loaded()
             assert coordinator.code() is ErrorCode.NOT_COORDINATOR
-            coordinator.fails = False
+            coordinator.failure = None
 
             async def is_served() -> bool:
                 return coordinator.code() is None

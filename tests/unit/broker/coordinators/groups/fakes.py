@@ -85,11 +85,9 @@ class MemoryLog(CoordinatorLog):
         pass
 
     def is_empty(self, partition: int) -> bool:
-        return self.error is None and partition not in self.batches
+        return partition not in self.batches
 
     def read_batches(self, partition: int) -> Iterator[memoryview]:
-        if self.error is not None:
-            raise ApiError(self.error)
         for batch in self.batches.get(partition, []):
             yield memoryview(batch)
 
