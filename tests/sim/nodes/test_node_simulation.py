@@ -27,6 +27,8 @@ FOUND = {
     16: "an aborted record was visible: the second power cut took a transaction index that recovery had made",
     32: "a start ended with a traceback: damage below the recovery point, and no producer snapshot",
     40: "transactions waited for ever: a shard that could not be loaded on a full disk was never loaded again",
+    42: "a batch was written twice: after a clean restart only the newest one of its producer was known",
+    108: "half a batch of a full disk came back with a power cut and hid what had been synced after it",
 }
 
 
