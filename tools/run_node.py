@@ -20,7 +20,7 @@ from confluent_kafka.admin import AdminClient
 
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.java import require_java
-from ottla.protocol.ports import parse_port
+from ottla.protocol.written_numbers import parse_port
 
 ROOT = Path(__file__).resolve().parents[1]
 START_TIMEOUT_S = 60.0

@@ -44,7 +44,6 @@ MODULES = {
     "protocol.decoder_source": "protocol.test_codec",
     "protocol.encoder_source": "protocol.test_codec",
     "protocol.response_frame": "broker.test_node",
-    "protocol.transaction_versions": "coordinator.transaction.test_ending",
     "security.authorizer": "broker.test_node",
     "storage.batch_placement": "storage.test_log",
     "storage.index_file": "storage.test_offset_index",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ottla.protocol.ports import parse_port
+from ottla.protocol.written_numbers import parse_port
 
 DEFAULT_PORT = 9092
 

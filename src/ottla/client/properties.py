@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ottla.protocol.whole_numbers import whole_number
+from ottla.protocol.written_numbers import parse_whole_number
 
 if TYPE_CHECKING:
     from ottla.client import ClientSettings, Codec, ConsumerSettings, GroupSettings, OffsetReset, ProducerSettings
@@ -55,7 +55,7 @@ class ClientProperties:
         if text is None:
             return default
         try:
-            number = whole_number(text, bits)
+            number = parse_whole_number(text, bits)
         except ValueError as error:
             raise InvalidProperty(f"{name}={error}") from None
         if number < lowest:

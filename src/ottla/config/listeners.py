@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ottla.config.values import ConfigError
-from ottla.protocol.ports import parse_port
+from ottla.protocol.written_numbers import parse_port
 
 # With the ids that they have in registrations.
 SECURITY_PROTOCOL_IDS: Final = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}

@@ -6,7 +6,7 @@ carry a message of their own, which this module takes as bytes.
 
 import struct
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Buffer
@@ -17,6 +17,10 @@ _KEY = struct.Struct(">hh")
 _KEY_VERSION = 0
 _END_TXN_VALUE = struct.Struct(">hi")
 _END_TXN_VERSION = 0
+
+# From this level of the feature transaction.version on, each transaction has an epoch of its own, and its markers carry
+# the next one (KIP-890).
+EPOCH_BUMP_VERSION: Final = 2
 
 
 class ControlType(IntEnum):

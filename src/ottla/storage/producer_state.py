@@ -33,6 +33,7 @@ from collections import OrderedDict, deque
 from enum import Enum
 from typing import NamedTuple
 
+from ottla.protocol.control_records import EPOCH_BUMP_VERSION
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import (
     MAX_SEQUENCE,
@@ -42,7 +43,6 @@ from ottla.protocol.record_batch import (
     TRANSACTIONAL_FLAG,
     BatchHeader,
 )
-from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 from ottla.storage.producer_snapshot import ProducerEntry, encode_snapshot, pack_entry
 from ottla.storage.transaction_verification import TransactionVerification, VerificationGuard
 

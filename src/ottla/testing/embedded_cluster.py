@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ottla.config.unknown_settings import advice
-from ottla.protocol.ports import parse_port
+from ottla.protocol.written_numbers import parse_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

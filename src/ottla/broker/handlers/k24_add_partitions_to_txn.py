@@ -15,6 +15,7 @@ from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.control_records import EPOCH_BUMP_VERSION
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -28,7 +29,6 @@ from ottla.protocol.messages.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from ottla.protocol.topic_partition import TopicPartition
-from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 REQUEST = AddPartitionsToTxnRequest

@@ -9,10 +9,10 @@ from ottla.broker.coordinators.client_errors import fencing_error
 from ottla.broker.requests.request_context import RequestContext
 from ottla.coordinator.transaction.metadata import ProducerIdentity
 from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.control_records import EPOCH_BUMP_VERSION
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.end_txn_request import EndTxnRequest
 from ottla.protocol.messages.end_txn_response import EndTxnResponse
-from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 API_KEY = ApiKey.END_TXN
 REQUEST = EndTxnRequest

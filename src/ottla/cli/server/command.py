@@ -130,7 +130,7 @@ def _metrics_address(text: str) -> tuple[str, int]:
 
 
 def _check_port(option: str, text: str, example: str) -> None:
-    from ottla.protocol.ports import parse_port
+    from ottla.protocol.written_numbers import parse_port
 
     _, separator, port = text.rpartition(":")
     if not separator or not port.isdecimal():

@@ -11,10 +11,10 @@ class NotInRange(argparse.ArgumentTypeError, ValueError):
 
 def _of_width(bits: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
-        from ottla.protocol.whole_numbers import whole_number
+        from ottla.protocol.written_numbers import parse_whole_number
 
         try:
-            return whole_number(text, bits)
+            return parse_whole_number(text, bits)
         except ValueError as error:
             raise NotInRange(str(error)) from None
 

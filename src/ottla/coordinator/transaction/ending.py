@@ -16,9 +16,9 @@ from typing import NoReturn
 from ottla.coordinator.transaction.adding import check_producer_id
 from ottla.coordinator.transaction.metadata import MAX_EPOCH, ProducerIdentity, TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
+from ottla.protocol.control_records import EPOCH_BUMP_VERSION
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_ID
-from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 _COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 

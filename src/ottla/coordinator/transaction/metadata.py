@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ottla.coordinator.transaction.states import PREDECESSORS, TransactionState
+from ottla.protocol.control_records import EPOCH_BUMP_VERSION
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from ottla.protocol.topic_partition import TopicPartition
-from ottla.protocol.transaction_versions import EPOCH_BUMP_VERSION
 
 MAX_EPOCH = 2**15 - 1
 NO_TIMESTAMP = -1

@@ -18,7 +18,7 @@ from ottla.pipeline.source.durations import parse_duration_ms
 from ottla.pipeline.source.limits import TriggerLimits
 from ottla.pipeline.source.topic_choice import TopicChoice, parse_choice
 from ottla.pipeline.source.wanted_offsets import WantedOffsets, check_batch, parse_end, parse_start
-from ottla.protocol.whole_numbers import whole_number
+from ottla.protocol.written_numbers import parse_whole_number
 
 T = TypeVar("T", int, None)
 
@@ -206,7 +206,7 @@ def _number(options: Mapping[str, str], name: str, default: T, lowest: int = 0, 
     if text is None:
         return default
     try:
-        number = whole_number(text.strip(), bits)
+        number = parse_whole_number(text.strip(), bits)
     except ValueError as error:
         raise OptionError(f"{name}: {error}") from None
     if number < lowest:

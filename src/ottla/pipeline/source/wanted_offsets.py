@@ -12,7 +12,7 @@ from ottla.client.offsets import OffsetSpec
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.source.offsets import listed, parse_numbers
 from ottla.protocol.topic_partition import TopicPartition
-from ottla.protocol.whole_numbers import whole_number
+from ottla.protocol.written_numbers import parse_whole_number
 
 EARLIEST, LATEST, COMMITTED = "earliest", "latest", "committed"
 _PLACES: Final = {EARLIEST: OffsetSpec.EARLIEST, LATEST: OffsetSpec.LATEST}
@@ -145,7 +145,7 @@ def _parse(kind: str, options: Mapping[str, str], default: OffsetSpec, *, must_e
 
 def _time_ms(option: str, text: str) -> int:
     try:
-        time_ms = whole_number(text, 64)
+        time_ms = parse_whole_number(text, 64)
     except ValueError as error:
         raise OptionError(f"{option}: {error}; it is a time in milliseconds since 1970") from None
     if time_ms < 0:
