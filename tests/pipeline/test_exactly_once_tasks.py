@@ -13,7 +13,7 @@ from ottla.client.sync import Client
 from ottla.client.sync_transaction_owner import TransactionOwner
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.sink.options import sink_options
-from ottla.pipeline.writing.transaction_member import Transaction, write_partitions
+from ottla.pipeline.writing.transaction import Transaction, write_partitions
 
 NewTopic = Callable[..., str]
 

@@ -7,12 +7,12 @@ when they are first used, because Spark is large.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ottla.pipeline.append.partitioned import partitioned
     from ottla.pipeline.errors import PipelineError
     from ottla.pipeline.failures import explain_failure
     from ottla.pipeline.progress import show_progress
     from ottla.pipeline.sink.query import write_topic
     from ottla.pipeline.spark_session import session
+    from ottla.pipeline.writing.placement import partitioned
 
 __all__ = ["PipelineError", "explain_failure", "partitioned", "session", "show_progress", "write_topic"]
 
@@ -20,7 +20,7 @@ __all__ = ["PipelineError", "explain_failure", "partitioned", "session", "show_p
 _HOMES = {
     "PipelineError": "ottla.pipeline.errors",
     "explain_failure": "ottla.pipeline.failures",
-    "partitioned": "ottla.pipeline.append.partitioned",
+    "partitioned": "ottla.pipeline.writing.placement",
     "session": "ottla.pipeline.spark_session",
     "show_progress": "ottla.pipeline.progress",
     "write_topic": "ottla.pipeline.sink.query",

@@ -3,7 +3,7 @@
 By itself a task is a producer: idempotent, unless the options say otherwise, so that a request which has to be repeated
 is not written twice. It is the producer of an earlier task of its process that went well, or a new one. A task that
 Spark begins again writes all its rows again, and no broker recognises them: at least once. In a transaction the tasks
-share the driver's identity (`ottla.pipeline.writing.transaction_member`).
+share the driver's identity (`ottla.pipeline.writing.transaction`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from ottla.pipeline.worker_garbage import freeze_imports
 from ottla.pipeline.writing.partition_writer import PartitionWriter, Written
 from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.pipeline.writing.row_placement import RowPlacement
-from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
+from ottla.pipeline.writing.transaction import Transaction, refuse_second_attempt, write_partitions
 from ottla.protocol.record_batch import NO_SEQUENCE
 from ottla.protocol.topic_partition import TopicPartition
 

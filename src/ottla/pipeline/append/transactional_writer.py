@@ -23,8 +23,7 @@ from ottla.pipeline.append.options import AppendOptions
 from ottla.pipeline.append.rows import Appended, append_in_transaction
 from ottla.pipeline.cluster_clients import client_of
 from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.writing.transaction_end import until_answered
-from ottla.pipeline.writing.transaction_member import Transaction, check_disjoint
+from ottla.pipeline.writing.transaction import Transaction, check_disjoint, repeat_until_answered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,7 +67,7 @@ class TransactionalBatchWriter(DataSourceArrowWriter):
                 owner.abort()
                 return
             owner.add_partitions([row.target for row in written])
-            until_answered(owner.commit, CommitInDoubt)
+            repeat_until_answered(owner.commit, CommitInDoubt)
         except CommitInDoubt as error:
             raise PipelineError(
                 f"the commit of transaction {name} was not answered ({error}). Whether the rows are there is not known "
@@ -85,7 +84,7 @@ class TransactionalBatchWriter(DataSourceArrowWriter):
         try:
             owner = self._resumed()
             owner.fail(RequestTimedOut("a task failed"))
-            until_answered(owner.abort, RequestTimedOut)
+            repeat_until_answered(owner.abort, RequestTimedOut)
         except ClientError as error:
             raise PipelineError(
                 f"the transaction {name} was not aborted: {error}. If it is still open, the brokers abort it when its "

@@ -48,8 +48,7 @@ from ottla.pipeline.sink.task_writer import REPORT_SCHEMA, OnlyTask, WriteTask
 from ottla.pipeline.spark_session import is_local
 from ottla.pipeline.writing.partition_writer import Written
 from ottla.pipeline.writing.placement import Placement
-from ottla.pipeline.writing.transaction_end import until_answered
-from ottla.pipeline.writing.transaction_member import Transaction, check_disjoint
+from ottla.pipeline.writing.transaction import Transaction, check_disjoint, repeat_until_answered
 from ottla.pipeline.writing.writable_topics import Topics, find_topics
 from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.errors import ErrorCode
@@ -234,14 +233,14 @@ class ExactlyOnceSink:
         return {where: offset for where, offset in offsets.items() if where.partition < counts.get(where.topic, 0)}
 
     def _commit(self) -> None:
-        self._until_answered(self._owner.commit, CommitInDoubt)
+        self._repeat_until_answered(self._owner.commit, CommitInDoubt)
 
     def _abort(self) -> None:
-        self._until_answered(self._owner.abort, RequestTimedOut)
+        self._repeat_until_answered(self._owner.abort, RequestTimedOut)
 
-    def _until_answered(self, end: Callable[[], None], in_doubt: type[ClientError]) -> None:
+    def _repeat_until_answered(self, end: Callable[[], None], in_doubt: type[ClientError]) -> None:
         try:
-            until_answered(end, in_doubt)
+            repeat_until_answered(end, in_doubt)
         except in_doubt as error:
             raise EndInDoubt(
                 f"sink {self.name}: the end of a transaction was not answered ({error}). Start the query again when "

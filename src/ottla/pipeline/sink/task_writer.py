@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from ottla.pipeline.writing.row_placement import RowPlacement
-from ottla.pipeline.writing.transaction_member import Transaction, refuse_second_attempt, write_partitions
+from ottla.pipeline.writing.transaction import Transaction, refuse_second_attempt, write_partitions
 from ottla.pipeline.writing.writable_topics import Topics
 
 REPORT_SCHEMA: Final = StructType(

@@ -7,11 +7,10 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
-from ottla.pipeline.source.cores import core_count
 from ottla.pipeline.source.options import SourceOptions
 from ottla.pipeline.source.ranges import OffsetRange
 from ottla.pipeline.source.resolving import resolve
-from ottla.pipeline.source.splits import Split, pack, split_count
+from ottla.pipeline.source.splits import Split, available_core_count, pack, split_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +34,7 @@ class OttlaBatchReader(DataSourceReader):
             raise PipelineError(f"{min(gone)} was deleted while the batch was planned: run it again")
         ranges = [OffsetRange(*partition, start[partition], end[partition]) for partition in sorted(partitions)]
         total = sum(max(0, one.offset_count) for one in ranges)
-        count = split_count(total, core_count(), options.min_partitions, options.max_records_per_partition)
+        count = split_count(total, available_core_count(), options.min_partitions, options.max_records_per_partition)
         return list(pack(ranges, count))
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":

@@ -5,6 +5,7 @@ unless it looks like a misspelt one. What travels to executors is in `ReadOption
 """
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
@@ -14,7 +15,6 @@ from ottla.client.offsets import IsolationLevel, OffsetSpec
 from ottla.client.properties import consumer_settings
 from ottla.pipeline.cluster_options import ClusterOptions, cluster_options, read_properties
 from ottla.pipeline.errors import OptionError
-from ottla.pipeline.source.durations import parse_duration_ms
 from ottla.pipeline.source.limits import TriggerLimits
 from ottla.pipeline.source.topic_choice import TopicChoice, parse_choice
 from ottla.pipeline.source.wanted_offsets import WantedOffsets, check_batch, parse_end, parse_start
@@ -24,6 +24,16 @@ T = TypeVar("T", int, None)
 
 POLL_TIMEOUT_MS: Final = 120_000
 MAX_TRIGGER_DELAY: Final = "15m"
+_UNITS_US: Final = {
+    "us": 1,
+    "ms": 1000,
+    "": 1000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
 
 # A fetch brings whole batches to be opened at once: many of them, as a consumer's default of 1 MiB would not.
 PARTITION_FETCH_BYTES: Final = 8 * 1024 * 1024
@@ -172,7 +182,7 @@ def _trigger_limits(options: Mapping[str, str]) -> TriggerLimits:
         max_offsets=_number(options, "maxOffsetsPerTrigger", None, lowest=1),
         max_bytes=_number(options, "maxBytesPerTrigger", None, lowest=1),
         min_offsets=_number(options, "minOffsetsPerTrigger", None, lowest=1),
-        max_delay_ms=parse_duration_ms("maxTriggerDelay", options.get("maxtriggerdelay", MAX_TRIGGER_DELAY)),
+        max_delay_ms=_parse_duration_ms("maxTriggerDelay", options.get("maxtriggerdelay", MAX_TRIGGER_DELAY)),
     )
     if limits.min_offsets is not None and limits.max_offsets is not None and limits.min_offsets > limits.max_offsets:
         raise OptionError(
@@ -212,3 +222,11 @@ def _number(options: Mapping[str, str], name: str, default: T, lowest: int = 0, 
     if number < lowest:
         raise OptionError(f"{name}={number} is below {lowest}")
     return number
+
+
+def _parse_duration_ms(option: str, text: str) -> int:
+    """Parse a duration as Spark writes them: `15m`, `100ms`, `2h`; without a unit it is in milliseconds."""
+    found = re.fullmatch(r"([0-9]+)\s*([a-z]*)", text.strip().lower())
+    if found is None or found[2] not in _UNITS_US:
+        raise OptionError(f"{option}={text} is not a duration such as 500ms, 30s, 15m or 2h")
+    return int(found[1]) * _UNITS_US[found[2]] // 1000

@@ -1,4 +1,4 @@
-"""Offset ranges packed into Spark's input partitions, each of which one task reads: pure.
+"""Offset ranges packed into Spark's input partitions, each of which one task reads.
 
 A task in Python costs tens of milliseconds, so there are few of them: as many as keep the cores busy, and only one for
 a small batch, however many partitions it touches. Every offset is in exactly one split, and inside a split each
@@ -10,6 +10,7 @@ what comes from one task stays in order on its way into a topic. They are cut on
 `minPartitions` is more than there are partitions to read, or one of them is over `maxRecordsPerPartition`.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 
 from pyspark.sql.datasource import InputPartition
@@ -27,6 +28,11 @@ class Split(InputPartition):
 
     def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
         self.ranges = ranges
+
+
+def available_core_count() -> int:
+    """The cores that this process may use, on the driver: Spark does not tell a source about those of its executors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def split_count(

@@ -36,7 +36,6 @@ from pyspark.sql.streaming.datasource import (
 
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
-from ottla.pipeline.source.cores import core_count
 from ottla.pipeline.source.group_commits import GroupCommits
 from ottla.pipeline.source.limits import lag_of, limited, should_wait
 from ottla.pipeline.source.offset_sizes import OffsetSizes
@@ -44,7 +43,7 @@ from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, liste
 from ottla.pipeline.source.options import SourceOptions
 from ottla.pipeline.source.ranges import REMEDY, PlannedRanges, plan_ranges, unknown_beginnings
 from ottla.pipeline.source.resolving import resolve
-from ottla.pipeline.source.splits import Split, pack_stream
+from ottla.pipeline.source.splits import Split, available_core_count, pack_stream
 from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for loss in planned.losses:
             logger.warning("data was lost: %s; the query goes on, because failOnDataLoss is false", loss)
         asked_for = (self._options.min_partitions, self._options.max_records_per_partition)
-        return list(pack_stream(planned.ranges, core_count(), *asked_for))
+        return list(pack_stream(planned.ranges, available_core_count(), *asked_for))
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         from ottla.pipeline.source.reading import read_split

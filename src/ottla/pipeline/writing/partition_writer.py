@@ -28,11 +28,17 @@ from ottla.client.columns import columns_to_batches
 from ottla.client.errors import KafkaError
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.writing.partition_rows import by_target
-from ottla.pipeline.writing.producer_stamps import first_alone, stamped
 from ottla.pipeline.writing.refusals import explained_refusals
 from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, iterate_headers, parse_header
+from ottla.protocol.record_batch import (
+    HEADER_BYTES,
+    MAX_SEQUENCE,
+    NO_SEQUENCE,
+    encode_batch,
+    iterate_headers,
+    parse_header,
+)
 from ottla.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -155,7 +161,7 @@ class PartitionWriter:
         batches = self._encoded(partition)
         self._buffered_bytes -= partition.clear()
         partition.written_bytes += len(batches)
-        for part in first_alone(batches) if partition.is_continued else (batches,):
+        for part in split_first_batch(batches) if partition.is_continued else (batches,):
             self._wait(target)
             self._start(target, part)
 
@@ -177,7 +183,7 @@ class PartitionWriter:
         partition, role = self._partitions[target], self._role
         if parse_header(batches).producer_id != partition.identity.producer_id:
             # They were made before the partition was begun again.
-            batches = stamped(batches, partition.identity, partition.sequence)
+            batches = stamp_producer(batches, partition.identity, partition.sequence)
         answer = self._client.start_produce_batches(
             target.topic,
             target.partition,
@@ -259,3 +265,21 @@ class _Partition:
         held = self.buffered_bytes
         self.buffered, self.rows_bytes, self.buffered_bytes = [], 0, 0
         return held
+
+
+def split_first_batch(batches: bytes) -> list[bytes]:
+    """Split off the first batch from the others, if there are any."""
+    size_bytes = parse_header(batches).size_bytes
+    return [part for part in (batches[:size_bytes], batches[size_bytes:]) if part]
+
+
+def stamp_producer(batches: bytes, identity: ProducerIdentity, sequence: int) -> bytes:
+    """Write another producer and its sequence into the headers of batches."""
+    made = bytearray()
+    for at, header in iterate_headers(batches):
+        other = header._replace(
+            producer_id=identity.producer_id, producer_epoch=identity.producer_epoch, base_sequence=sequence
+        )
+        made += encode_batch(other, memoryview(batches)[at + HEADER_BYTES : at + header.size_bytes])
+        sequence = (sequence + header.record_count) & MAX_SEQUENCE
+    return bytes(made)

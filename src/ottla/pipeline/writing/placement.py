@@ -10,10 +10,12 @@ partition. Rows that came from one split of the source keep their order.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ottla.pipeline.writing.writable_topics import Topics
+from ottla.pipeline.cluster_options import cluster_options
+from ottla.pipeline.writing.record_columns import check_columns
+from ottla.pipeline.writing.writable_topics import Topics, find_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -25,6 +27,19 @@ _BASE: Final = "ottla_slots_before"
 _MURMUR2_SEED: Final = 0x9747B28C - (1 << 32)
 # So many tasks begin their turns differently.
 _BEGINNINGS: Final = 16
+
+
+def partitioned(df: "DataFrame", *, topic: str | None = None, options: Mapping[str, str] | None = None) -> "DataFrame":
+    """Add the columns `topic` and `partition` that each row goes to, and put all rows of a partition into one task.
+
+    For those who write them in a transaction with `write.format("ottla")`.
+    """
+    from pyspark.sql import functions as F
+
+    check_columns(df.schema, topic)
+    topics = find_topics(topic, cluster_options(options or {}))
+    placed = Placement(df.sparkSession, df.columns, topics, topic).place(df)
+    return placed if topic is None else placed.withColumn("topic", F.lit(topic))
 
 
 class Placement:

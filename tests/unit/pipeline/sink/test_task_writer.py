@@ -7,7 +7,7 @@ from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.cluster_options import ClusterOptions
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.sink.task_writer import OnlyTask, WriteTask
-from ottla.pipeline.writing.transaction_member import Transaction
+from ottla.pipeline.writing.transaction import Transaction
 from ottla.pipeline.writing.writable_topics import Topics
 from ottla.pipeline.writing.write_options import WriteOptions
 

@@ -111,3 +111,16 @@ def test_options_that_nobody_knows_are_ignored() -> None:
 def test_the_schema_can_be_told_from_the_options_of_a_sink_too() -> None:
     assert not includes_headers({"topic": "t"})
     assert includes_headers({"INCLUDEHEADERS": "true"})
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_ms"), [("15m", 900_000), ("250", 250), ("2 H", 7_200_000), ("1min", 60_000), ("1500us", 1)]
+)
+def test_durations_have_the_units_of_spark(text: str, duration_ms: int) -> None:
+    assert stream(maxTriggerDelay=text).trigger.max_delay_ms == duration_ms
+
+
+@pytest.mark.parametrize("text", ["", "m", "-1s", "1.5s", "3 weeks"])
+def test_what_is_no_duration_is_named(text: str) -> None:
+    with pytest.raises(OptionError, match="maxTriggerDelay"):
+        stream(maxTriggerDelay=text)

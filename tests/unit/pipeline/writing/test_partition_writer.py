@@ -5,12 +5,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ottla.client.columns import batches_to_columns, columns_to_batches
 from ottla.client.produce_request import Produced
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.cluster_options import ClusterOptions
 from ottla.pipeline.writing import partition_writer
-from ottla.pipeline.writing.partition_writer import PartitionWriter
+from ottla.pipeline.writing.partition_writer import PartitionWriter, split_first_batch, stamp_producer
 from ottla.pipeline.writing.write_options import WriteOptions
+from ottla.protocol.compression import Codec
+from ottla.protocol.record_batch import MAX_SEQUENCE, crc_is_valid, iterate_headers
 from ottla.protocol.topic_partition import TopicPartition
 
 MIB = 1 << 20
@@ -118,3 +121,36 @@ def test_rows_here_and_there_count_for_the_memory_that_they_take(monkeypatch: py
     assert written(Stream([[0, 1]] * 1_000, value_bytes=1), broker)
     # 2,000 pieces of a byte are some megabytes.
     assert len(broker.requests) > 2
+
+
+ROWS = pa.record_batch({"value": pa.array([b"%04d" % number * 50 for number in range(10)])})
+
+
+def made_batches(batch_bytes: int, codec: Codec = Codec.NONE) -> bytes:
+    identity = {"producer_id": 7, "producer_epoch": 3, "base_sequence": 40}
+    return columns_to_batches(ROWS, timestamp_ms=5, codec=codec, batch_bytes=batch_bytes, **identity)
+
+
+def test_the_first_of_several_batches_is_split_off() -> None:
+    batches = made_batches(1_000)
+    first, others = split_first_batch(batches)
+    assert first + others == batches
+    assert len(list(iterate_headers(first))) == 1
+
+
+def test_one_batch_stays_as_it_is() -> None:
+    assert split_first_batch(made_batches(100_000)) == [made_batches(100_000)]
+
+
+def test_batches_of_another_producer_differ_in_nothing_else() -> None:
+    batches = made_batches(1_000, Codec.LZ4)
+    others = stamp_producer(batches, ProducerIdentity(8, 1), MAX_SEQUENCE - 3)
+    before, after = ([header for _, header in iterate_headers(found)] for found in (batches, others))
+    assert [header.record_count for header in after] == [header.record_count for header in before] == [4, 4, 2]
+    assert [(header.producer_id, header.producer_epoch, header.base_sequence) for header in after] == [
+        (8, 1, MAX_SEQUENCE - 3),
+        (8, 1, 0),
+        (8, 1, 4),
+    ]
+    assert all(crc_is_valid(others, header, at) for at, header in iterate_headers(others))
+    assert batches_to_columns(others) == batches_to_columns(batches)

@@ -2,10 +2,11 @@ import pytest
 
 from ottla.client import KafkaError, TopicPartition
 from ottla.client.admin.producers import ActiveProducer, PartitionProducers
+from ottla.client.errors import CommitInDoubt, FatalProducerError
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.writing.partition_writer import Written
-from ottla.pipeline.writing.transaction_member import check_disjoint, check_untouched
+from ottla.pipeline.writing.transaction import END_CALLS_MAX, check_disjoint, check_untouched, repeat_until_answered
 from ottla.protocol.errors import ErrorCode
 
 TARGET = TopicPartition("t", 0)
@@ -55,3 +56,36 @@ def test_two_tasks_on_one_partition_are_refused() -> None:
     targets = [TopicPartition("b", 1), TopicPartition("a", 0), TopicPartition("b", 1), TopicPartition("b", 0)]
     with pytest.raises(PipelineError, match=r"two tasks wrote to b-1 in .*ottla\.pipeline\.partitioned"):
         check_disjoint(written(*targets))
+
+
+class Answers:
+    """A commit that gets lost so many times."""
+
+    def __init__(self, lost: int) -> None:
+        self.lost = lost
+        self.calls = 0
+
+    def __call__(self) -> None:
+        self.calls += 1
+        if self.calls <= self.lost:
+            raise CommitInDoubt(f"call {self.calls} was not answered")
+
+
+def test_a_lost_answer_is_asked_for_again() -> None:
+    end = Answers(lost=2)
+    repeat_until_answered(end, CommitInDoubt)
+    assert end.calls == 3
+
+
+def test_what_is_never_answered_stays_in_doubt() -> None:
+    end = Answers(lost=END_CALLS_MAX)
+    with pytest.raises(CommitInDoubt, match=f"call {END_CALLS_MAX} "):
+        repeat_until_answered(end, CommitInDoubt)
+
+
+def test_a_refusal_is_no_doubt() -> None:
+    def refuse() -> None:
+        raise FatalProducerError(ErrorCode.PRODUCER_FENCED)
+
+    with pytest.raises(FatalProducerError):
+        repeat_until_answered(refuse, CommitInDoubt)

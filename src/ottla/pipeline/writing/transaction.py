@@ -1,4 +1,4 @@
-"""A task in a transaction that the driver owns: it writes its rows into partitions that no other task writes to.
+"""One transaction of a driver and its tasks: each task writes its rows into partitions that no other task writes to.
 
 A second attempt of a task inside one transaction would begin with the same sequences, and the broker would take its
 first batches for repetitions of those of the first attempt: records would be missing without an error. So before the
@@ -7,17 +7,20 @@ else than what the driver expects fails the task, and with it the transaction, w
 Nothing of a task survives it: its records count only once the driver has committed.
 
 Two tasks that write to one partition at the same moment may not see each other; `check_disjoint` does, before the
-commit.
+driver commits. The driver may ask for a commit or an abort as often as it likes, so it repeats the question when the
+answer is lost (`repeat_until_answered`).
 """
 
+import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
 
 from ottla.client.admin.producers import PartitionProducers
+from ottla.client.errors import ClientError
 from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import client_of
@@ -29,7 +32,11 @@ from ottla.pipeline.writing.write_options import WriteOptions
 from ottla.protocol.record_batch import MAX_SEQUENCE
 from ottla.protocol.topic_partition import TopicPartition
 
+logger = logging.getLogger(__name__)
+
 _ALL_REPLICAS: Final = -1
+# How often a commit or an abort is asked for, each time for as long as a call may take.
+END_CALLS_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +130,15 @@ def check_disjoint(written: Iterable[Written]) -> None:
             f"two tasks wrote to {', '.join(map(str, twice))} in one transaction, and only one may: the rows have to "
             "be repartitioned by topic and partition (ottla.pipeline.partitioned does it)"
         )
+
+
+def repeat_until_answered(end: Callable[[], None], in_doubt: type[ClientError]) -> None:
+    """Call `end` until it is answered; raise the last `in_doubt` if it never was."""
+    for call in range(1, END_CALLS_MAX + 1):
+        try:
+            return end()
+        except in_doubt as error:
+            if call == END_CALLS_MAX:
+                raise
+            logger.warning("%s", error)
+    return None
