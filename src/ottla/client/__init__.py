@@ -18,8 +18,10 @@ if TYPE_CHECKING:
         AbortableError,
         ClientError,
         CommitInDoubt,
+        CorruptBatch,
         FatalProducerError,
         KafkaError,
+        PartitionError,
         RequestTimedOut,
         WrongOrder,
     )
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from ottla.client.group_member import GroupSettings
     from ottla.client.group_offsets import CommittedOffset, GroupMetadata
     from ottla.client.offsets import IsolationLevel, OffsetSpec
-    from ottla.client.partition_errors import CorruptBatch, PartitionError
     from ottla.client.producer import Producer
     from ottla.client.producer_settings import ProducerSettings
     from ottla.client.records import NewRecord, Record
@@ -87,7 +88,7 @@ _HOMES = {
     "ConfigResource": "ottla.client.admin.configs",
     "Consumer": "ottla.client.consumer",
     "ConsumerSettings": "ottla.client.consumer",
-    "CorruptBatch": "ottla.client.partition_errors",
+    "CorruptBatch": "ottla.client.errors",
     "FatalProducerError": "ottla.client.errors",
     "FetchLimits": "ottla.client.fetch_request",
     "FetchedBatches": "ottla.client.fetch_request",
@@ -99,7 +100,7 @@ _HOMES = {
     "NewTopic": "ottla.client.admin.topics",
     "OffsetReset": "ottla.client.consumer",
     "OffsetSpec": "ottla.client.offsets",
-    "PartitionError": "ottla.client.partition_errors",
+    "PartitionError": "ottla.client.errors",
     "Producer": "ottla.client.producer",
     "ProducerSettings": "ottla.client.producer_settings",
     "RebalanceListener": "ottla.client.consumer",

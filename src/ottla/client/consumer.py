@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ottla.client.cluster import Cluster
-from ottla.client.errors import ClientClosed, ClientError, KafkaError
+from ottla.client.errors import ClientClosed, ClientError, CorruptBatch, KafkaError, PartitionError
 from ottla.client.fetch_request import FetchLimits
 from ottla.client.fetcher import Fetcher
 from ottla.client.group_member import GroupMember, GroupSettings
@@ -31,7 +31,6 @@ from ottla.client.group_offsets import (
 )
 from ottla.client.group_session import GroupSession
 from ottla.client.offsets import IsolationLevel, ListedOffset, OffsetSpec, list_offsets
-from ottla.client.partition_errors import CorruptBatch, PartitionError
 from ottla.client.records import Record
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.topic_partition import TopicPartition

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from itertools import islice
 
 from ottla.client.cluster import Cluster
+from ottla.client.errors import CorruptBatch
 from ottla.client.fetch_request import FetchLimits
 from ottla.client.offsets import OffsetSpec, list_offsets
-from ottla.client.partition_errors import CorruptBatch
 from ottla.client.raw import fetch_batches
 from ottla.protocol.record_batch import crc_is_valid, iterate_headers
 from ottla.protocol.records import CorruptRecords

@@ -10,7 +10,12 @@ After a `FatalProducerError`, close the producer: it is of no more use. After a 
 A `WrongOrder` is a call that does not fit what was called before, and changes nothing.
 """
 
+from typing import TYPE_CHECKING
+
 from ottla.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from ottla.client.metadata import TopicPartition
 
 
 class ClientError(Exception):
@@ -39,6 +44,29 @@ class KafkaError(ClientError):
     @property
     def is_retriable(self) -> bool:  # type: ignore[override]
         return self.code.is_retriable
+
+
+class PartitionError(KafkaError):
+    """A partition that cannot be read any further."""
+
+    def __init__(self, partition: "TopicPartition", code: ErrorCode, message: str) -> None:
+        super().__init__(code, f"{partition}: {message}")
+        self.partition = partition
+
+
+class CorruptBatch(PartitionError):
+    """The record batch that holds `offset` is damaged.
+
+    The protocol's table calls the code retriable, for the sake of producers. What a log holds does not change, so a
+    reader that tried again would wait for ever; Java's consumer gives up as well. `Consumer.seek_past` skips it.
+    """
+
+    is_retriable = False
+
+    def __init__(self, partition: "TopicPartition", offset: int, reason: str) -> None:
+        super().__init__(partition, ErrorCode.CORRUPT_MESSAGE, f"the batch at offset {offset} cannot be read: {reason}")
+        self.offset = offset
+        self.reason = reason
 
 
 class AbortableError(KafkaError):

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from ottla.client.addresses import Address
 from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
-from ottla.client.errors import KafkaError, error_of, raise_for
+from ottla.client.errors import CorruptBatch, KafkaError, error_of, raise_for
 from ottla.client.fanout import by_topic
 from ottla.client.metadata import Node
 from ottla.client.offsets import IsolationLevel
-from ottla.client.partition_errors import CorruptBatch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from ottla.protocol.messages.fetch_response import FetchResponse, NodeEndpoint, PartitionData

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ottla.client.cluster import Cluster
-from ottla.client.errors import ClientError, KafkaError
+from ottla.client.errors import ClientError, CorruptBatch, KafkaError, PartitionError
 from ottla.client.fetch_request import DEFAULT_LIMITS, FetchedBatches, FetchLimits, fetch
 from ottla.client.offsets import IsolationLevel
-from ottla.client.partition_errors import CorruptBatch, PartitionError
 from ottla.client.records import Record, UnreadableBatch, decode_batches
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.record_batch import BatchHeader, iterate_headers

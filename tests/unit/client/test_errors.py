@@ -2,7 +2,8 @@
 
 import pytest
 
-from ottla.client.errors import ConnectionLost, KafkaError, UnsupportedByBroker, error_of, raise_for
+from ottla.client.errors import ConnectionLost, CorruptBatch, KafkaError, UnsupportedByBroker, error_of, raise_for
+from ottla.client.metadata import TopicPartition
 from ottla.protocol.errors import ErrorCode
 
 
@@ -45,3 +46,10 @@ def test_whether_to_try_again_is_the_errors_own_business() -> None:
 def test_errors_compare_by_code_and_message() -> None:
     assert KafkaError(ErrorCode.INVALID_CONFIG, "x") == KafkaError(ErrorCode.INVALID_CONFIG, "x")
     assert KafkaError(ErrorCode.INVALID_CONFIG, "x") != KafkaError(ErrorCode.INVALID_CONFIG, "y")
+
+
+def test_a_damaged_batch_names_its_place_and_is_not_tried_again() -> None:
+    error = CorruptBatch(TopicPartition("t", 3), 17, "its checksum does not fit")
+    assert str(error) == "CORRUPT_MESSAGE: t-3: the batch at offset 17 cannot be read: its checksum does not fit"
+    assert (error.code, error.offset, error.is_retriable) == (ErrorCode.CORRUPT_MESSAGE, 17, False)
+    assert error.code.is_retriable, "as Kafka's table has it"
