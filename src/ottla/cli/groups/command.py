@@ -10,7 +10,7 @@ from ottla.cli.groups.changes import delete_groups, reset_groups
 from ottla.cli.outcomes import Errors, report_errors
 from ottla.cli.output import OutputFormat, print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
-from ottla.cli.words.name_lists import chosen_names
+from ottla.cli.words.names import parse_name_list
 
 if TYPE_CHECKING:
     from ottla.cli.groups.lags import GroupLag
@@ -100,8 +100,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_groups(options: argparse.Namespace) -> int:
     """Every group with its state, type and coordinator."""
 
-    states = chosen_names("--state", options.state, _STATES)
-    types = chosen_names("--type", options.type, _TYPES)
+    states = parse_name_list("--state", options.state, _STATES)
+    types = parse_name_list("--type", options.type, _TYPES)
 
     async def ask(client: "Client") -> list[dict[str, object]]:
         groups = await client.admin.list_groups(states=states, types=types)
@@ -149,13 +149,12 @@ def describe_groups(options: argparse.Namespace) -> int:
 async def _described_groups(
     client: "Client", options: argparse.Namespace
 ) -> "tuple[list[str], dict[str, CommandError]]":
-    from ottla.cli.words.group_names import select
-    from ottla.cli.words.topic_names import is_pattern
+    from ottla.cli.words.names import is_pattern, select_groups
 
     if not options.all and not any(map(is_pattern, options.group)):
         return list(dict.fromkeys(options.group)), {}
     listed = [group.group_id for group in await client.admin.list_groups() if group.type.lower() in _DESCRIBED_TYPES]
-    return (listed, {}) if options.all else select(listed, options.group)
+    return (listed, {}) if options.all else select_groups(listed, options.group)
 
 
 _GROUP_KEYS = ("group", "state", "type", "assignor", "coordinator", "lag", "partitions", "members")

@@ -6,9 +6,9 @@ ahead is for those who choose the cluster's id, or who want to know that all dis
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ottla.cli.access.node_config import load_config, lone_node_config
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
@@ -94,9 +94,24 @@ def _known_cluster(states: "list[DirectoryState]") -> str | None:
 
 
 def _config(options: argparse.Namespace) -> "BrokerConfig":
-    if options.data is not None:
-        return lone_node_config(options.data)
-    return load_config(options.config)
+    if options.data is None:
+        return load_config(options.config)
+    from ottla.config.broker_config import BrokerConfig, single_node_defaults
+
+    # As `ottla server --data` has it without a file, wherever it listens.
+    return BrokerConfig(single_node_defaults(Path(options.data).absolute(), "127.0.0.1:0"))
+
+
+def load_config(path: str) -> "BrokerConfig":
+    """Load a server.properties; the CommandError says what is wrong with it."""
+    from ottla.config.broker_config import BrokerConfig
+    from ottla.config.properties_file import load_properties
+    from ottla.config.values import ConfigError
+
+    try:
+        return BrokerConfig(load_properties(Path(path)))
+    except ConfigError as error:
+        raise CommandError(str(error)) from error
 
 
 def info(options: argparse.Namespace) -> int:

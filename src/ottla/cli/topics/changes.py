@@ -2,17 +2,16 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
 from ottla.cli.dry_run import may_act, report_outcome
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import Row, print_rows
-from ottla.cli.topics.internal_losses import warnings
 from ottla.cli.verbs import output_format
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ottla.cli.configs.changes import Difference
     from ottla.cli.outcomes import Errors
@@ -21,16 +20,25 @@ if TYPE_CHECKING:
 
 _DELETE_COLUMNS = ("topic", "partitions", "offsets", "size_bytes", "deleted")
 
+# What a cluster loses with each topic that it keeps for itself.
+INTERNAL_LOSSES: Final = {
+    "__consumer_offsets": "the committed offsets of all groups: consumers begin again where auto.offset.reset says",
+    "__transaction_state": "the states of all transactional ids: transactions that are open may never end, "
+    "and what they wrote keeps readers of committed records waiting",
+    "__share_group_state": "the positions and acknowledgements of all share groups",
+    "__remote_log_metadata": "where segments are in remote storage: they cannot be read any more",
+}
+
 
 def delete_topics(options: argparse.Namespace) -> int:
     """Delete topics, or show what they hold."""
 
     async def ask(client: "Client") -> "tuple[list[Row], Errors, bool]":
         from ottla.cli.topics.measures import measure, total
-        from ottla.cli.words.topic_names import select
+        from ottla.cli.words.names import select_topics
         from ottla.client import TopicPartition
 
-        names, missing = select(await client.admin.list_topics(include_internal=True), options.topics)
+        names, missing = select_topics(await client.admin.list_topics(include_internal=True), options.topics)
         topics = await client.admin.describe_topics(names)
         measures = await measure(client, topics.values())
         acts = may_act(options, missing)
@@ -52,9 +60,16 @@ def delete_topics(options: argparse.Namespace) -> int:
     rows, errors, acted = with_client(cluster_access(options), ask)
     print_rows(output_format(options), _DELETE_COLUMNS, rows, errors=errors)
     if not acted:
-        for line in warnings(str(row["topic"]) for row in rows):
+        for line in internal_loss_warnings(str(row["topic"]) for row in rows):
             print(f"ottla topics: warning: {line}.", file=sys.stderr)
     return report_outcome("ottla topics", errors, acted=acted)
+
+
+def internal_loss_warnings(names: "Iterable[str]") -> list[str]:
+    """Write a line for each of these topics that the cluster keeps for itself."""
+    return [
+        f"{name} is an internal topic; with it go {INTERNAL_LOSSES[name]}" for name in names if name in INTERNAL_LOSSES
+    ]
 
 
 def alter_topics(options: argparse.Namespace) -> int:
@@ -66,9 +81,9 @@ def alter_topics(options: argparse.Namespace) -> int:
         raise UsageError("nothing to alter: give -p COUNT, -c KEY=VALUE or -d KEY.")
 
     async def ask(client: "Client") -> "tuple[list[Row], Errors, bool]":
-        from ottla.cli.words.topic_names import select
+        from ottla.cli.words.names import select_topics
 
-        names, missing = select(await client.admin.list_topics(include_internal=True), options.topics)
+        names, missing = select_topics(await client.admin.list_topics(include_internal=True), options.topics)
         if missing:
             return [], missing, False
         plan = await _plan(client, names, changes, options.partitions)

@@ -79,11 +79,11 @@ def list_topics(options: argparse.Namespace) -> int:
     from ottla.cli.outcomes import report_errors
 
     async def ask(client: "Client") -> "tuple[list[dict[str, object]], Errors]":
-        from ottla.cli.words.topic_names import select
+        from ottla.cli.words.names import select_topics
         from ottla.protocol.uuids import uuid_to_text
 
         listed = await client.admin.list_topics(include_internal=True)
-        names, missing = select(listed, options.topics)
+        names, missing = select_topics(listed, options.topics)
         if not options.topics:
             names = [topic.name for topic in listed if options.internal or not topic.is_internal]
         described = await client.admin.describe_topics(names)

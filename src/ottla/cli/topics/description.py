@@ -39,9 +39,9 @@ def describe_topics(options: argparse.Namespace) -> int:
         from ottla.cli.topics.future_records import future_records
         from ottla.cli.topics.measures import measure
         from ottla.cli.topics.states import topic_states
-        from ottla.cli.words.topic_names import select
+        from ottla.cli.words.names import select_topics
 
-        names, missing = select(await client.admin.list_topics(include_internal=True), options.topics)
+        names, missing = select_topics(await client.admin.list_topics(include_internal=True), options.topics)
         states = await topic_states(client, names)
         measures = await measure(client, [state.topic for state in states.values()])
         partitions = [_partition_rows(state, measures) for state in states.values()]

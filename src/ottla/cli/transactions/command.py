@@ -13,8 +13,8 @@ from ottla.cli.transactions.changes import abort_transaction, force_terminate
 from ottla.cli.transactions.descriptions import OPEN_STATES, transaction_row
 from ottla.cli.transactions.producers import describe_producers, find_hanging
 from ottla.cli.verbs import Verbs, output_format
-from ottla.cli.words.durations import duration_ms
-from ottla.cli.words.name_lists import chosen_names
+from ottla.cli.words.moments import parse_duration_option
+from ottla.cli.words.names import parse_name_list
 from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ def _add_changes(verbs: Verbs) -> None:
 
 def list_transactions(options: argparse.Namespace) -> int:
     """Every transactional id with its coordinator and state."""
-    states = chosen_names("--state", options.state, _STATES)
+    states = parse_name_list("--state", options.state, _STATES)
     producer_ids = _producer_ids(options.producer_id)
     longer_than_ms = None
     if options.longer_than is not None:
-        longer_than_ms = duration_ms("--longer-than", options.longer_than)
+        longer_than_ms = parse_duration_option("--longer-than", options.longer_than)
         # Apache's brokers count ids without an open transaction as open since 1970.
         states = states or list(OPEN_STATES)
 

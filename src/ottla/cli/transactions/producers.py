@@ -10,7 +10,7 @@ from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.outcomes import Errors, report_errors
 from ottla.cli.output import print_rows
 from ottla.cli.verbs import output_format
-from ottla.cli.words.durations import duration_ms
+from ottla.cli.words.moments import parse_duration_option
 from ottla.cli.words.partitions import parse_selection, resolve_selections
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def describe_producers(options: argparse.Namespace) -> int:
 def find_hanging(options: argparse.Namespace) -> int:
     """Transactions that will not end by themselves."""
     selections = list(map(parse_selection, options.topic))
-    timeout_ms = duration_ms("--max-transaction-timeout", options.max_transaction_timeout)
+    timeout_ms = parse_duration_option("--max-transaction-timeout", options.max_transaction_timeout)
     now_ms = time.time_ns() // 1_000_000
 
     async def ask(client: "Client") -> list[dict[str, object]]:

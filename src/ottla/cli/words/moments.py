@@ -13,6 +13,8 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
+from ottla.cli.exits import UsageError
+
 _UNITS_MS: Final = {
     "w": 604_800_000,
     "d": 86_400_000,
@@ -48,6 +50,14 @@ def parse_duration_ms(text: str) -> int:
     if total_ms > _LAST_MS:
         raise ValueError(f"{text!r} is longer than the time from 1970 to 9999")
     return total_ms
+
+
+def parse_duration_option(option: str, text: str) -> int:
+    """Parse the duration that an option is given, in ms."""
+    try:
+        return parse_duration_ms(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}.") from None
 
 
 def parse_moment(text: str, now_ms: int, since_ms: int | None = None) -> int:

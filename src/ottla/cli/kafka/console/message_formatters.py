@@ -1,5 +1,6 @@
 """How Apache's console consumer writes records: by the formatter's class name, old or new, and its properties."""
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from ottla.cli.kafka.console.java_deserializers import Deserializer, deserialize
 from ottla.cli.kafka.frame.java_errors import log_error
 
 if TYPE_CHECKING:
+    from ottla.cli.log.coordinator_records import RecordTypes
     from ottla.client import Record
 
 Formatter = Callable[["Record"], bytes]
@@ -46,7 +48,6 @@ def formatter_named(name: str, properties: Mapping[str, str]) -> Formatter:
         return DefaultFormatter.from_properties(properties).write
     if short == "LoggingMessageFormatter":
         return _logging(DefaultFormatter.from_properties(properties).write)
-    from ottla.cli.kafka.console.coordinator_records import coordinator_json
     from ottla.cli.log.coordinator_records import CLASSIC_GROUP_RECORDS, OFFSET_RECORDS, TRANSACTION_RECORDS
 
     types = {
@@ -160,3 +161,24 @@ def _logging(write: Formatter) -> Formatter:
         return write(record)
 
     return log
+
+
+def coordinator_json(record: "Record", types: "RecordTypes") -> bytes:
+    """A coordinator's record as JSON, or nothing if it is of another type; ValueError if its bytes do not fit its type.
+
+    No line end follows, because Apache's formatters write none.
+    """
+    from ottla.cli.log.coordinator_records import UnknownType
+    from ottla.cli.log.message_json import message_to_json
+
+    if record.key is None:
+        return b""
+    try:
+        found = types.decode(record.key, record.value)
+    except UnknownType:
+        return b""
+    shown: dict[str, object] = {"key": {"type": found.type, "data": message_to_json(found.key, 0)}, "value": None}
+    if found.version is not None:
+        data = "unknown" if found.value is None else message_to_json(found.value, found.version)
+        shown["value"] = {"version": found.version, "data": data}
+    return json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode()

@@ -9,11 +9,12 @@ their own on stdout with exit code 0.
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, NoReturn
 
 from ottla import __version__
 from ottla.cli.access.cluster_access import ClusterAccess, access, properties_of_file
-from ottla.cli.exits import ExitCode
+from ottla.cli.exits import CommandError, ExitCode
 
 # The release whose flags and output these tools have; scripts ask for it to choose among flags.
 KAFKA_VERSION: Final = "4.3.0"
@@ -138,3 +139,13 @@ def tool_access(options: argparse.Namespace, more: Mapping[str, str] | None = No
     """The cluster that a tool's options name, with further properties of the tool's own."""
     properties = {} if options.command_config is None else properties_of_file(options.command_config)
     return access(options.bootstrap_server, {**properties, **(more or {})})
+
+
+def read_option_file(path: str) -> str:
+    """Read a file that a tool is given in place of an option's value; errors have the words of Apache's tools."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"Unable to read file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"Unable to read file {path}: it is not UTF-8 text") from error

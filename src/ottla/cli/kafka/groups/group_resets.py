@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ottla.cli.exits import CommandError, UsageError
 from ottla.cli.groups import offset_resets
 from ottla.cli.groups.offset_resets import PlannedOffset, ShiftBy, Target, ToPlanned
-from ottla.cli.kafka.frame.input_files import read_text
 from ottla.cli.kafka.frame.java_errors import as_java
 from ottla.cli.kafka.frame.java_times import datetime_ms, duration_ms
+from ottla.cli.kafka.frame.options import read_option_file
 from ottla.cli.kafka.groups import group_tables
 from ottla.cli.words.partitions import TopicSelection, resolve_selections
 from ottla.cli.words.whole_numbers import int32
@@ -135,7 +135,7 @@ def _target(options: argparse.Namespace) -> Target:
 def _file_plans(path: str | None) -> "dict[str | None, dict[TopicPartition, int]]":
     if path is None:
         return {}
-    return offset_resets.read_plan(read_text(path), path)
+    return offset_resets.read_plan(read_option_file(path), path)
 
 
 async def delete_offsets(client: "Client", options: argparse.Namespace) -> None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ottla.cli.access.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode
-from ottla.cli.kafka.frame.input_files import read_text
 from ottla.cli.kafka.frame.java_errors import as_java, told
-from ottla.cli.kafka.frame.options import ToolParser, tool_access
+from ottla.cli.kafka.frame.options import ToolParser, read_option_file, tool_access
 from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse(arguments)
     parser.require(options, "bootstrap-server", "offset-json-file")
     try:
-        offsets = parse_offsets(read_text(options.offset_json_file))
+        offsets = parse_offsets(read_option_file(options.offset_json_file))
         print("Executing records delete operation")
         outcome = with_client(tool_access(options), lambda client: client.admin.delete_records(offsets))
     except CommandError as error:

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ottla.cli.access.node_config import load_config
 from ottla.cli.exits import CommandError, ExitCode
 from ottla.cli.kafka.frame.options import CommandParser
 from ottla.cli.kafka.quorum.feature_commands import add_feature_commands, parse_feature
+from ottla.cli.storage.command import load_config
 from ottla.cli.words import feature_levels
 
 if TYPE_CHECKING:

@@ -10,8 +10,12 @@ from ottla.cli.access.cluster_access import with_client
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.kafka.frame.java_errors import as_java, told
 from ottla.cli.kafka.frame.options import tool_access
-from ottla.cli.kafka.topics.replica_assignments import parse_assignment
-from ottla.cli.kafka.topics.topic_options import PARTITION_FILTERS, chosen_action, topic_parser
+from ottla.cli.kafka.topics.topic_options import (
+    PARTITION_FILTERS,
+    chosen_action,
+    parse_replica_assignment,
+    topic_parser,
+)
 
 if TYPE_CHECKING:
     from ottla.cli.topics.states import TopicState
@@ -57,7 +61,7 @@ async def _create(client: "Client", options: argparse.Namespace) -> int:
         options.partitions or -1,
         options.replication_factor or -1,
         _configs(options.config or ()),
-        dict(enumerate(parse_assignment(options.replica_assignment))) if options.replica_assignment else {},
+        dict(enumerate(parse_replica_assignment(options.replica_assignment))) if options.replica_assignment else {},
     )
     error = (await client.admin.create_topics([topic]))[topic.name].error
     if error is None:
@@ -85,7 +89,7 @@ async def _list(client: "Client", options: argparse.Namespace) -> int:
 
 
 async def _alter(client: "Client", options: argparse.Namespace) -> int:
-    assignment = parse_assignment(options.replica_assignment) if options.replica_assignment else None
+    assignment = parse_replica_assignment(options.replica_assignment) if options.replica_assignment else None
     topics = await _existing(client, options)
     counts = {topic.name: options.partitions for topic in topics}
     assignments = {}

@@ -87,3 +87,25 @@ def chosen_action(parser: ToolParser, options: argparse.Namespace) -> str:
         if action not in actions and getattr(options, name) not in (None, False):
             parser.conflict(name.replace("_", "-"), action)
     return action
+
+
+def parse_replica_assignment(text: str) -> tuple[tuple[int, ...], ...]:
+    """Parse the replicas of each partition: `1:2,2:3` is two partitions of two replicas.
+
+    Every partition has as many, and none of them twice.
+    """
+    partitions: list[tuple[int, ...]] = []
+    for number, written in enumerate(text.split(",")):
+        try:
+            brokers = tuple(int32(part) for part in written.split(":"))
+        except ValueError:
+            remedy = "Write the ids of brokers: colons between the replicas of a partition, commas between partitions."
+            raise UsageError(f"{written!r} does not name the brokers of partition {number}.", remedy) from None
+        twice = sorted({broker for broker in brokers if brokers.count(broker) > 1})
+        if twice:
+            listed = ",".join(map(str, twice))
+            raise UsageError(f"Partition replica lists may not contain duplicate entries: {listed}")
+        if partitions and len(brokers) != len(partitions[0]):
+            raise UsageError(f"Partition {number} has different replication factor: {list(brokers)}")
+        partitions.append(brokers)
+    return tuple(partitions)

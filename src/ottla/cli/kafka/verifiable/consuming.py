@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access.cluster_access import with_client
 from ottla.cli.kafka.frame import client_options
-from ottla.cli.kafka.verifiable.json_events import event
+from ottla.cli.kafka.verifiable import tell_event
 from ottla.client import ClientError, RebalanceListener, TopicPartition
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ class _Events(RebalanceListener):
     """Tells which partitions come and go."""
 
     async def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        event("partitions_assigned", partitions=_rows(partitions))
+        tell_event("partitions_assigned", partitions=_rows(partitions))
 
     async def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
-        event("partitions_revoked", partitions=_rows(partitions))
+        tell_event("partitions_revoked", partitions=_rows(partitions))
 
     async def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
-        event("partitions_revoked", partitions=_rows(partitions))
+        tell_event("partitions_revoked", partitions=_rows(partitions))
 
 
 def _rows(partitions: Iterable[TopicPartition]) -> list[dict[str, object]]:
@@ -55,17 +55,17 @@ class VerifiableConsumer:
 
         async def work(client: "Client") -> "Signals | None":
             async with client.consumer(self._settings, self._group) as consumer:
-                event("startup_complete")
+                tell_event("startup_complete")
                 consumer.subscribe([self._options.topic], _Events())
                 received = await until_interrupted(self._consume(consumer))
                 if received is not None:
-                    event("shutdown_requested")
+                    tell_event("shutdown_requested")
             return received
 
         received = with_client(client_options.cluster(self._options, self._properties), work)
-        event("shutdown_complete")
+        tell_event("shutdown_complete")
         if received is None:
-            event("shutdown_requested")
+            tell_event("shutdown_requested")
         return exit_code_of_signal(received)
 
     async def _consume(self, consumer: "Consumer") -> None:
@@ -82,7 +82,7 @@ class VerifiableConsumer:
     def _tell(self, records: Sequence["Record"]) -> None:
         if self._options.verbose:
             for record in records:
-                event(
+                tell_event(
                     "record_data",
                     key=_text(record.key),
                     value=_text(record.value),
@@ -103,7 +103,7 @@ class VerifiableConsumer:
             }
             for partition, found in offsets.items()
         ]
-        event("records_consumed", count=len(records), partitions=partitions)
+        tell_event("records_consumed", count=len(records), partitions=partitions)
 
     async def _commit(self, consumer: "Consumer", records: Sequence["Record"]) -> None:
         offsets = {TopicPartition(record.topic, record.partition): record.offset + 1 for record in records}
@@ -114,9 +114,9 @@ class VerifiableConsumer:
         try:
             await consumer.commit(offsets)
         except ClientError as error:
-            event("offsets_committed", offsets=rows, success=False, error=str(error))
+            tell_event("offsets_committed", offsets=rows, success=False, error=str(error))
         else:
-            event("offsets_committed", offsets=rows, success=True)
+            tell_event("offsets_committed", offsets=rows, success=True)
 
 
 def _text(data: bytes | None) -> str | None:

@@ -10,7 +10,7 @@ from ottla.cli.exits import CommandError
 from ottla.cli.kafka.frame import client_options
 from ottla.cli.kafka.frame.java_errors import report_failure
 from ottla.cli.kafka.frame.options import ClientToolParser
-from ottla.cli.kafka.verifiable.json_events import event, now_ms
+from ottla.cli.kafka.verifiable import now_ms, tell_event
 from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class _Tool:
         from ottla.cli.interruption import exit_code_of_signal, until_interrupted
 
         async def work(client: "Client") -> "Signals | None":
-            event("startup_complete")
+            tell_event("startup_complete")
             producer = client.producer(self._settings)
             received = await until_interrupted(self._send_all(producer))
             await self._deliveries.finish()
@@ -78,9 +78,9 @@ class _Tool:
             return received
 
         received = with_client(client_options.cluster(self._options, self._properties), work)
-        event("shutdown_complete")
+        tell_event("shutdown_complete")
         elapsed_ms = max(1, now_ms() - self._started_ms)
-        event(
+        tell_event(
             "tool_data",
             sent=self._sent,
             acked=self._acknowledged,
@@ -122,7 +122,7 @@ class _Tool:
             self._tell_error(key, value, outcome)
             return
         self._acknowledged += 1
-        event(
+        tell_event(
             "producer_send_success",
             key=key,
             value=value,
@@ -135,7 +135,7 @@ class _Tool:
         from ottla.cli.kafka.frame.java_errors import as_java, told
 
         name = as_java(error).partition(":")[0]
-        event(
+        tell_event(
             "producer_send_error",
             topic=self._options.topic,
             key=key,

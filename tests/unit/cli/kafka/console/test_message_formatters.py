@@ -1,8 +1,7 @@
 import pytest
 
 from ottla.cli.exits import UsageError
-from ottla.cli.kafka.console.coordinator_records import coordinator_json
-from ottla.cli.kafka.console.message_formatters import formatter_named
+from ottla.cli.kafka.console.message_formatters import coordinator_json, formatter_named
 from ottla.cli.log.coordinator_records import OFFSET_RECORDS, UnreadableRecord
 from ottla.protocol.codec import encode
 from ottla.protocol.messages.offset_commit_key import OffsetCommitKey

@@ -1,12 +1,12 @@
 import pytest
 
 from ottla.cli.exits import UsageError
-from ottla.cli.kafka.topics.replica_assignments import parse_assignment
+from ottla.cli.kafka.topics.topic_options import parse_replica_assignment
 
 
 def test_colons_are_between_replicas_and_commas_between_partitions() -> None:
-    assert parse_assignment("1:2,2:3") == ((1, 2), (2, 3))
-    assert parse_assignment("0") == ((0,),)
+    assert parse_replica_assignment("1:2,2:3") == ((1, 2), (2, 3))
+    assert parse_replica_assignment("0") == ((0,),)
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_colons_are_between_replicas_and_commas_between_partitions() -> None:
 )
 def test_what_cannot_be_assigned_is_told(text: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        parse_assignment(text)
+        parse_replica_assignment(text)
