@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from harness.leading_broker import FakeLeadingBroker
 from ottla.protocol.errors import ErrorCode
 from ottla.replication.leader_state import InSyncDecision, InSyncProposal, Leadership, LeaderState
 
@@ -33,13 +34,11 @@ class LeaderModel(RuleBasedStateMachine):
         self.watermark = 0
         self.was_under_min_isr = False
         self.state = LeaderState(
-            LEADER,
+            FakeLeadingBroker(LEADER, self.live, LAG_MS),
             self.history[0],
             log_end_offset=self.end,
             high_watermark=0,
             min_insync_replicas=2,
-            lag_time_max_ms=LAG_MS,
-            live_brokers=self.live,
             now_ms=0,
         )
         self.state.epoch_began(self.end)

@@ -24,6 +24,7 @@ set. Nothing here survives the epoch: the next leader begins with what the metad
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.follower_progress import UNKNOWN_BROKER_EPOCH, FollowerProgress
@@ -74,14 +75,28 @@ class InSyncDecision:
     in_sync: tuple[int, ...]
 
 
+class LeadingBroker(Protocol):
+    """The broker that leads; it is asked whenever it matters, so that its answers may change."""
+
+    @property
+    def broker_id(self) -> int:
+        """The id that replicas name it by."""
+
+    @property
+    def replica_lag_time_max_ms(self) -> int:
+        """For how long a replica may lag behind before it leaves the in-sync set."""
+
+    @property
+    def live_brokers(self) -> Mapping[int, int]:
+        """The brokers neither fenced nor shutting down, with their broker epochs, as the image has them."""
+
+
 class LeaderState:
     """One partition, led by this broker in one leader epoch."""
 
     __slots__ = (
-        "_broker_id",
-        "_lag_time_max_ms",
+        "_broker",
         "_last_tick_ms",
-        "_live_brokers",
         "_min_insync_replicas",
         "_pending",
         "_replica_count",
@@ -99,23 +114,15 @@ class LeaderState:
 
     def __init__(
         self,
-        broker_id: int,
+        broker: LeadingBroker,
         leadership: Leadership,
         *,
         log_end_offset: int,
         high_watermark: int,
         min_insync_replicas: int,
-        lag_time_max_ms: int,
-        live_brokers: Mapping[int, int],
         now_ms: int,
     ) -> None:
-        """`live_brokers` are those neither fenced nor shutting down, with their broker epochs, as the image has them.
-
-        The mapping is looked at whenever it matters, so that whoever owns it may change it.
-        """
-        self._broker_id = broker_id
-        self._lag_time_max_ms = lag_time_max_ms
-        self._live_brokers = live_brokers
+        self._broker = broker
         self._min_insync_replicas = min_insync_replicas
         self._pending: InSyncProposal | None = None
         self._last_tick_ms = now_ms
@@ -183,7 +190,7 @@ class LeaderState:
         if follower is None:
             message = f"Broker {replica_id} is not a replica of this partition"
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)
-        if broker_epoch < self._live_brokers.get(replica_id, UNKNOWN_BROKER_EPOCH):
+        if broker_epoch < self._broker.live_brokers.get(replica_id, UNKNOWN_BROKER_EPOCH):
             message = f"Broker epoch {broker_epoch} of broker {replica_id} is over"
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)
         follower.fetched(fetch_offset, log_start_offset, leader_end_offset, broker_epoch, now_ms)
@@ -199,7 +206,7 @@ class LeaderState:
         seem to be behind. After a pause of this process nobody is blamed: the fetches that came meanwhile are served
         first.
         """
-        was_paused = now_ms - self._last_tick_ms > self._lag_time_max_ms
+        was_paused = now_ms - self._last_tick_ms > self._broker.replica_lag_time_max_ms
         self._last_tick_ms = now_ms
         if was_paused or self._pending is not None:
             return None
@@ -240,7 +247,7 @@ class LeaderState:
         self.followers = {
             replica: known.get(replica) or FollowerProgress(now_ms, is_in_sync=replica in self.in_sync)
             for replica in leadership.replicas
-            if replica != self._broker_id
+            if replica != self._broker.broker_id
         }
         self._replica_count = len(leadership.replicas)
         self._count_in_sync()
@@ -272,21 +279,22 @@ class LeaderState:
         return self._pending
 
     def _broker_epoch_of(self, replica_id: int) -> int:
-        if replica_id == self._broker_id:
-            return self._live_brokers.get(replica_id, UNKNOWN_BROKER_EPOCH)
+        if replica_id == self._broker.broker_id:
+            return self._broker.live_brokers.get(replica_id, UNKNOWN_BROKER_EPOCH)
         return self.followers[replica_id].broker_epoch if replica_id in self.followers else UNKNOWN_BROKER_EPOCH
 
     def _is_eligible(self, replica_id: int, follower: FollowerProgress) -> bool:
-        return replica_id in self._live_brokers and self._live_brokers[replica_id] == follower.broker_epoch
+        live_brokers = self._broker.live_brokers
+        return replica_id in live_brokers and live_brokers[replica_id] == follower.broker_epoch
 
     def _is_behind(self, replica_id: int, now_ms: int, caught_up_as_of: Callable[[int], int | None]) -> bool:
         follower = self.followers.get(replica_id)
-        if follower is None or follower.is_caught_up(self.log_end_offset, now_ms, self._lag_time_max_ms):
+        if follower is None or follower.is_caught_up(self.log_end_offset, now_ms, self._broker.replica_lag_time_max_ms):
             return False
         as_of_ms = caught_up_as_of(replica_id)
         if as_of_ms is not None:
             follower.still_caught_up(as_of_ms)
-        return not follower.is_caught_up(self.log_end_offset, now_ms, self._lag_time_max_ms)
+        return not follower.is_caught_up(self.log_end_offset, now_ms, self._broker.replica_lag_time_max_ms)
 
     def _advance(self, now_ms: int) -> None:
         if self.is_under_min_isr:
@@ -301,5 +309,5 @@ class LeaderState:
         if replica_id in self.maximal_in_sync:
             return True
         return self._is_eligible(replica_id, follower) and follower.is_caught_up(
-            self.log_end_offset, now_ms, self._lag_time_max_ms
+            self.log_end_offset, now_ms, self._broker.replica_lag_time_max_ms
         )

@@ -439,13 +439,11 @@ class Partition:
     def _begin_to_lead(self, leadership: Leadership) -> None:
         log = self.log
         leader = self._leader = LeaderState(
-            self._broker.broker_id,
+            self._broker,
             leadership,
             log_end_offset=log.high_watermark,
             high_watermark=log.high_watermark,
             min_insync_replicas=log.config.min_insync_replicas,
-            lag_time_max_ms=self._broker.replica_lag_time_max_ms,
-            live_brokers=self._broker.live_brokers,
             now_ms=self._broker.monotonic_ms(),
         )
         self._uncommitted_bytes = 0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.leading_broker import FakeLeadingBroker
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.replication.leader_state import InSyncDecision, InSyncProposal, Leadership, LeaderState
 
@@ -21,13 +22,11 @@ class Led:
         self.settled: dict[int, int] = {}
         self.now_ms = 0
         self.state = LeaderState(
-            1,
+            FakeLeadingBroker(1, self.live, LAG_MS),
             leadership,
             log_end_offset=end,
             high_watermark=0,
             min_insync_replicas=min_isr,
-            lag_time_max_ms=LAG_MS,
-            live_brokers=self.live,
             now_ms=0,
         )
         self.state.epoch_began(end)
