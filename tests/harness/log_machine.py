@@ -7,6 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.recovery import LogCheckpoint
 from ottla.testing.sim.disk import SimulatedDisk
 
 NOW_MS = 1_700_000_000_000
@@ -36,9 +37,7 @@ class LogMachine(RuleBasedStateMachine):
             self.disk,
             self.disk.root / "t-0",
             self.config,
-            was_clean=was_clean,
-            recovery_point=recovery_point,
-            log_start_offset=self.start,
+            LogCheckpoint(self.start, recovery_point, was_clean),
             now_ms=NOW_MS,
         )
 

@@ -23,6 +23,7 @@ from ottla.storage.compaction import compact
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.recovery import LogCheckpoint
 
 START_MS = 1_700_000_000_000
 DELETE_RETENTION_MS = 1_000
@@ -56,9 +57,7 @@ class History:
             self._disk,
             home / "__consumer_offsets-0",
             config,
-            was_clean=True,
-            recovery_point=0,
-            log_start_offset=0,
+            LogCheckpoint(was_clean=True),
             now_ms=START_MS,
         )
         self.written: list[bytearray] = []

@@ -22,6 +22,7 @@ from ottla.storage.cleaning.job import CleaningLimits
 from ottla.storage.compaction import compact
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.recovery import LogCheckpoint
 from ottla.testing.sim.disk import SimulatedDisk
 
 START_MS = 1_700_000_000_000
@@ -87,7 +88,7 @@ class Story:
         self.log = self._open(was_clean=False)
 
     def _open(self, *, was_clean: bool) -> Log:
-        log = Log(self.disk, self.disk.root / "t-0", CONFIG, was_clean=was_clean, now_ms=self.now_ms)
+        log = Log(self.disk, self.disk.root / "t-0", CONFIG, LogCheckpoint(was_clean=was_clean), now_ms=self.now_ms)
         log.update_high_watermark(log.log_end_offset)
         return log
 

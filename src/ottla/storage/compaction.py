@@ -36,7 +36,7 @@ from ottla.storage.file_system import FileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.segment import Segment
-from ottla.storage.segment_files import CLEANED_SUFFIX
+from ottla.storage.segment_files import CLEANED_SUFFIX, SegmentFiles
 
 # Does a job: each new segment, then the end. What came out last must be dealt with before it goes on.
 RunPass: TypeAlias = Callable[[CleaningJob, FileSystem], Generator[CleanedSegment | PassEnd, None, None]]
@@ -200,13 +200,10 @@ class _Compaction:
         """Let a new segment take the place of its sources; False if the log changed and nothing was done."""
         old = self._sources[: cleaned.source_count]
         new = Segment(
-            self._file_system,
-            self._log.directory,
-            cleaned.base_offset,
+            SegmentFiles(self._file_system, self._log.directory, cleaned.base_offset, CLEANED_SUFFIX),
             cleaned.size_bytes,
             index_interval_bytes=self._log.config.index_interval_bytes,
             created_ms=self._now_ms,
-            suffix=CLEANED_SUFFIX,
         )
         if not self._log.replace_segments(old, new, self._truncation_count, self._now_ms):
             return False

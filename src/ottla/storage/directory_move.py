@@ -18,6 +18,7 @@ from ottla.protocol.topic_partition import TopicPartition
 from ottla.storage.errors import LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
+from ottla.storage.recovery import LogCheckpoint
 
 # One read of the copy; between two of them the log is free for everybody.
 _COPY_BYTES = 4 * 1024 * 1024
@@ -34,9 +35,8 @@ class DirectoryMove:
         self._truncation_count = log.truncation_count
         directory = target.new_future_path(key)
         try:
-            self._copy = Log(
-                target.file_system, directory, log.config, log_start_offset=log.log_start_offset, now_ms=now_ms
-            )
+            checkpoint = LogCheckpoint(log.log_start_offset)
+            self._copy = Log(target.file_system, directory, log.config, checkpoint, now_ms=now_ms)
         except StorageError:
             target.discard(directory)
             raise

@@ -45,7 +45,7 @@ from ottla.storage.log_reading import LogRead, read_batches
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET
 from ottla.storage.producer_replay import apply_batch, recall, replay
 from ottla.storage.producer_state import AppendOrigin, ProducerBatch, ProducerState
-from ottla.storage.recovery import load_log
+from ottla.storage.recovery import NO_CHECKPOINT, LogCheckpoint, load_log
 from ottla.storage.retention import DeletableSegment, FutureTimestamps, deletable_segments, tell_deleted
 from ottla.storage.rolling import must_roll
 from ottla.storage.segment import Segment
@@ -87,22 +87,12 @@ class Log:
         file_system: FileSystem,
         directory: Path,
         config: LogConfig,
+        checkpoint: LogCheckpoint = NO_CHECKPOINT,
         *,
-        log_start_offset: int = 0,
-        recovery_point: int = 0,
-        was_clean: bool = False,
         now_ms: int,
     ) -> None:
         file_system.make_directory(directory)
-        loaded = load_log(
-            file_system,
-            directory,
-            config,
-            log_start_offset=log_start_offset,
-            recovery_point=recovery_point,
-            was_clean=was_clean,
-            now_ms=now_ms,
-        )
+        loaded = load_log(file_system, directory, config, checkpoint, now_ms=now_ms)
         self.directory = directory
         self.config = config
         self.log_start_offset = loaded.log_start_offset

@@ -40,6 +40,7 @@ from ottla.storage.partition_directories import (
     partition_directory_name,
 )
 from ottla.storage.partition_metadata import read_topic_id, write_topic_id
+from ottla.storage.recovery import LogCheckpoint
 
 _log = logging.getLogger(__name__)
 
@@ -103,9 +104,7 @@ class LogDirectory:
                 self.file_system,
                 self.path / name,
                 config_for(key[0]),
-                log_start_offset=start_offsets.get(key, 0),
-                recovery_point=recovery_points.get(key, 0),
-                was_clean=was_clean,
+                LogCheckpoint(start_offsets.get(key, 0), recovery_points.get(key, 0), was_clean),
                 now_ms=now_ms,
             )
             log.update_high_watermark(high_watermarks.get(key, 0))
@@ -201,7 +200,8 @@ class LogDirectory:
         directory = self.path / partition_directory_name(*key)
         self.file_system.rename(future, directory)
         self.sync_names()
-        log = Log(self.file_system, directory, config, log_start_offset=log_start_offset, was_clean=True, now_ms=now_ms)
+        checkpoint = LogCheckpoint(log_start_offset, was_clean=True)
+        log = Log(self.file_system, directory, config, checkpoint, now_ms=now_ms)
         self._adopt(key, log)
         return log
 

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from crc32c import crc32c
 
@@ -44,6 +44,7 @@ from ottla.storage.segment_files import (
     SEGMENT_SUFFIXES,
     SWAP_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
+    SegmentFiles,
     offset_of,
     segment_path,
 )
@@ -56,6 +57,20 @@ _log = logging.getLogger(__name__)
 # Offset, size, CRC-32 and magic of a message in the formats before version 2; the CRC covers all from the magic on.
 _OLD_MESSAGE = struct.Struct(">qiIb")
 _OLD_CRC_START = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LogCheckpoint:
+    """What the last run left word of, before the files of a log are read."""
+
+    log_start_offset: int = 0
+    # Everything below it is synced.
+    recovery_point: int = 0
+    # Whether the last shutdown was clean.
+    was_clean: bool = False
+
+
+NO_CHECKPOINT: Final = LogCheckpoint()
 
 
 @dataclass(slots=True)
@@ -82,20 +97,17 @@ class _Loader:
         file_system: FileSystem,
         directory: Path,
         config: LogConfig,
-        *,
-        log_start_offset: int,
-        recovery_point: int,
-        was_clean: bool,
+        checkpoint: LogCheckpoint,
         now_ms: int,
     ) -> None:
         self._file_system = file_system
         self._directory = directory
         self._config = config
-        self._log_start_offset = log_start_offset
+        self._log_start_offset = checkpoint.log_start_offset
         # From where on the log is scanned, and up to where it was synced according to its checkpoint.
-        self._recovery_point = recovery_point
-        self._synced_to = recovery_point
-        self._was_clean = was_clean
+        self._recovery_point = checkpoint.recovery_point
+        self._synced_to = checkpoint.recovery_point
+        self._was_clean = checkpoint.was_clean
         self._now_ms = now_ms
         self._epochs = LeaderEpochs(file_system, directory / LEADER_EPOCH_CHECKPOINT)
         self._producers = ProducerStates(directory.name)
@@ -171,9 +183,7 @@ class _Loader:
 
     def _segment(self, base_offset: int, size: int) -> Segment:
         return Segment(
-            self._file_system,
-            self._directory,
-            base_offset,
+            SegmentFiles(self._file_system, self._directory, base_offset),
             size,
             index_interval_bytes=self._config.index_interval_bytes,
             created_ms=self._now_ms,
@@ -377,9 +387,7 @@ class _Loader:
     def _start_empty(self, base_offset: int) -> int:
         self._segments.append(
             Segment.create(
-                self._file_system,
-                self._directory,
-                base_offset,
+                SegmentFiles(self._file_system, self._directory, base_offset),
                 index_interval_bytes=self._config.index_interval_bytes,
                 created_ms=self._now_ms,
             )
@@ -473,23 +481,7 @@ def _remove_covered(file_system: FileSystem, directory: Path, swap_name: str) ->
 
 
 def load_log(
-    file_system: FileSystem,
-    directory: Path,
-    config: LogConfig,
-    *,
-    log_start_offset: int,
-    recovery_point: int,
-    was_clean: bool,
-    now_ms: int,
+    file_system: FileSystem, directory: Path, config: LogConfig, checkpoint: LogCheckpoint, *, now_ms: int
 ) -> LoadedLog:
     """Open the log in a directory, which must exist; reads and, after a crash, repairs files."""
-    loader = _Loader(
-        file_system,
-        directory,
-        config,
-        log_start_offset=log_start_offset,
-        recovery_point=recovery_point,
-        was_clean=was_clean,
-        now_ms=now_ms,
-    )
-    return loader.load()
+    return _Loader(file_system, directory, config, checkpoint, now_ms).load()

@@ -26,9 +26,9 @@ from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, parse_header
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.errors import DamagedIndex, DiskFull, StorageError
-from ottla.storage.file_system import File, FileSystem
+from ottla.storage.file_system import File
 from ottla.storage.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex, OffsetPosition
-from ottla.storage.segment_files import LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
+from ottla.storage.segment_files import LOG_SUFFIX, SWAP_SUFFIX, SegmentFiles
 from ottla.storage.segment_indexes import SegmentIndexes
 from ottla.storage.segment_scan import LOOKUP_CHUNK_BYTES, read_bytes, scan_headers
 from ottla.storage.time_index import TimeIndex
@@ -47,9 +47,8 @@ class Segment:
 
     __slots__ = (
         "_bytes_since_index",
-        "_directory",
         "_file",
-        "_file_system",
+        "_files",
         "_has_reserve",
         "_has_true_indexes",
         "_index_interval_bytes",
@@ -57,7 +56,6 @@ class Segment:
         "_is_beyond_repair",
         "_max_timestamp",
         "_max_timestamp_offset",
-        "_suffix",
         "base_offset",
         "created_ms",
         "has_unsynced_cut",
@@ -69,18 +67,15 @@ class Segment:
 
     def __init__(
         self,
-        file_system: FileSystem,
-        directory: Path,
-        base_offset: int,
+        files: SegmentFiles,
         size_bytes: int,
         *,
         index_interval_bytes: int,
         created_ms: int,
-        suffix: str = "",
         is_found: bool = False,
     ) -> None:
         """`is_found` if the files were on the disk before, and nothing in them has been checked."""
-        self.base_offset = base_offset
+        self.base_offset = base_offset = files.base_offset
         self.size_bytes = size_bytes
         self.created_ms = created_ms
         # The size of the larger of the two indexes, to compare with segment.index.bytes.
@@ -90,12 +85,10 @@ class Segment:
         # Whether half a batch was taken back since the last sync: a power cut would bring it back.
         self.has_unsynced_cut = False
         self.unverified = UnverifiedBatches(size_bytes, base_offset) if is_found and size_bytes else None
-        self._file_system = file_system
-        self._directory = directory
-        self._suffix = suffix
+        self._files = files
         self._file: File | None = None
         self._has_reserve = False
-        self._indexes = SegmentIndexes(file_system, directory, base_offset, suffix)
+        self._indexes = SegmentIndexes(files)
         # Whether entries need no check; and whether wrong ones have to be lived with.
         self._has_true_indexes = not is_found
         self._is_beyond_repair = False
@@ -105,27 +98,10 @@ class Segment:
         self._max_timestamp_offset = base_offset
 
     @classmethod
-    def create(
-        cls,
-        file_system: FileSystem,
-        directory: Path,
-        base_offset: int,
-        *,
-        index_interval_bytes: int,
-        created_ms: int,
-        suffix: str = "",
-    ) -> "Segment":
-        """A new, empty segment; files of the same name are emptied."""
-        segment = cls(
-            file_system,
-            directory,
-            base_offset,
-            0,
-            index_interval_bytes=index_interval_bytes,
-            created_ms=created_ms,
-            suffix=suffix,
-        )
-        file = file_system.open(segment.path, create=True)
+    def create(cls, files: SegmentFiles, *, index_interval_bytes: int, created_ms: int) -> "Segment":
+        """Create an empty segment; files of the same name are emptied."""
+        segment = cls(files, 0, index_interval_bytes=index_interval_bytes, created_ms=created_ms)
+        file = files.file_system.open(segment.path, create=True)
         if file.size():
             file.truncate(0)
         segment._file = file
@@ -140,7 +116,7 @@ class Segment:
     @property
     def path(self) -> Path:
         """The file of batches."""
-        return segment_path(self._directory, self.base_offset, LOG_SUFFIX + self._suffix)
+        return self._files.path(LOG_SUFFIX)
 
     @property
     def is_open(self) -> bool:
@@ -162,13 +138,13 @@ class Segment:
         """The file of batches, opened if need be."""
         file = self._file
         if file is None:
-            file = self._file = self._file_system.open(self.path)
+            file = self._file = self._files.file_system.open(self.path)
         return file
 
     @property
     def modified_ms(self) -> int:
         """When the file was written last."""
-        return self._file_system.modified_ms(self.path)
+        return self._files.file_system.modified_ms(self.path)
 
     @property
     def offset_index(self) -> OffsetIndex:
@@ -346,7 +322,7 @@ class Segment:
             raise
         if written != size:
             self._take_back(file)
-            raise DiskFull(self._file_system.root, "write", self.path, f"the disk took {written} of {size} bytes")
+            raise DiskFull(self._files.file_system.root, "write", self.path, f"the disk took {written} of {size} bytes")
         self.size_bytes = position + size
         return position
 
@@ -479,13 +455,10 @@ class Segment:
         with self._indexes.loading:
             # A segment with the same files grows once more, and readers see its indexes when it has.
             twin = Segment(
-                self._file_system,
-                self._directory,
-                self.base_offset,
+                self._files,
                 self.size_bytes,
                 index_interval_bytes=self._index_interval_bytes,
                 created_ms=self.created_ms,
-                suffix=self._suffix,
             )
             # Aborted transactions are not told by headers alone: their index stays.
             twin._clear_positions()
@@ -511,7 +484,7 @@ class Segment:
 
     def open_for_sync(self) -> File:
         """The file of batches; a sealed segment that was unloaded stays so."""
-        return self._file or self._file_system.open(self.path)
+        return self._file or self._files.file_system.open(self.path)
 
     def write_indexes(self) -> None:
         """Bring the index files up to date."""
@@ -529,12 +502,8 @@ class Segment:
         """Give all files another suffix ("" is none), the file of batches last."""
         # Whoever syncs them later would look for them under their old names.
         self._indexes.take_unsynced()
-        for part in reversed(SEGMENT_SUFFIXES):
-            source = segment_path(self._directory, self.base_offset, part + self._suffix)
-            if self._file_system.file_size(source) is not None:
-                self._file_system.rename(source, segment_path(self._directory, self.base_offset, part + suffix))
-        self._suffix = suffix
-        self._indexes.set_suffix(suffix)
+        self._files = self._files.rename(suffix)
+        self._indexes.follow_rename(self._files)
 
     def become_swap(self) -> None:
         """From `.cleaned` to `.swap`: once the directory is synced, a crash leads to the new segment."""
@@ -548,5 +517,4 @@ class Segment:
     def remove_files(self) -> None:
         """Remove all files; reads under way in other threads end normally."""
         self._file = None
-        for part in SEGMENT_SUFFIXES:
-            self._file_system.remove(segment_path(self._directory, self.base_offset, part + self._suffix))
+        self._files.remove()

@@ -5,7 +5,10 @@ A segment is named after its first offset in twenty digits. `.deleted` marks fil
 sources.
 """
 
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from ottla.storage.file_system import FileSystem
 
 LOG_SUFFIX = ".log"
 OFFSET_INDEX_SUFFIX = ".index"
@@ -30,6 +33,33 @@ _OFFSET_DIGITS = 20
 def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
     """The path of one file of a segment; suffixes may be joined, as in `.log.swap`."""
     return directory / f"{base_offset:0{_OFFSET_DIGITS}d}{suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFiles:
+    """The files of one segment, all of which may have one more suffix: `.deleted`, `.cleaned` or `.swap`."""
+
+    file_system: FileSystem
+    directory: Path
+    base_offset: int
+    suffix: str = ""
+
+    def path(self, part: str) -> Path:
+        """The path of the batches or of one index, which `part` names."""
+        return segment_path(self.directory, self.base_offset, part + self.suffix)
+
+    def rename(self, suffix: str) -> "SegmentFiles":
+        """Give those that exist another suffix ("" is none), the file of batches last."""
+        renamed = replace(self, suffix=suffix)
+        for part in reversed(SEGMENT_SUFFIXES):
+            if self.file_system.file_size(self.path(part)) is not None:
+                self.file_system.rename(self.path(part), renamed.path(part))
+        return renamed
+
+    def remove(self) -> None:
+        """Remove all of them; reads under way in other threads end normally."""
+        for part in SEGMENT_SUFFIXES:
+            self.file_system.remove(self.path(part))
 
 
 def is_segment_name(name: str) -> bool:

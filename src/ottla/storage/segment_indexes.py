@@ -11,27 +11,23 @@ holds the log's lock.
 import threading
 from pathlib import Path
 
-from ottla.storage.file_system import FileSystem
 from ottla.storage.offset_index import OffsetIndex
 from ottla.storage.segment_files import (
     OFFSET_INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
-    segment_path,
+    SegmentFiles,
 )
 from ottla.storage.time_index import TimeIndex
 from ottla.storage.transaction_index import TransactionIndex
 
 
 class SegmentIndexes:
-    """The indexes of the segment that begins at an offset, as far as they are in memory."""
+    """The indexes of one segment, as far as they are in memory."""
 
     __slots__ = (
-        "_base_offset",
-        "_directory",
-        "_file_system",
+        "_files",
         "_has_no_aborted",
-        "_suffix",
         "_transactions",
         "_unsynced",
         "loading",
@@ -39,11 +35,8 @@ class SegmentIndexes:
         "times",
     )
 
-    def __init__(self, file_system: FileSystem, directory: Path, base_offset: int, suffix: str) -> None:
-        self._file_system = file_system
-        self._directory = directory
-        self._base_offset = base_offset
-        self._suffix = suffix
+    def __init__(self, files: SegmentFiles) -> None:
+        self._files = files
         # None unless in memory, and then both are.
         self.offsets: OffsetIndex | None = None
         self.times: TimeIndex | None = None
@@ -58,18 +51,21 @@ class SegmentIndexes:
 
     def read(self) -> tuple[OffsetIndex, TimeIndex] | None:
         """Both as their files have them, None if one is missing or damaged; nothing is kept."""
-        offsets = OffsetIndex.load(self._file_system, self._path(OFFSET_INDEX_SUFFIX), self._base_offset)
+        files = self._files
+        offsets = OffsetIndex.load(files.file_system, files.path(OFFSET_INDEX_SUFFIX), files.base_offset)
         times = self.read_times()
         return None if offsets is None or times is None else (offsets, times)
 
     def read_times(self) -> TimeIndex | None:
         """The time index as its file has it, None if that is missing or damaged; it is not kept."""
-        return TimeIndex.load(self._file_system, self._path(TIME_INDEX_SUFFIX), self._base_offset)
+        files = self._files
+        return TimeIndex.load(files.file_system, files.path(TIME_INDEX_SUFFIX), files.base_offset)
 
     def clear(self) -> None:
         """Start over with empty offset and time indexes."""
-        self.offsets = OffsetIndex(self._file_system, self._path(OFFSET_INDEX_SUFFIX), self._base_offset)
-        self.times = TimeIndex(self._file_system, self._path(TIME_INDEX_SUFFIX), self._base_offset)
+        files = self._files
+        self.offsets = OffsetIndex(files.file_system, files.path(OFFSET_INDEX_SUFFIX), files.base_offset)
+        self.times = TimeIndex(files.file_system, files.path(TIME_INDEX_SUFFIX), files.base_offset)
 
     def replace(self, other: "SegmentIndexes") -> tuple[OffsetIndex, TimeIndex]:
         """Take over offsets and times that were made anew for the same segment."""
@@ -89,7 +85,8 @@ class SegmentIndexes:
             with self.loading:
                 index = self._transactions
                 if index is None:
-                    index = TransactionIndex.load(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+                    files = self._files
+                    index = TransactionIndex.load(files.file_system, files.path(TRANSACTION_INDEX_SUFFIX))
                     self._transactions = index
         return index
 
@@ -110,7 +107,8 @@ class SegmentIndexes:
 
     def clear_transactions(self) -> None:
         """Start over without aborted transactions."""
-        self._transactions = TransactionIndex(self._file_system, self._path(TRANSACTION_INDEX_SUFFIX))
+        files = self._files
+        self._transactions = TransactionIndex(files.file_system, files.path(TRANSACTION_INDEX_SUFFIX))
 
     # Files.
 
@@ -134,16 +132,16 @@ class SegmentIndexes:
         """Files that were taken are not synced after all."""
         self._unsynced |= paths
 
-    def set_suffix(self, suffix: str) -> None:
-        """The files have been given another suffix ("" is none)."""
-        self._suffix = suffix
+    def follow_rename(self, files: SegmentFiles) -> None:
+        """Use the names that the files have been given."""
+        self._files = files
         for index, part in (
             (self.offsets, OFFSET_INDEX_SUFFIX),
             (self.times, TIME_INDEX_SUFFIX),
             (self._transactions, TRANSACTION_INDEX_SUFFIX),
         ):
             if index is not None:
-                index.path = self._path(part)
+                index.path = files.path(part)
 
     def unload(self) -> None:
         """Forget what was read until it is needed again; for a segment that no longer grows."""
@@ -151,6 +149,3 @@ class SegmentIndexes:
         self.offsets = None
         self.times = None
         self._transactions = None
-
-    def _path(self, part: str) -> Path:
-        return segment_path(self._directory, self._base_offset, part + self._suffix)

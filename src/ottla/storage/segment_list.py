@@ -27,7 +27,7 @@ from ottla.storage.log_access import LogAccess
 from ottla.storage.log_reading import Positions
 from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
-from ottla.storage.segment_files import DELETED_SUFFIX
+from ottla.storage.segment_files import DELETED_SUFFIX, SegmentFiles
 
 Found = TypeVar("Found")
 
@@ -259,9 +259,7 @@ class SegmentList:
 
     def _create(self, base_offset: int, index_interval_bytes: int, now_ms: int) -> Segment:
         return Segment.create(
-            self._file_system,
-            self._access.directory,
-            base_offset,
+            SegmentFiles(self._file_system, self._access.directory, base_offset),
             index_interval_bytes=index_interval_bytes,
             created_ms=now_ms,
         )

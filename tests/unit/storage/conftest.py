@@ -11,6 +11,7 @@ from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.file_system import OsFile, OsFileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.recovery import LogCheckpoint
 
 NOW_MS = 1_700_000_000_000
 
@@ -105,9 +106,7 @@ def open_log(disk: FaultyFileSystem) -> Iterator[OpenLog]:
             disk,
             disk.root / "t-0",
             LogConfig(**settings),  # type: ignore[arg-type]
-            was_clean=was_clean,
-            recovery_point=recovery_point,
-            log_start_offset=log_start_offset,
+            LogCheckpoint(log_start_offset, recovery_point, was_clean),
             now_ms=now_ms,
         )
         opened.append(log)

@@ -9,6 +9,7 @@ from ottla.protocol.control_records import end_txn_batch
 from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.recovery import LogCheckpoint
 from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 NOW_MS = 1_700_000_000_000
@@ -66,7 +67,7 @@ def test_a_flush_during_which_the_log_is_deleted_blames_no_disk(open_log, make_b
 
 def test_an_index_of_aborted_transactions_that_recovery_made_outlives_the_next_power_cut(make_batch) -> None:
     def open_log(disk: SimulatedDisk, recovery_point: int) -> Log:
-        return Log(disk, disk.root / "t-0", LogConfig(), recovery_point=recovery_point, now_ms=NOW_MS)
+        return Log(disk, disk.root / "t-0", LogConfig(), LogCheckpoint(recovery_point=recovery_point), now_ms=NOW_MS)
 
     def cut_power(disk: SimulatedDisk) -> SimulatedDisk:
         return disk.after_power_cut(Survival.NOTHING, random.Random(1))

@@ -2,13 +2,15 @@
 
 from ottla.storage.open_segments import OpenSegments
 from ottla.storage.segment import Segment
+from ottla.storage.segment_files import SegmentFiles
 
 NOW_MS = 1_700_000_000_000
 
 
 def make_segments(disk, count: int) -> list[Segment]:
     return [
-        Segment.create(disk, disk.root, number, index_interval_bytes=1, created_ms=NOW_MS) for number in range(count)
+        Segment.create(SegmentFiles(disk, disk.root, number), index_interval_bytes=1, created_ms=NOW_MS)
+        for number in range(count)
     ]
 
 

@@ -14,6 +14,7 @@ from ottla.storage.file_system import FileSystem
 from ottla.storage.log import Log
 from ottla.storage.log_config import MAX_INT64, UNLIMITED, LogConfig
 from ottla.storage.partition_metadata import read_topic_id, write_topic_id
+from ottla.storage.recovery import LogCheckpoint
 
 
 class DiskLogStore:
@@ -40,7 +41,7 @@ class DiskLogStore:
             # A snapshot covers removed segments, and a reader that still needs them holds them open.
             file_delete_delay_ms=0,
         )
-        self._log = Log(file_system, directory, config, log_start_offset=start_offset, now_ms=wall_clock_ms())
+        self._log = Log(file_system, directory, config, LogCheckpoint(start_offset), now_ms=wall_clock_ms())
         if read_topic_id(file_system, directory) is None:
             write_topic_id(file_system, directory, METADATA_TOPIC_ID)
 

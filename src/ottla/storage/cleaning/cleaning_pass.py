@@ -31,6 +31,7 @@ from ottla.storage.segment_files import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
+    SegmentFiles,
     segment_path,
 )
 from ottla.storage.segment_list import TAKEN_AT_ONCE_MAX
@@ -165,12 +166,9 @@ class CleaningPass:
     ) -> CleanedSegment:
         job = self._job
         target = Segment.create(
-            self._file_system,
-            job.directory,
-            group[0].base_offset,
+            SegmentFiles(self._file_system, job.directory, group[0].base_offset, CLEANED_SUFFIX),
             index_interval_bytes=job.index_interval_bytes,
             created_ms=job.now_ms,
-            suffix=CLEANED_SUFFIX,
         )
         output = _Output(target, self._buffer_bytes, self._note_written)
         for source in group:

@@ -10,6 +10,7 @@ from ottla.storage.cleaning.job import WorkerFailed
 from ottla.storage.compaction import compact, survey
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
+from ottla.storage.recovery import LogCheckpoint
 from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 NOW_MS = 1_700_000_000_000
@@ -52,7 +53,10 @@ def test_a_pass_runs_on_a_disk_that_only_this_process_knows_at_the_pace_of_the_c
     worker.close()
     log.close(NOW_MS)
     found = disk.after_power_cut(Survival.EVERYTHING, random.Random(0))
-    assert Log(found, found.root / "t-0", COMPACTED, was_clean=True, now_ms=NOW_MS).size_bytes == log.size_bytes
+    assert (
+        Log(found, found.root / "t-0", COMPACTED, LogCheckpoint(was_clean=True), now_ms=NOW_MS).size_bytes
+        == log.size_bytes
+    )
 
 
 def test_a_new_rate_counts_at_once(make_batch) -> None:
