@@ -42,7 +42,7 @@ from ottla.broker.disks.directory_closing import close_directories, wait_unless_
 from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.disks.node_storage import NodeStorage
 from ottla.broker.disks.volumes import Volumes
-from ottla.broker.host import Host, storage_host
+from ottla.broker.host import Host
 from ottla.broker.lifecycle import BrokerLifecycle
 from ottla.broker.network.socket_server import SocketServer
 from ottla.broker.producer_ids import ProducerIds
@@ -125,7 +125,7 @@ class BrokerRole:
             offline=storage.offline_paths,
             absent_ids=self._absent_directory_ids,
             on_directory_failure=self._directory_failed,
-            host=storage_host(self._host),
+            host=self._host,
         )
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
         self._cordoning = Cordoning(self._logs, self._controller, ids, self._tasks)

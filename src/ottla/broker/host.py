@@ -4,6 +4,10 @@
 replaces it (`ottla.testing.sim`) and runs the node unchanged. The event loop is the other half of the seam: whoever
 makes the loop decides its time, its timers and its transports.
 
+Storage sees the same object as a `StorageHost`, which is the part of it that storage needs. A client has a seam of its
+own (`ottla.client.machine`): it runs in programs that are not nodes, knows neither storage nor broker, and needs only
+random numbers and the time of day, since threads, disks and listening concern nodes.
+
 Nothing else in `ottla.broker` reads a clock, draws a random number, starts a thread or opens a file
 (tests/tidy/test_seam.py).
 """
@@ -15,17 +19,15 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ottla.broker.network.listening_socket import bind
-from ottla.protocol.uuids import random_uuid
 from ottla.storage.cleaning.job import CleaningWorker
 from ottla.storage.cleaning.worker_process import WorkerProcess
 from ottla.storage.file_system import FileSystem, OsFileSystem
-from ottla.storage.host import StorageHost
+from ottla.storage.host import ProcessHost, StorageHost
 
 if TYPE_CHECKING:
     import socket
@@ -51,23 +53,14 @@ class Worker(Protocol):
         """Waits for the end. Blocks, so another thread must call it."""
 
 
-class Host(Protocol):
-    """The machine under one node."""
+class Host(StorageHost, Protocol):
+    """The machine under one node. Its steady clock goes on while a callback runs; the loop's own time stands still."""
 
     def now_ms(self) -> int:
         """The wall clock, for timestamps in records and answers: milliseconds since the epoch. It may jump."""
 
-    def monotonic_s(self) -> float:
-        """A clock for intervals, in any thread. (The time of the loop stands still while a callback runs.)"""
-
     def random_below(self, bound: int) -> int:
         """A random number from 0 to `bound` - 1."""
-
-    def random_uuid(self) -> bytes:
-        """A new unique id."""
-
-    def thread_pool(self, size: int, name: str) -> Executor:
-        """Threads for `run_in_executor`."""
 
     def start_worker(self, name: str) -> Worker:
         """A thread for work that must keep its order."""
@@ -88,13 +81,6 @@ class Host(Protocol):
         """Sockets that are bound and do not listen yet; OSError if the address cannot be used."""
 
 
-def storage_host(host: Host) -> StorageHost:
-    """The part of a host that storage needs, apart from its disks."""
-    return StorageHost(
-        new_suffix=lambda: host.random_uuid().hex(), monotonic_s=host.monotonic_s, thread_pool=host.thread_pool
-    )
-
-
 def steady_clock(host: Host) -> Callable[[], int]:
     """Wall-clock milliseconds that never jump: the wall clock is read once, the monotonic clock counts from there.
 
@@ -105,23 +91,14 @@ def steady_clock(host: Host) -> Callable[[], int]:
     return lambda: round(base_ms + host.monotonic_s() * 1000)
 
 
-class Machine:
+class Machine(ProcessHost):
     """The machine that this process runs on."""
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
-    def monotonic_s(self) -> float:
-        return time.monotonic()
-
     def random_below(self, bound: int) -> int:
         return secrets.randbelow(bound)
-
-    def random_uuid(self) -> bytes:
-        return random_uuid()
-
-    def thread_pool(self, size: int, name: str) -> Executor:
-        return ThreadPoolExecutor(size, name)
 
     def start_worker(self, name: str) -> Worker:
         return _WorkerThread(name)

@@ -10,12 +10,8 @@ After a `FatalProducerError`, close the producer: it is of no more use. After a 
 A `WrongOrder` is a call that does not fit what was called before, and changes nothing.
 """
 
-from typing import TYPE_CHECKING
-
 from ottla.protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from ottla.client.metadata import TopicPartition
+from ottla.protocol.topic_partition import TopicPartition
 
 
 class ClientError(Exception):
@@ -49,7 +45,7 @@ class KafkaError(ClientError):
 class PartitionError(KafkaError):
     """A partition that cannot be read any further."""
 
-    def __init__(self, partition: "TopicPartition", code: ErrorCode, message: str) -> None:
+    def __init__(self, partition: TopicPartition, code: ErrorCode, message: str) -> None:
         super().__init__(code, f"{partition}: {message}")
         self.partition = partition
 
@@ -63,7 +59,7 @@ class CorruptBatch(PartitionError):
 
     is_retriable = False
 
-    def __init__(self, partition: "TopicPartition", offset: int, reason: str) -> None:
+    def __init__(self, partition: TopicPartition, offset: int, reason: str) -> None:
         super().__init__(partition, ErrorCode.CORRUPT_MESSAGE, f"the batch at offset {offset} cannot be read: {reason}")
         self.offset = offset
         self.reason = reason

@@ -1,35 +1,38 @@
-"""What storage takes from the process around it, beside its disks: a steady clock, chance and threads.
+"""What storage takes from the machine under it, beside its disks: a steady clock, chance and threads.
 
 Everything durable goes through a FileSystem, and the time of day comes as `now_ms` with each call. The rest of what
-would make two runs differ is here, so that a simulator runs the same code with parts of its own. Chance only names
-directories; no decision depends on it.
+would make two runs differ is here. A node's host (`ottla.broker.host`) has these parts and more, so storage is handed
+the host itself, whether real or simulated. Chance only names directories; no decision depends on it.
 """
 
 import time
-import uuid
-from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import Protocol
+
+from ottla.protocol.uuids import random_uuid
 
 
-def _random_suffix() -> str:
-    return uuid.uuid4().hex
+class StorageHost(Protocol):
+    """The part of a host that storage needs."""
+
+    def monotonic_s(self) -> float:
+        """For intervals, in any thread: it never goes back, whatever happens to the time of day."""
+
+    def random_uuid(self) -> bytes:
+        """A new id that nobody else has."""
+
+    def thread_pool(self, size: int, name: str) -> Executor:
+        """So many threads, whose names begin so. Leaving its context waits for what was submitted."""
 
 
-def _thread_pool(count: int, name_prefix: str) -> Executor:
-    return ThreadPoolExecutor(max_workers=count, thread_name_prefix=name_prefix)
+class ProcessHost:
+    """The process that runs this code."""
 
+    def monotonic_s(self) -> float:
+        return time.monotonic()
 
-@dataclass(frozen=True, slots=True)
-class StorageHost:
-    """The parts of the real process, unless others are given."""
+    def random_uuid(self) -> bytes:
+        return random_uuid()
 
-    # 32 hexadecimal digits that no directory on its way out or in has yet.
-    new_suffix: Callable[[], str] = _random_suffix
-    # Never goes back, whatever happens to the time of day.
-    monotonic_s: Callable[[], float] = time.monotonic
-    # So many threads, whose names begin so. Leaving its context waits for what was submitted.
-    thread_pool: Callable[[int, str], Executor] = _thread_pool
-
-
-REAL_HOST = StorageHost()
+    def thread_pool(self, size: int, name: str) -> Executor:
+        return ThreadPoolExecutor(size, name)

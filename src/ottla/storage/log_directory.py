@@ -25,7 +25,7 @@ from ottla.storage.checkpoints import (
 )
 from ottla.storage.errors import DamagedFile, LogGone
 from ottla.storage.file_system import FileLock, FileSystem
-from ottla.storage.host import REAL_HOST, StorageHost
+from ottla.storage.host import ProcessHost, StorageHost
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
 from ottla.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
@@ -54,10 +54,10 @@ METADATA_TOPIC = "__cluster_metadata"
 class LogDirectory:
     """A directory of logs, locked from construction to `close`."""
 
-    def __init__(self, file_system: FileSystem, host: StorageHost = REAL_HOST) -> None:
+    def __init__(self, file_system: FileSystem, host: StorageHost | None = None) -> None:
         self.path: Path = file_system.root
         self.file_system = file_system
-        self._host = host
+        self._host = host or ProcessHost()
         self.is_online = True
         self.logs: dict[TopicPartition, Log] = {}
         self.topic_ids: dict[TopicPartition, bytes] = {}
@@ -230,7 +230,7 @@ class LogDirectory:
         return self._marked_path(key, FUTURE_SUFFIX)
 
     def _marked_path(self, key: TopicPartition, suffix: str) -> Path:
-        return self.path / marked_directory_name(*key, self._host.new_suffix(), suffix)
+        return self.path / marked_directory_name(*key, self._host.random_uuid().hex(), suffix)
 
     def discard(self, directory: Path) -> None:
         """Have the files of something unfinished removed by the next pass."""

@@ -28,7 +28,7 @@ from ottla.protocol.topic_partition import TopicPartition
 from ottla.protocol.uuids import uuid_to_text
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DifferentLogs, DiskFull, LogGone, LogOffline, StorageError
-from ottla.storage.host import REAL_HOST, StorageHost
+from ottla.storage.host import ProcessHost, StorageHost
 from ottla.storage.log import Log
 from ottla.storage.log_cleaning import LogCleaning
 from ottla.storage.log_config import MAX_INT64, LogConfig
@@ -62,7 +62,7 @@ class LogManager:
         offline: Sequence[Path] = (),
         absent_ids: Sequence[bytes] = (),
         on_directory_failure: Callable[[LogDirectory, list[TopicPartition]], None] = lambda *_: None,
-        host: StorageHost = REAL_HOST,
+        host: StorageHost | None = None,
     ) -> None:
         self.directories = list(directories)
         self._never_opened = list(offline)
@@ -70,7 +70,7 @@ class LogManager:
             f"the one with directory.id={uuid_to_text(one)}, which is not in log.dirs" for one in absent_ids
         ]
         self._on_directory_failure = on_directory_failure
-        self._host = host
+        self._host = host or ProcessHost()
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
         self.cleaning = LogCleaning(self.fail_directory)

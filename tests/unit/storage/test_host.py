@@ -11,7 +11,7 @@ import pytest
 
 from ottla.storage.errors import DiskFull
 from ottla.storage.file_system import OsFileSystem
-from ottla.storage.host import REAL_HOST, StorageHost
+from ottla.storage.host import ProcessHost
 from ottla.storage.log_config import LogConfig
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.log_manager import LogManager
@@ -27,15 +27,33 @@ class InlineExecutor(Executor):
         return future
 
 
-def test_directories_have_names_and_threads_of_their_host(tmp_path: Path) -> None:
-    numbers = count(1)
-    pools: list[tuple[int, str]] = []
+class CountingHost(ProcessHost):
+    """Names directories by numbers, and notes which threads it is asked for."""
 
-    def pool(threads: int, name_prefix: str) -> Executor:
-        pools.append((threads, name_prefix))
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self.pools: list[tuple[int, str]] = []
+
+    def random_uuid(self) -> bytes:
+        return next(self._numbers).to_bytes(16)
+
+    def thread_pool(self, size: int, name: str) -> Executor:
+        self.pools.append((size, name))
         return InlineExecutor()
 
-    host = StorageHost(new_suffix=lambda: f"{next(numbers):032x}", thread_pool=pool)
+
+class ScriptedClock(ProcessHost):
+    """Has these times, one after the other."""
+
+    def __init__(self, *times_s: float) -> None:
+        self._times_s = iter(times_s)
+
+    def monotonic_s(self) -> float:
+        return next(self._times_s)
+
+
+def test_directories_have_names_and_threads_of_their_host(tmp_path: Path) -> None:
+    host = CountingHost()
     first, second = (LogDirectory(OsFileSystem(tmp_path / name), host) for name in ("a", "b"))
     logs = LogManager([first, second], host=host)
     logs.load(lambda _: LogConfig(), recovery_threads=3, now_ms=0)
@@ -45,14 +63,13 @@ def test_directories_have_names_and_threads_of_their_host(tmp_path: Path) -> Non
     logs.finish_move(move, bytes(16), 0)
     assert [path.name for path in first.path.iterdir() if path.is_dir()] == [f"orders-0.{2:032x}-delete"]
     logs.close(broker_epoch=1, now_ms=0, threads_per_directory=2)
-    assert pools == [(3, "log-recovery")] * 2 + [(2, "log-closing")] * 2
+    assert host.pools == [(3, "log-recovery")] * 2 + [(2, "log-closing")] * 2
 
 
 def test_a_full_directory_is_told_of_now_and_then_by_the_clock_of_the_host(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    times_s = iter((100.0, 105.0, 109.0, 110.0, 112.0))
-    logs = LogManager([LogDirectory(OsFileSystem(tmp_path))], host=StorageHost(monotonic_s=lambda: next(times_s)))
+    logs = LogManager([LogDirectory(OsFileSystem(tmp_path))], host=ScriptedClock(100.0, 105.0, 109.0, 110.0, 112.0))
     with caplog.at_level(logging.ERROR):
         for _ in range(5):
             logs.fail_directory(DiskFull(tmp_path, "write", tmp_path, "No space left on device"))
@@ -61,6 +78,6 @@ def test_a_full_directory_is_told_of_now_and_then_by_the_clock_of_the_host(
 
 
 def test_the_real_host_gives_suffixes_that_mark_a_directory_and_differ() -> None:
-    suffixes = {REAL_HOST.new_suffix() for _ in range(10)}
+    suffixes = {ProcessHost().random_uuid().hex() for _ in range(10)}
     assert len(suffixes) == 10
     assert all(is_deleted_directory(marked_directory_name("t", 0, one, DELETE_SUFFIX)) for one in suffixes)

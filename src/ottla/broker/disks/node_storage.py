@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ottla.broker.disks.storage_format import explain_unknown_topics, lone_voter, write_plan
 from ottla.broker.disks.used_directories import has_metadata, signs_of_use
-from ottla.broker.host import Host, storage_host
+from ottla.broker.host import Host
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.format import plan_format
 from ottla.protocol.uuids import uuid_to_text
@@ -60,7 +60,7 @@ def open_storage(config: BrokerConfig, host: Host) -> NodeStorage:
         for path in dict.fromkeys((metadata_path, *paths)):
             try:
                 # A disk that hangs must not block the others, not even for reads that should come from memory.
-                opened[path] = LogDirectory(host.file_system(path, trusts_tails=len(paths) == 1), storage_host(host))
+                opened[path] = LogDirectory(host.file_system(path, trusts_tails=len(paths) == 1), host)
             except StorageError as error:
                 if path == metadata_path:
                     raise
