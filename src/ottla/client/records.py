@@ -71,15 +71,15 @@ def visible_batches(
 ) -> Iterator[tuple[int, BatchHeader]]:
     """Position and header of each batch with records for a reader; `aborted` is None for read_uncommitted.
 
-    With `include_control` the markers are shown as well. UnreadableBatch for one that does not fit its checksum; where
-    it is tells the batch before it, since its own offset may have rotted too.
+    With `include_control` the markers are shown as well. UnreadableBatch for one that does not match its checksum;
+    where it is tells the batch before it, since its own offset may have rotted too.
     """
     pending = deque(sorted(aborted or (), key=lambda transaction: transaction.first_offset))
     hidden: set[int] = set()
     sound_end = 0
     for position, header in iterate_headers(batches):
         if check_crc and not crc_is_valid(batches, header, position):
-            raise UnreadableBatch(sound_end, f"the batch at offset {header.base_offset} does not fit its checksum")
+            raise UnreadableBatch(sound_end, f"the batch at offset {header.base_offset} does not match its checksum")
         sound_end = header.next_offset
         while pending and pending[0].first_offset <= header.last_offset:
             hidden.add(pending.popleft().producer_id)

@@ -8,17 +8,17 @@
                           those alone that have records, an error or moved offsets
 
 Guarantees: a session's epoch counts its requests, so a lost or repeated one is noticed (INVALID_FETCH_SESSION_EPOCH)
-and the client starts over with a full request. The cache is bounded; when it is full, a newcomer gets a slot that
-nobody used for `eviction_ms`, or one of a session that has lived that long and counts for less (followers before
-consumers, many partitions before few); otherwise it gets the answer without a session, which every client understands.
+and the client starts over with a full request. The cache is bounded; when it is full, a newcomer gets a slot that has
+not been used for `eviction_ms`, or one of a session that has existed that long and ranks lower (followers before
+consumers, many partitions before few). Otherwise it is answered without a session, which every client understands.
 
-What a request costs follows what happened since the last one, not the size of the session. A partition is settled once
-the client has been told everything there is: it is not looked at again before it moves, which the session's watch
-tells, or the client names it.
+The cost of a request depends on what happened since the last one, not on the size of the session. A partition is
+settled once the client has been told everything there is: it is not looked at again until it moves, which the session's
+watch notices, or the client names it.
 
 A follower's session names every partition that it follows, so a fetch that leaves one out still asks for it. If that
-one was settled then, the follower had everything at the time of that fetch: `caught_up_as_of` derives it when somebody
-wants to know, and idle partitions do not fall out of the in-sync set although nobody looks at them.
+one was settled then, the follower had everything at the time of that fetch: `caught_up_as_of` derives this on demand,
+so idle partitions stay in the in-sync set although nobody looks at them.
 
 Times are milliseconds of a clock that never jumps. Nothing here survives a restart: clients are told that their session
 is unknown and begin a new one.
@@ -51,10 +51,10 @@ class SessionWatch(Protocol):
         """Those that moved since the last call."""
 
     def remove(self, place: PartitionKey) -> None:
-        """Watches this one no more."""
+        """Stops watching this one."""
 
     def close(self) -> None:
-        """Watches none any more."""
+        """Stops watching all of them."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class FetchPartition:
     last_fetched_epoch: int
     sent_high_watermark: int = -1
     sent_log_start_offset: int = -1
-    # Its place in the queue of a session: whoever got records goes to the end.
+    # Its place in the queue of a session: a partition that got records moves to the end.
     turn: int = 0
     # Whether there was nothing to read and nothing wrong at the last look.
     is_settled: bool = False
@@ -91,7 +91,7 @@ class FetchSession:
     partitions: dict[PartitionKey, FetchPartition]
     epoch: int = 1  # of the request that is expected next
     size_when_cached: int = field(init=False)
-    # Who serves the session sets it; without one, all partitions are looked at each time.
+    # Set by the server of the session; without a watch, all partitions are looked at each time.
     watch: SessionWatch | None = None
     unsettled: set[PartitionKey] = field(init=False)
     _next_turn: int = 0
@@ -135,11 +135,11 @@ class FetchSession:
         return sorted((self.partitions[key] for key in self.unsettled), key=_TURN)
 
     def note_moved(self, keys: Iterable[PartitionKey]) -> None:
-        """Partitions to look at, until an answer has told what there is."""
+        """Note partitions to look at, until an answer has told what there is."""
         self.unsettled.update(key for key in keys if key in self.partitions)
 
     def told(self, partition: FetchPartition, *, has_records: bool) -> None:
-        """An answer tells the client about this partition."""
+        """Note what an answer tells the client about this partition."""
         key = partition.key
         if key not in self.partitions:
             return
@@ -210,7 +210,7 @@ class FetchSessionCache:
         replica_id: int = NO_REPLICA_ID,
         now_ms: int,
     ) -> FetchScope:
-        """The session and the partitions of a request; raises the error that its whole answer must carry.
+        """Find the session and the partitions of a request; raises the error that its whole answer must carry.
 
         A follower says which broker it is.
         """
@@ -245,7 +245,7 @@ class FetchSessionCache:
         session.size_when_cached = len(session.partitions)
         self._sessions.move_to_end(session_id)
         if not session.partitions:
-            # The client let go of everything: the session ends here, and the answer says so.
+            # The client dropped all its partitions: the session ends here, and the answer says so.
             self._end(session_id)
             return FetchScope(None, [], is_incremental=False)
         return FetchScope(session, session.due(), is_incremental=True)

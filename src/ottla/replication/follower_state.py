@@ -1,6 +1,6 @@
 """What a follower decides in one leader epoch: from where it fetches, and what an answer means for its log.
 
-Pure: the shell sends the fetch, appends, truncates, and tells what came of it.
+Pure: the shell sends the fetch, appends, truncates, and reports the outcome.
 
 Guarantees
 - An answer counts only if it was asked for from where the log ends now, in the epoch that still holds. No batch of a
@@ -57,7 +57,7 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class StartAnew:
-    """Nothing of the log is of use: drop it with its epochs and producers, and begin at this offset."""
+    """Nothing of the log is usable: drop it with its epochs and producers, and start at this offset."""
 
     start_offset: int
 
@@ -107,7 +107,7 @@ class FollowerState:
             return Truncate(leader_end_offset)
         if leader_start_offset > self.position.fetch_offset:
             return StartAnew(leader_start_offset)
-        # Records came, or went, between the refusal and the question: the position is good now.
+        # Records were appended or deleted between the refusal and the question: the position is valid now.
         return Discard()
 
     def appended(self, log_end_offset: int, last_epoch: int) -> None:
@@ -126,7 +126,7 @@ class FollowerState:
         if own_end is None:
             return min(diverging.end_offset, log_end_offset)
         if own_end.epoch != diverging.epoch:
-            # The leader's epoch is not here: what is left after this cut is asked about again.
+            # The leader's epoch is unknown here: what is left after this cut is checked again.
             return min(own_end.end_offset, log_end_offset)
         return min(own_end.end_offset, diverging.end_offset, log_end_offset)
 

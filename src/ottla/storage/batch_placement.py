@@ -1,4 +1,4 @@
-"""Batches and their offsets: given by a leader, or taken over from one."""
+"""How batches get their offsets: a leader assigns them, a follower takes them over."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ PlacedBatch = tuple[int, BatchHeader]
 
 
 def place_batches(records: Buffer, next_offset: int, leader_epoch: int) -> tuple[memoryview, list[PlacedBatch]]:
-    """A copy of whole batches with consecutive offsets from the one given, all in one leader epoch."""
+    """Copy whole batches, with consecutive offsets from the one given and all in one leader epoch."""
     placed = bytearray(records)
     batches = []
     for position, header in iterate_headers(placed):
@@ -31,7 +31,7 @@ def place_batches(records: Buffer, next_offset: int, leader_epoch: int) -> tuple
 
 
 def placed_batches(records: Buffer, next_offset: int) -> tuple[memoryview, list[PlacedBatch]]:
-    """The whole batches of a leader, checked: the checksums fit, and the offsets ascend from the one given.
+    """Check the whole batches of a leader: their checksums match, and their offsets ascend from the one given.
 
     What follows the last whole batch is left out: a fetch may end in the middle of one.
     """
@@ -41,13 +41,13 @@ def placed_batches(records: Buffer, next_offset: int) -> tuple[memoryview, list[
         if header.base_offset < next_offset or header.last_offset_delta < 0:
             raise CorruptRecords(f"offset {header.base_offset} is in the log already, which goes to {next_offset}")
         if not crc_is_valid(whole, header, position):
-            raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
+            raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not match")
         next_offset = header.next_offset
     return whole, batches
 
 
 def split_batches(batches: list[PlacedBatch], max_bytes: int) -> Iterator[list[PlacedBatch]]:
-    """Neighbours that fit into one segment together; a batch that is too large by itself stays alone."""
+    """Group neighbours that fit into one segment; a batch that is too large for a segment forms its own group."""
     part: list[PlacedBatch] = []
     for position, header in batches:
         if part and position + header.size_bytes - part[0][0] > max_bytes:

@@ -47,12 +47,12 @@ def decode_checkpoint(path: Path, data: bytes) -> list[list[str]]:
         lines = data.decode().splitlines()
         version, count = int(lines[0]), int(lines[1])
     except (UnicodeDecodeError, ValueError, IndexError) as error:
-        raise DamagedFile(path, f"it does not begin with a version and a count ({error})") from error
+        raise DamagedFile(path, f"it does not start with a version and a count ({error})") from error
     if version != _VERSION:
         raise DamagedFile(path, f"checkpoint version {version} is unknown")
     entries = [line.split() for line in lines[2:] if line.strip()]
     if len(entries) != count:
-        raise DamagedFile(path, f"{count} entries are announced, {len(entries)} are there")
+        raise DamagedFile(path, f"{count} entries are announced, but {len(entries)} are there")
     return entries
 
 
@@ -76,7 +76,7 @@ class OffsetCheckpoint:
                 topic, partition, offset = fields
                 offsets[TopicPartition(topic, int(partition))] = int(offset)
             except ValueError as error:
-                raise DamagedFile(self._path, f"no topic, partition and offset in {' '.join(fields)!r}") from error
+                raise DamagedFile(self._path, f"no topic, partition and offset are in {' '.join(fields)!r}") from error
         return offsets
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:

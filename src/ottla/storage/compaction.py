@@ -1,16 +1,16 @@
 """Compaction: of all records with the same key, the latest stays (KIP-58, KIP-534).
 
-A log is clean up to the first dirty offset, where every key occurs once, and dirty behind it. This module decides what
+Up to the first dirty offset a log is clean: every key occurs once. From there on it is dirty. This module decides what
 is due for a log; the work itself is a `CleaningPass`, which reads segments and writes new ones but changes nothing, so
-that it can run in another process. Here, too, the new segments are put in the place of their sources, under the log's
-lock. Offsets never change: a batch keeps its range, whatever is left in it.
+that it can run in another process. This module then puts the new segments in the place of their sources, under the
+log's lock. Offsets never change: a batch keeps its range, whatever is left in it.
 
 Not compacted: the active segment, what is above the last stable offset, and what is younger than min.compaction.lag.ms.
 
 Crash safety. New segments are written as `.cleaned`, synced, renamed to `.swap` (which settles that they are valid),
-put in the place of their sources, and renamed once more. Opening the log finishes or undoes whatever was interrupted.
-A pass that ends early, whatever the reason, leaves whole groups in place or as they were; its `.cleaned` files are
-removed, at once or, if that fails, before the next pass.
+put in the place of their sources, and renamed once more. Opening the log finishes or undoes whatever was interrupted. A
+pass that ends early, for whatever reason, has replaced whole groups or left them as they were; its `.cleaned` files are
+removed at once or, if that fails, before the next pass.
 """
 
 import math
@@ -38,7 +38,7 @@ from ottla.storage.log_config import LogConfig
 from ottla.storage.segment import Segment
 from ottla.storage.segment_files import CLEANED_SUFFIX, SegmentFiles
 
-# Does a job: each new segment, then the end. What came out last must be dealt with before it goes on.
+# Runs a job: yields each new segment, then the end. The caller puts each segment in place before it asks for the next.
 RunPass: TypeAlias = Callable[[CleaningJob, FileSystem], Generator[CleanedSegment | PassEnd, None, None]]
 
 
@@ -76,12 +76,12 @@ class Compacted:
 
 
 def survey(log: Log, first_dirty_offset: int, now_ms: int) -> Cleanable:
-    """What a pass over a log would find, due or not; LogGone if the log is taken away meanwhile."""
+    """Find out what a pass over a log would do, due or not; LogGone if the log is taken away meanwhile."""
     return log.consistently(lambda segments: _survey(log, segments, first_dirty_offset, now_ms))
 
 
 def is_due(cleanable: Cleanable, config: LogConfig) -> bool:
-    """Whether a pass is worth its while, by min.cleanable.dirty.ratio and max.compaction.lag.ms."""
+    """Whether a pass is worthwhile, by min.cleanable.dirty.ratio and max.compaction.lag.ms."""
     return cleanable.dirty_bytes > 0 and (
         cleanable.is_overdue or cleanable.dirty_ratio > config.min_cleanable_dirty_ratio
     )
@@ -92,7 +92,7 @@ def _survey(log: Log, segments: list[Segment], first_dirty_offset: int, now_ms: 
     last_stable_offset = log.last_stable_offset
     first_dirty_offset = max(first_dirty_offset, log.log_start_offset, segments[0].base_offset)
     if first_dirty_offset > log.log_end_offset:
-        # The log was cut back behind the checkpoint.
+        # The log was truncated below the checkpoint.
         first_dirty_offset = segments[0].base_offset
     clean_bytes = dirty_bytes = 0
     end_offset = first_dirty_offset
@@ -117,7 +117,7 @@ def _is_young(segment: Segment, config: LogConfig, now_ms: int) -> bool:
 
 
 def run_here(job: CleaningJob, file_system: FileSystem) -> Generator[CleanedSegment | PassEnd, None, None]:
-    """Do a job in this very thread, as fast as it goes."""
+    """Run a job in this thread, without a limit on its rate."""
     return InlineWorker(lambda: math.inf).run(job, file_system)
 
 
@@ -129,10 +129,10 @@ def compact(
     run: RunPass = run_here,
     limits: CleaningLimits | None = None,
 ) -> Compacted:
-    """Do what was found to be due; reads and writes whole segments.
+    """Compact a log as the survey found it; reads and writes whole segments.
 
-    If the log is cut or shortened meanwhile, the pass ends without a further effect and a later one begins again;
-    LogGone if it is taken away; StorageError or CorruptRecords if the fault is real.
+    If the log is truncated meanwhile, the pass ends without further effect and a later one starts over. LogGone if the
+    log is taken away; StorageError or CorruptRecords if the fault is real.
     """
     return _Compaction(log, file_system, cleanable, now_ms).run(run, limits or CleaningLimits())
 
@@ -147,7 +147,7 @@ class _Compaction:
         self._now_ms = now_ms
         with log.changing():
             self._truncation_count = log.truncation_count
-            # Those that are yet to be replaced.
+            # Those not replaced yet.
             self._sources = [segment for segment in log.segments[:-1] if segment.base_offset < cleanable.end_offset]
 
     def run(self, run: RunPass, limits: CleaningLimits) -> Compacted:

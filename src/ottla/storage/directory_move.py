@@ -1,16 +1,16 @@
 """Moving one log to another directory of the same broker while it is in use (KIP-113).
 
 The log is copied batch by batch into a directory with the suffix `-future` in the target, from the log's start to its
-end, as a follower would. When the copy has nearly caught up, the owner keeps everybody away from the log for a moment;
+end, as a follower would. When the copy has nearly caught up, the owner blocks all access to the log for a moment;
 `finish` copies the rest and the leader epochs, syncs the copy and renames it to the partition's name. Then the original
 is deleted.
 
-A failure before the rename leaves the original as it was, in use if need be, and `abandon` gives up the copy. After the
-rename the copy is the log, whatever happens to the original.
+A failure before the rename leaves the original as it was, and in use; `abandon` gives up the copy. After the rename the
+copy is the log, whatever happens to the original.
 
 What survives a crash: before the rename the original, after it the copy. Between the rename in the target and the one
 in the source both directories exist. Nothing is appended in between, so they hold the same; the next start keeps the
-longer, and one of them if they are alike.
+longer one, or either if they are equal.
 """
 
 from ottla.protocol.record_batch import parse_header
@@ -25,7 +25,7 @@ _COPY_BYTES = 4 * 1024 * 1024
 
 
 class DirectoryMove:
-    """One log on its way. `catch_up` and `finish` wait for disks and belong in a thread."""
+    """The move of one log. `catch_up` and `finish` wait for disks and belong in a thread."""
 
     def __init__(self, key: TopicPartition, log: Log, source: LogDirectory, target: LogDirectory, now_ms: int) -> None:
         self.key = key
@@ -75,20 +75,20 @@ class DirectoryMove:
                 return
 
     def _undo_what_was_truncated(self, now_ms: int) -> None:
-        """Begin the copy anew if the log was truncated, as a follower's is: it may hold what the log lost."""
+        """Start the copy over if the log was truncated, as a follower's is: it may hold what the log lost."""
         truncation_count = self._log.truncation_count
         if truncation_count != self._truncation_count:
             self._truncation_count = truncation_count
             self._copy.truncate_fully_and_start_at(self._log.log_start_offset, now_ms)
 
     def _make_room(self, offset: int, first_offset: int, now_ms: int) -> None:
-        """Begin the copy anew if what comes first now is a batch in which the log starts, or lies behind a gap."""
+        """Start the copy over if the next batch is the one in which the log starts, or follows a gap."""
         is_overtaken = offset > self._copy.log_end_offset
         if is_overtaken or (self._copy.size_bytes == 0 and first_offset < self._copy.log_end_offset):
             self._copy.truncate_fully_and_start_at(min(first_offset, offset), now_ms)
 
     def finish(self, topic_id: bytes, now_ms: int) -> Log:
-        """The log in its new place; deleting the original is left to the owner. Nobody may append meanwhile."""
+        """Move the log to its new place; the owner deletes the original. Nobody may append meanwhile."""
         self.catch_up(now_ms)
         # Batches do not tell the whole history: an epoch may have none, or have lost its first ones to compaction.
         self._copy.leader_epochs.take_over(self._log.leader_epochs.entries)
@@ -103,7 +103,7 @@ class DirectoryMove:
             log_start_offset=self._log.log_start_offset,
             now_ms=now_ms,
         )
-        # Opening a log forgets an epoch that began at its end, as after a crash; here its leader is still in office.
+        # Opening a log forgets an epoch that began at its end, as after a crash; here its leader still leads.
         moved.assign_leader_epoch(self._log.leader_epochs.latest)
         moved.update_high_watermark(self._log.high_watermark)
         return moved

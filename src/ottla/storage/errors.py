@@ -8,7 +8,7 @@ from ottla.protocol.records import CorruptRecords
 
 
 class StorageError(Exception):
-    """The operating system refused an operation below a log directory: that directory is to be taken offline, alone."""
+    """The operating system refused an operation in a log directory: take that directory, and no other, offline."""
 
     def __init__(self, log_dir: Path, operation: str, path: Path, cause: str) -> None:
         super().__init__(f"cannot {operation} {path}: {cause} (log directory {log_dir})")
@@ -16,7 +16,7 @@ class StorageError(Exception):
 
 
 class DiskFull(StorageError):
-    """There is no space left: what was to be written is not, what was written before is sound, and reads go on.
+    """There is no space left: this write failed, what was written before is sound, and reads go on.
 
     The directory stays online. Kafka takes it offline until a restart; here writes are refused until there is space.
     """
@@ -25,7 +25,7 @@ class DiskFull(StorageError):
 class LogGone(ApiError):
     """The log was deleted, moved away or given up while someone still held it; no disk is to blame.
 
-    A client that hears of it looks for the partition again.
+    A client that gets this error looks the partition up again.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -36,22 +36,22 @@ class LogGone(ApiError):
 
 
 class LogOffline(Exception):
-    """A log is not found while a directory is away: it probably lies there and must not begin anew elsewhere."""
+    """A log is missing while a directory is offline: it is probably there, and must not start empty elsewhere."""
 
     def __init__(self, topic: str, partition: int, away: Sequence[str]) -> None:
         super().__init__(
-            f"the log of {topic}-{partition} is in no directory that is online, it may be in {' or '.join(away)}. "
+            f"the log of {topic}-{partition} is in no online directory; it may be in {' or '.join(away)}. "
             "Bring that back and restart the broker; if it is lost for good, delete the topic."
         )
 
 
 class DifferentLogs(Exception):
-    """A partition has two logs that are not copies of each other: nobody but the operator knows which one counts."""
+    """A partition has two logs that are not copies of each other: only the operator knows which one is right."""
 
     def __init__(self, topic: str, partition: int, first: Path, second: Path) -> None:
         super().__init__(
             f"{topic}-{partition} is in {first.parent} and in {second.parent}, with different records. Look at both "
-            f"(`ottla log dump`), and move the directory {first.name} that does not count out of its log directory."
+            f"(`ottla log dump`), and move the directory {first.name} that is wrong out of its log directory."
         )
 
 
@@ -82,7 +82,7 @@ class DirectoryInUse(Exception):
 
 
 class DamagedFile(Exception):
-    """A small file of ours (checkpoint, snapshot, meta.properties) does not hold what it must."""
+    """A small file (checkpoint, snapshot, meta.properties) does not hold what it must."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} is damaged: {what}")
@@ -90,8 +90,8 @@ class DamagedFile(Exception):
 
 
 class DamagedIndex(Exception):
-    """An index file leads to where the log has something else; it is to be rebuilt by whoever holds the log's lock."""
+    """An index file disagrees with the log; the holder of the log's lock must rebuild it."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"an index of {path} does not fit its batches")
+        super().__init__(f"an index of {path} does not match its batches")
         self.path = path

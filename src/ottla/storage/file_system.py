@@ -1,9 +1,9 @@
 """The one door through which everything durable reaches the operating system.
 
 `FileSystem` and `File` are what the storage package needs of a disk; `OsFileSystem` is the real one. A simulated disk
-can take its place and lose, tear or refuse what it is told to. One FileSystem serves one log directory: any OSError
-becomes a StorageError that names this directory, so that the owner takes it offline and leaves the others alone; if
-there is no space left it is a DiskFull, and the owner only refuses the write.
+can take its place and lose, tear or refuse writes on demand. One FileSystem serves one log directory: any OSError
+becomes a StorageError that names this directory, so that the owner takes it offline and leaves the others alone. If
+there is no space left it becomes a DiskFull, and the owner only refuses the write.
 
 `append` is one system call and may be short or fail halfway; the caller knows the size before and cuts back to it.
 `read_warm` never waits for the disk: it returns None where it would have to, and the caller reads again in a thread.
@@ -36,7 +36,7 @@ _NOWAIT_UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
-# CPython's own call for a bytearray without contents: to fill a megabyte with zeros costs as much as to read it.
+# CPython's own call for an uninitialised bytearray: filling a megabyte with zeros costs as much as reading it.
 _unfilled_bytearray = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t)(
     ("PyByteArray_FromStringAndSize", ctypes.pythonapi)
 )
@@ -107,7 +107,7 @@ class FileSystem(Protocol):
         """When the file was written last, in ms since 1970."""
 
     def set_modified_ms(self, path: Path, modified_ms: int) -> None:
-        """Say when the file was written last; durable or not."""
+        """Set when the file was written last; this need not be durable."""
 
     def list_directory(self, path: Path) -> list[str]:
         """The names in a directory."""
@@ -147,7 +147,7 @@ class OsFileSystem:
     """The disk under one log directory."""
 
     def __init__(self, root: Path, *, trusts_tails: bool = True) -> None:
-        """With `trusts_tails`, what was written last counts as warm where a read cannot be told not to wait."""
+        """With `trusts_tails`, the last bytes written count as warm where reads cannot be told not to wait."""
         self.root = root
         self.reads_without_waiting = _RWF_NOWAIT != 0
         self.trusts_tails = trusts_tails
@@ -242,7 +242,7 @@ class OsFileSystem:
             raise self.failure(operation, path, error) from error
 
     def failure(self, operation: str, path: Path, error: OSError) -> StorageError:
-        # A sync that fails for want of space has lost what was to be synced: that is a failed disk.
+        # A sync that fails because there is no space has lost data: that is a failed disk.
         is_full = error.errno in _NO_SPACE and operation != "sync"
         return (DiskFull if is_full else StorageError)(self.root, operation, path, error.strerror or str(error))
 
@@ -304,7 +304,7 @@ class OsFile:
             raise self._file_system.failure("truncate", self.path, error) from error
 
     def reserve(self, size: int) -> None:
-        # The append that needs the space finds out whether it is there.
+        # If the space is missing, the append that needs it will fail.
         if _fallocate is not None:
             _fallocate(self._descriptor, _FALLOC_FL_KEEP_SIZE, 0, size)
 

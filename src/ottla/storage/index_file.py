@@ -4,9 +4,9 @@ Entries reach the file when the segment is flushed, rolled or closed. What a cra
 recovery scans everything that was not flushed. Kafka preallocates index files, so that a file left by a crash ends in
 zeros; they are not entries.
 
-The owner of the segment adds and drops entries, other threads look them up. An entry is a key in one column, by which
-it is found, and a value in the other. The value is stored before the key, and a column that gets
-shorter is replaced by another.
+The owner of the segment adds and drops entries; other threads look them up. An entry is a key in one column, by which
+it is found, and a value in the other. The value is stored before the key, and a column that shrinks is replaced by a
+new one.
 """
 
 import operator
@@ -34,12 +34,12 @@ class IndexFile(ABC):
         self.base_offset = base_offset
         self._file_system = file_system
         self._columns = self._decode(b"")
-        # Entries already in the file; -1 if the file has to be written anew.
+        # Entries already in the file; -1 if the file must be rewritten.
         self._written = -1
 
     @classmethod
     def load(cls, file_system: FileSystem, path: Path, base_offset: int) -> Self | None:
-        """The index as stored, None if the file is missing or not an index."""
+        """Load the index from its file; None if the file is missing or not an index."""
         data = file_system.read_file(path)
         if data is None:
             return None

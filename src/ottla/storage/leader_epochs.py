@@ -3,11 +3,11 @@
 Epochs and their start offsets ascend together (KIP-101, KIP-279). An epoch enters when the first batch of it is
 appended, or when a leader takes office. Every batch carries its epoch, so the scan of recovery finds again what a crash
 takes from the checkpoint file: the file only has to be on the disk before the recovery point passes the batch, and the
-log's `flush` sees to that. A crash may take an epoch without a batch; nobody can have diverged in it. A truncation to
-the log's end does take it: whoever truncates leads no longer.
+log's `flush` sees to that. A crash may lose an epoch without a batch; nobody can have diverged in it. A truncation to
+the log's end drops such an epoch too: a replica that truncates no longer leads.
 
-The log's owner changes the entries; threads write the file, one at a time, and `write` returns only when it is durable,
-whoever wrote it.
+The log's owner changes the entries. Threads write the file, one at a time, and `write` returns only when it is durable,
+whichever thread wrote it.
 """
 
 import logging
@@ -34,7 +34,7 @@ class EpochStart(NamedTuple):
 
 
 class EpochEnd(NamedTuple):
-    """An epoch and the offset behind the last one written in it."""
+    """An epoch and the offset after the last one written in it."""
 
     epoch: int
     end_offset: int
@@ -49,14 +49,14 @@ class LeaderEpochs:
         self._file_system = file_system
         self._path = path
         self._entries: list[EpochStart] = []
-        # What the file holds: the very list, since entries are replaced and never changed.
+        # The list that the file holds: lists are replaced, never changed.
         self._written = self._entries
         self._writing = threading.Lock()
         # The newest epoch, -1 if there is none: read at each append.
         self.latest = UNDEFINED_EPOCH
 
     def load(self) -> bool:
-        """Read the file; False if it is damaged, then the epochs have to be found in the log."""
+        """Read the file; False if it is damaged and the epochs must be found in the log."""
         data = self._file_system.read_file(self._path)
         if data is None:
             return True
@@ -80,14 +80,14 @@ class LeaderEpochs:
         return list(self._entries)
 
     def begin(self, epoch: int, start_offset: int) -> None:
-        """A leader takes office: its epoch begins at an offset, unless it has begun already.
+        """Begin the epoch of a new leader at an offset, unless it has begun already.
 
-        The metadata log grants epochs in ascending order, so nothing before can be of a later one. An entry that is
-        comes from a damaged batch, in which no checksum covers the epoch; it would fence this leader for ever.
+        The metadata log grants epochs in ascending order, so no earlier entry can have a later epoch. One that does
+        comes from a damaged batch, whose epoch no checksum covers; it would fence this leader for ever.
         """
         if epoch < self.latest:
             _log.warning(
-                "%s has leader epoch %d, but epoch %d begins only now: later ones are dropped as damaged",
+                "%s has leader epoch %d, but epoch %d begins only now: dropping the later ones as damaged",
                 self._path,
                 self.latest,
                 epoch,
@@ -96,19 +96,19 @@ class LeaderEpochs:
         self.assign(epoch, start_offset)
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """A batch of an epoch is at an offset; nothing happens if the epoch is not newer than the latest."""
+        """Note the epoch of a batch at an offset; does nothing unless the epoch is newer than the latest."""
         if epoch <= self.latest:
             return
-        # An epoch that began here or later without a record has no place in the history.
+        # An epoch that began here or later has no record, and no place in the history.
         kept = [entry for entry in self._entries if entry.start_offset < start_offset]
         self._replace([*kept, EpochStart(epoch, start_offset)])
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd | None:
-        """The largest epoch not above the one asked for, and where it ends; None if that is unknown.
+        """Find the largest epoch not above the one asked for, and where it ends; None if that is unknown.
 
-        Unknown is an epoch later than the latest, and any epoch without a history.
+        It is unknown for an epoch later than the latest, and for any epoch if there is no history.
         """
-        # The list as it is now: the log's owner may replace it while a thread looks.
+        # Take the list once: the log's owner may replace it while a thread searches.
         entries = self._entries
         if epoch == UNDEFINED_EPOCH or not entries or epoch > entries[-1].epoch:
             return None
@@ -116,7 +116,7 @@ class LeaderEpochs:
             return EpochEnd(epoch, log_end_offset)
         following = bisect_right(entries, epoch, key=lambda entry: entry.epoch)
         if following == 0:
-            # All that is known begins after the epoch asked for: it ends where the history begins.
+            # The history begins after the epoch asked for: it ends where the history begins.
             return EpochEnd(epoch, entries[0].start_offset)
         return EpochEnd(entries[following - 1].epoch, entries[following].start_offset)
 

@@ -1,9 +1,9 @@
 """Access to a log: one caller changes it at a time, and nobody after its end.
 
-A log ends by being closed, deleted, moved away or lost with its directory. Then it is gone: whoever still holds it is
-told so with LogGone, and no file is touched any more, since another log may have taken its directory's name. Whoever
-waits for a disk without holding the lock does so in `unless_gone`, which tells the error of a file that moved apart
-from that of a disk. Readers take no lock, see `segment_list`.
+A log ends by being closed, deleted, moved away or lost with its directory. Then it is gone: those who still hold it get
+LogGone, and no file is touched any more, since another log may have taken its directory's name. Code that waits for a
+disk without holding the lock does so in `unless_gone`, which tells the error of a moved file from that of a disk.
+Readers take no lock, see `segment_list`.
 """
 
 import threading
@@ -39,7 +39,7 @@ class LogAccess:
 
     @contextmanager
     def unless_gone(self) -> Iterator[None]:
-        """Tell a disk error as LogGone if the log was taken away meanwhile: its files are not where they were."""
+        """Turn a disk error into LogGone if the log was taken away meanwhile: its files are elsewhere."""
         try:
             yield
         except StorageError:

@@ -3,11 +3,11 @@
 What is overdue by max.compaction.lag.ms comes first, then the dirtiest. One cleaner at a time compacts a log. How far
 each log is clean is in the checkpoint of its directory; a truncation takes that back.
 
-A log that cannot be compacted, because of a damaged batch or for a reason that nobody foresaw, is marked, reported
-in the broker's log and the metrics, and left alone while the others go on. The mark goes when the log is cut or made
-anew, and with a restart. A worker that dies says nothing about the log, unless it happens again and again.
+A log that cannot be compacted, because of a damaged batch or for an unforeseen reason, is marked, reported in the
+broker's log and the metrics, and left alone while the others go on. The mark is removed when the log is truncated or
+recreated, and by a restart. A worker that dies says nothing about the log, unless it happens repeatedly.
 
-A broken disk takes its directory offline, as always. A full one does not: its logs are left out for this round.
+A broken disk takes its directory offline, as always. A full disk does not: its logs are skipped in this round.
 """
 
 import logging
@@ -28,7 +28,7 @@ from ottla.storage.log_directory import LogDirectory
 
 logger = logging.getLogger(__name__)
 
-# A log over which so many workers die in succession is one that cannot be compacted.
+# If so many workers in succession die over a log, it cannot be compacted.
 WORKER_FAILURES_MAX = 3
 
 
@@ -66,7 +66,7 @@ class LeftOut:
 
 
 class _Mark(NamedTuple):
-    """A log that cannot be compacted, as it was when that was found out."""
+    """A log that cannot be compacted, as it was when that was found."""
 
     log: Log
     truncation_count: int
@@ -94,7 +94,7 @@ class LogCleaning:
     # Choosing.
 
     def candidates(self, directory: LogDirectory, now_ms: int) -> list[Candidate]:
-        """What a pass over each compacted log of a directory would find, due or not; may wait for the disk."""
+        """Find out what a pass over each compacted log of a directory would do, due or not; may wait for the disk."""
         found: list[Candidate] = []
         try:
             offsets = directory.read_cleaner_offsets()
@@ -126,7 +126,7 @@ class LogCleaning:
             return None
 
     def choose(self, found: Iterable[Candidate], left_out: LeftOut) -> Candidate | None:
-        """The one that needs it most and can be compacted now; it is in progress until `clean` returns."""
+        """Choose the log that needs it most and can be compacted now; it is in progress until `clean` returns."""
         due = [
             candidate
             for candidate in found
@@ -175,7 +175,7 @@ class LogCleaning:
             self._note_worker_failure(candidate, error)
             return Outcome.SKIPPED
         except Exception:
-            # Whatever it is, it must not keep the other logs from being compacted.
+            # No error may keep the other logs from being compacted.
             logger.exception("%s-%d cannot be compacted", *key)
             self._mark(directory, key, log, cleanable.dirty_bytes, "an unexpected error, see above")
             return Outcome.SKIPPED
@@ -207,12 +207,12 @@ class LogCleaning:
         if failures >= WORKER_FAILURES_MAX:
             self._mark(directory, key, log, cleanable.dirty_bytes, str(error))
         else:
-            logger.warning("%s-%d is to be compacted again: %s", *key, error)
+            logger.warning("compacting %s-%d will be tried again: %s", *key, error)
 
     # What cannot be cleaned.
 
     def is_uncleanable(self, key: TopicPartition, log: Log) -> bool:
-        """Whether a log is marked, and still the one that was."""
+        """Whether a log is marked, and is still the log that was marked."""
         with self._lock:
             mark = self._marks.get(key)
             if mark is None:
@@ -237,7 +237,7 @@ class LogCleaning:
 
     def _mark(self, directory: LogDirectory, key: TopicPartition, log: Log, dirty_bytes: int, reason: str) -> None:
         logger.error(
-            "%s-%d in %s cannot be compacted and is left as it is, the others go on: %s", *key, directory.path, reason
+            "%s-%d in %s cannot be compacted and stays as it is, while others go on: %s", *key, directory.path, reason
         )
         with self._lock:
             self._marks[key] = _Mark(log, log.truncation_count, directory.path, dirty_bytes)

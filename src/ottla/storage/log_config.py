@@ -45,13 +45,13 @@ class LogConfig:
     unclean_leader_election_enable: bool = False
     # A setting of the broker, not of the topic: how long an idle producer is remembered.
     producer_id_expiration_ms: int = 24 * 3600 * 1000
-    # Another one, transaction.partition.verification.enable: whether a batch may begin a transaction only with a guard.
-    # Logs without a broker around them have nobody to ask.
+    # Another one, transaction.partition.verification.enable: whether a batch needs a guard to begin a transaction. Logs
+    # without a broker around them have no coordinator to ask.
     transaction_verification_enabled: bool = False
-    # What follows from the fields above, worked out once: every append asks.
+    # Derived from the fields above once, because every append needs them.
     is_compacted: bool = field(init=False, repr=False, compare=False)
-    # Whether a batch enters the log as its producer made it, unless its header claims too late a time or one that only
-    # the broker may give.
+    # Whether a batch enters the log as its producer made it, unless the time in its header is too late, or is one that
+    # only the broker may set.
     takes_batches_as_sent: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

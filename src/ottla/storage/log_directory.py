@@ -4,9 +4,9 @@ The marker says that every log was flushed and its checkpoints written. It is re
 the first append: a crash after that leads to recovery. A directory whose disk fails goes offline and takes its logs
 along; it comes back with a restart.
 
-A log leaves by a rename of its directory: to `-delete`, and its files go later, or to `-stray`, and they stay until an
-operator removes them. Its lines in the checkpoints are outdated then; they are dropped before a log of the same name is
-made.
+A log is taken out by renaming its directory: to `-delete`, and its files are removed later, or to `-stray`, and they
+stay until an operator removes them. Its lines in the checkpoints are outdated then; they are dropped before a log of
+the same name is created.
 """
 
 import json
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 LOCK_FILE = ".lock"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 _CLEAN_SHUTDOWN_VERSION = 0
-# The quorum's own log lives beside the partitions but is opened by its owner.
+# The quorum's own log is a neighbour of the partitions, but its owner opens it.
 METADATA_TOPIC = "__cluster_metadata"
 
 
@@ -66,7 +66,7 @@ class LogDirectory:
         # How many logs `close` has closed so far.
         self.closed_count = 0
         self._awaiting_removal: list[tuple[int, Path]] = []
-        # Partitions that are gone but may be in the checkpoints: a new log of such a name must not inherit from them.
+        # Partitions that are gone but may be in the checkpoints: a new log of that name must not inherit their lines.
         self._outdated: set[TopicPartition] = set()
         self._recovery_points = self._checkpoint(RECOVERY_POINT_CHECKPOINT)
         self._high_watermarks = self._checkpoint(HIGH_WATERMARK_CHECKPOINT)
@@ -115,7 +115,7 @@ class LogDirectory:
             for name in self.file_system.list_directory(self.path):
                 key = parse_partition_directory(name)
                 if is_deleted_directory(name) or is_future_directory(name):
-                    # A copy that was not finished is begun anew by whoever still wants the move.
+                    # An unfinished copy is started over, if the move is still wanted.
                     self._awaiting_removal.append((now_ms, self.path / name))
                 elif key is not None and key[0] != METADATA_TOPIC and self.file_system.is_directory(self.path / name):
                     jobs.append(threads.submit(open_log, name, key))
@@ -153,7 +153,7 @@ class LogDirectory:
         self._lock.release()
 
     def take_offline(self) -> list[TopicPartition]:
-        """Give up a failed directory, touching its disk no more; the partitions that are gone with it."""
+        """Give up a failed directory and stop using its disk; returns the partitions that are lost with it."""
         self.is_online = False
         lost = list(self.logs)
         for log in self.logs.values():
@@ -166,7 +166,7 @@ class LogDirectory:
     # Partitions.
 
     def create(self, key: TopicPartition, topic_id: bytes | None, config: LogConfig, now_ms: int) -> Log:
-        """A new, empty log; its name is durable after `sync_names`."""
+        """Create an empty log; its name is durable after `sync_names`."""
         if key in self._outdated:
             self._outdated = set()
             self.write_checkpoints()
@@ -182,7 +182,7 @@ class LogDirectory:
         return log
 
     def sync_names(self) -> None:
-        """Wait until the names of new logs are on the disk: a power cut must not take a log whose records are there."""
+        """Wait until the names of new logs are on the disk: a power cut must not lose a log whose records are there."""
         self.file_system.sync_directory(self.path)
 
     def adopt_future(
@@ -195,7 +195,7 @@ class LogDirectory:
         log_start_offset: int,
         now_ms: int,
     ) -> Log:
-        """A closed copy from another directory becomes the partition's log."""
+        """Make a closed copy from another directory the partition's log."""
         write_topic_id(self.file_system, future, topic_id)
         directory = self.path / partition_directory_name(*key)
         self.file_system.rename(future, directory)
@@ -206,12 +206,12 @@ class LogDirectory:
         return log
 
     def delete(self, key: TopicPartition, now_ms: int) -> None:
-        """Take a log out at once; its files go after file.delete.delay.ms. LogGone if there is none."""
+        """Take a log out at once; its files are removed after file.delete.delay.ms. LogGone if there is none."""
         log, marked = self._retire(key, DELETE_SUFFIX)
         self._awaiting_removal.append((now_ms + log.config.file_delete_delay_ms, marked))
 
     def set_stray(self, key: TopicPartition) -> Path:
-        """Take a log out that nobody knows, and keep its files for whoever does; where they are. LogGone if none."""
+        """Take out a log that the metadata does not know, keep its files; returns where. LogGone if there is none."""
         return self._retire(key, STRAY_SUFFIX)[1]
 
     def _retire(self, key: TopicPartition, suffix: str) -> tuple[Log, Path]:
@@ -233,11 +233,11 @@ class LogDirectory:
         return self.path / marked_directory_name(*key, self._host.random_uuid().hex(), suffix)
 
     def discard(self, directory: Path) -> None:
-        """Have the files of something unfinished removed by the next pass."""
+        """Leave the files of something unfinished to the next removal pass."""
         self._awaiting_removal.append((0, directory))
 
     def remove_deleted(self, now_ms: int) -> int:
-        """Remove the files of deleted partitions whose delay has passed; how many partitions."""
+        """Remove the files of deleted partitions whose delay has passed; returns of how many."""
         due = [entry for entry in self._awaiting_removal if entry[0] <= now_ms]
         for entry in due:
             # One by one: others may be added meanwhile.
@@ -273,7 +273,7 @@ class LogDirectory:
         return _read_or_empty(self._cleaner_offsets)
 
     def write_cleaner_offset(self, key: TopicPartition, log: Log, offset: int) -> None:
-        """A compacted log is clean up to an offset now; nothing is written if another has taken its place."""
+        """Note that a compacted log is clean up to an offset; writes nothing if another log has taken its place."""
         with self._changing_cleaner_offsets:
             if self.logs.get(key) is log:
                 self._write_cleaner_offsets({**self.read_cleaner_offsets(), key: offset})
@@ -283,7 +283,7 @@ class LogDirectory:
 
 
 def _read_or_empty(checkpoint: OffsetCheckpoint) -> dict[TopicPartition, int]:
-    """A damaged checkpoint costs time at the start, never data: logs are scanned from their beginning instead."""
+    """Read a checkpoint. A damaged one costs time, never data: the logs are scanned from their beginning."""
     try:
         return checkpoint.read()
     except DamagedFile as error:

@@ -1,9 +1,9 @@
 """How much of a log is durable, and the syncs that make it more.
 
-`recovery_point` is the offset up to which everything is on the disk. A flush moves it, after the sync and never before,
-and never past what a truncation took away meanwhile. A crash costs nothing below it; above it the log is scanned at the
-next start. Flushes of one log come one after the other, and one that waited may find its work done. Without space for
-the indexes and epochs that go with them, the batches are synced all the same, and the recovery point stays.
+`recovery_point` is the offset up to which everything is on the disk. A flush moves it only after the sync, and never
+past what a truncation took away meanwhile. A crash costs nothing below it; above it the log is scanned at the next
+start. Flushes of one log run one after the other; one that waited may find its work done. Without space for the indexes
+and epochs that go with them, the batches are synced all the same, and the recovery point stays.
 
 No lock of the log is held over a sync: files are opened under it, so that they are the right ones whatever is renamed
 or removed afterwards. The directory keeps its name until the flush that is under way has ended.
@@ -63,7 +63,7 @@ class LogFlush:
             self.last_flush_ms = now_ms
             wanted = end_offset()
         with self.under_way:
-            # A flush that was under way may have done it.
+            # The flush that was under way may have done this one's work.
             if wanted > self.recovery_point:
                 self._sync(end_offset)
 
@@ -71,12 +71,12 @@ class LogFlush:
         """Sync everything, and note what lets the next start trust the indexes."""
         with self.under_way:
             self._sync(end_offset)
-            # It may be done without: then the next start takes longer.
+            # Without it the next start takes longer, no more.
             with self._access.unless_gone(), suppress(DiskFull):
                 note_transaction_indexes(self._file_system, self._access.directory)
 
     def cut_back(self, offset: int) -> None:
-        """The log was truncated; for whoever holds its lock."""
+        """Lower the recovery point after a truncation; the caller holds the log's lock."""
         self.recovery_point = min(self.recovery_point, offset)
 
     def _sync(self, end_offset: Callable[[], int]) -> None:
@@ -87,7 +87,7 @@ class LogFlush:
             cut = [segment for segment in segments if segment.has_unsynced_cut]
             no_space = _write_indexes(segments)
             indexes = [(segment, segment.take_unsynced()) for segment in segments]
-            # Opened here: without the lock they might be renamed or removed.
+            # Open them under the lock: without it they might be renamed or removed.
             files = [segment.open_for_sync() for segment in segments]
             files += [self._file_system.open(path) for _, paths in indexes for path in paths]
             has_new_names = segments[-1] is not self._synced_active
@@ -116,7 +116,7 @@ class LogFlush:
 
 
 def _write_indexes(segments: list[Segment]) -> DiskFull | None:
-    """Bring the index files up to date; what the disk says if it has no space for them."""
+    """Bring the index files up to date; returns the error if the disk has no space for them."""
     try:
         for segment in segments:
             segment.write_indexes()

@@ -1,17 +1,17 @@
 """All logs of a broker, over all its log directories.
 
 A new partition goes to the online directory with the fewest, and to a cordoned one only if all are. A directory whose
-disk fails goes offline alone, with all its logs: whoever meets a StorageError reports it to `fail_directory` and goes
-on with the others. It comes back with a restart. Until then a partition that is not found may lie there, so only one
-that is known to be new is made elsewhere. The same holds for a directory that the broker once had and that is not among
-its directories now: it was left out of `log.dirs`, or the disk is not mounted.
+disk fails goes offline alone, with all its logs: a caller that meets a StorageError reports it to `fail_directory` and
+goes on with the others. The directory comes back with a restart. Until then a missing partition may be there, so only
+one that is known to be new is created elsewhere. The same holds for a directory that the broker once had and that is
+not configured now: it was left out of `log.dirs`, or the disk is not mounted.
 
 A directory without space stays online: what cannot be written is refused, reads and deletions go on, and the next write
 tries again. Only a start needs space, since it may have to repair. A pass that finds no space for one log goes on with
 the next, and files are removed by a pass of their own, which needs none: it may free what others wait for.
 
-A log that is deleted, moved or lost while someone works on it is LogGone for them. That is nobody's failure: the passes
-go on with the next log, and no directory goes offline because of it.
+Work on a log that is deleted, moved or lost meanwhile ends with LogGone. That is no failure: the passes go on with the
+next log, and no directory goes offline because of it.
 
 The passes (retention, flush, checkpoints, compaction and so on) are plain functions that may wait for disks. The
 broker's shell calls each in a thread, one call of each at a time, but different ones, and creations, deletions and
@@ -89,7 +89,7 @@ class LogManager:
 
     @property
     def has_missing_directories(self) -> bool:
-        """Whether a directory is away that this broker has, or had: logs that were not found may lie there."""
+        """Whether a directory is missing that this broker has, or had: logs that were not found may be there."""
         return bool(self.offline_paths or self._absent)
 
     def load(self, config_for: Callable[[str], LogConfig], *, recovery_threads: int, now_ms: int) -> None:
@@ -99,7 +99,7 @@ class LogManager:
             try:
                 directory.load(config_for, recovery_threads=recovery_threads, now_ms=now_ms)
             except DiskFull as error:
-                # Logs that were not opened must not be taken for logs that are not there.
+                # Logs that were not opened must not be mistaken for logs that do not exist.
                 self._fail(directory, error)
                 return
             for key, log in list(directory.logs.items()):
@@ -110,7 +110,7 @@ class LogManager:
                     # A crash at the end of a move left the log twice. Nothing was appended in between, so the longer
                     # one has everything.
                     loser = directory if log.log_end_offset <= twin.log_end_offset else self._directory_of[key]
-                    _log.warning("%s-%d is in two directories; the one in %s goes", *key, loser.path)
+                    _log.warning("%s-%d is in two directories; deleting the copy in %s", *key, loser.path)
                     loser.delete(key, now_ms)
                     if loser is directory:
                         continue
@@ -140,10 +140,10 @@ class LogManager:
     def get_or_create(
         self, topic: str, partition: int, topic_id: bytes | None, config: LogConfig, now_ms: int, *, is_new: bool
     ) -> Log:
-        """The log of a partition, made in the directory with the fewest if there is none; may wait for the disk.
+        """Get the log of a partition, or create it in the directory with the fewest logs; may wait for the disk.
 
-        LogOffline if it is not `is_new`, so that it must be somewhere, and a directory is offline. StorageError takes
-        the chosen directory offline and is raised; NoLogDirectory if there is none left.
+        LogOffline if it is not `is_new`, so that it must be somewhere, and a directory is offline. A StorageError takes
+        the chosen directory offline and is raised. NoLogDirectory if no directory is left.
         """
         key = TopicPartition(topic, partition)
         log = self._logs.get(key)
@@ -163,10 +163,10 @@ class LogManager:
     def place(
         self, topic: str, partitions: Iterable[int], *, is_new: bool, avoided: Collection[LogDirectory] = ()
     ) -> dict[LogDirectory, list[int]]:
-        """In which directories logs are to be made that were not found; waits for no disk.
+        """Choose directories for logs that were not found; waits for no disk.
 
-        A partition that may be in a directory that is offline is not among the results. A directory that is to be
-        avoided is taken only if there is no other.
+        A partition that may be in an offline directory is not among the results. A directory to be avoided is chosen
+        only if there is no other.
         """
         places: dict[LogDirectory, list[int]] = {}
         for partition in partitions:
@@ -189,7 +189,7 @@ class LogManager:
         config: LogConfig,
         now_ms: int,
     ) -> dict[int, Log]:
-        """Make the logs of some partitions of a topic in a directory, waiting once for the names of all.
+        """Create the logs of some partitions of a topic in a directory, with one wait for the names of all.
 
         If the directory fails meanwhile there are no results; if it is full, as many as there was space for.
         """
@@ -219,7 +219,7 @@ class LogManager:
         avoided: Collection[LogDirectory] = (),
         taken: Mapping[LogDirectory, Sized] | None = None,
     ) -> LogDirectory:
-        """Where a log that was not found is to be made: where the fewest are, those `taken` for others among them."""
+        """Choose the directory with the fewest logs for one that was not found, counting those `taken` for others."""
         if not is_new and self.has_missing_directories:
             offline = [f"{path}, which is offline" for path in self.offline_paths]
             raise LogOffline(*key, [*offline, *self._absent])
@@ -236,11 +236,11 @@ class LogManager:
         )
 
     def delete(self, topic: str, partition: int, now_ms: int) -> bool:
-        """Take a partition's log away; its name is free at once, its files go later. False if there is none."""
+        """Delete a partition's log; its name is free at once, its files are removed later. False if there is none."""
         return self._take_out(TopicPartition(topic, partition), lambda directory, key: directory.delete(key, now_ms))
 
     def set_stray(self, topic: str, partition: int) -> bool:
-        """Take away a log that the metadata does not know, and keep its files. False if there is none."""
+        """Take out a log that the metadata does not know, but keep its files. False if there is none."""
 
         def keep(directory: LogDirectory, key: TopicPartition) -> None:
             kept = directory.set_stray(key)
@@ -268,8 +268,8 @@ class LogManager:
     def finish_move(self, move: DirectoryMove, topic_id: bytes, now_ms: int) -> Log:
         """Let the copy take the log's place, while nobody appends; may wait for the disk.
 
-        StorageError or LogGone leave the log where it is. A disk error while the original is taken away fails the
-        original's directory and not the move.
+        StorageError or LogGone leave the log where it is. A disk error while the original is deleted fails the
+        original's directory, not the move.
         """
         log = move.finish(topic_id, now_ms)
         self._logs[move.key] = log
@@ -286,7 +286,7 @@ class LogManager:
     # Failure.
 
     def fail_directory(self, error: StorageError) -> list[TopicPartition]:
-        """Take the directory of a disk error offline; the partitions lost with it.
+        """Take the directory of a disk error offline; returns the partitions lost with it.
 
         None if it was offline already, or if it is only full: then it stays online.
         """
@@ -299,11 +299,11 @@ class LogManager:
         return []
 
     def _note_full(self, error: DiskFull) -> None:
-        """Clients try again and again; the broker's log hears of it now and then."""
+        """Log a full directory, but only now and then: clients keep retrying."""
         now_s = self._host.monotonic_s()
         if now_s - self._told_full_s.get(error.log_dir, -_TELL_FULL_EVERY_S) >= _TELL_FULL_EVERY_S:
             self._told_full_s[error.log_dir] = now_s
-            _log.error("log directory %s has no space left, writes are refused until it has: %s", error.log_dir, error)
+            _log.error("log directory %s has no space left; refusing writes until it has: %s", error.log_dir, error)
 
     def _fail(self, directory: LogDirectory, error: StorageError) -> list[TopicPartition]:
         lost = directory.take_offline()
@@ -317,20 +317,20 @@ class LogManager:
     # Passes.
 
     def retention_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
-        """Drop old segments; how many. Their files go with the `removal_pass`."""
+        """Drop old segments; returns how many. The `removal_pass` removes their files."""
         dropped = 0
 
         def in_directory(directory: LogDirectory) -> None:
             nonlocal dropped
             for log in list(directory.logs.values()):
-                with self._going_on():
+                with self._skip_gone_or_full():
                     dropped += log.delete_old_segments(now_ms)
 
         self._for_each_directory(in_directory, only)
         return dropped
 
     def removal_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
-        """Remove the files of deleted partitions and dropped segments whose delay has passed; of how many."""
+        """Remove the files of deleted partitions and dropped segments whose delay has passed; returns of how many."""
         removed = 0
 
         def in_directory(directory: LogDirectory) -> None:
@@ -345,7 +345,7 @@ class LogManager:
         return removed
 
     def producer_expiry_pass(self, now_ms: int, only: LogDirectory | None = None) -> int:
-        """Forget producers that have been idle for producer.id.expiration.ms; how many."""
+        """Forget producers that have been idle for producer.id.expiration.ms; returns how many."""
         forgotten = 0
 
         def in_directory(directory: LogDirectory) -> None:
@@ -358,9 +358,9 @@ class LogManager:
         return forgotten
 
     def flush_pass(self, now_ms: int, only: LogDirectory | None = None, scheduler_interval_ms: int = 0) -> int:
-        """Flush logs that flush.ms or flush.messages asks for, and those with a closed segment not yet synced.
+        """Flush logs that are due by flush.ms or flush.messages, and those with a closed segment not yet synced.
 
-        The time of a log is looked at once in `scheduler_interval_ms` at most, and at once if the clock went back.
+        A log is checked at most once in `scheduler_interval_ms`, and immediately if the clock went back.
         """
         flushed = 0
 
@@ -374,7 +374,7 @@ class LogManager:
                 if log.unflushed_messages > 0 and (
                     log.must_flush_now or is_time(log) or log.recovery_point < log.segments[-1].base_offset
                 ):
-                    with self._going_on():
+                    with self._skip_gone_or_full():
                         log.flush(now_ms)
                         flushed += 1
 
@@ -409,8 +409,8 @@ class LogManager:
                 self._guarded(directory, action)
 
     @contextmanager
-    def _going_on(self) -> Iterator[None]:
-        """Do something with one log of many: that it is gone, or finds no space, is no reason to leave the others."""
+    def _skip_gone_or_full(self) -> Iterator[None]:
+        """Suppress what concerns one log of many alone: it is gone, or finds no space."""
         try:
             yield
         except DiskFull as error:
@@ -419,7 +419,7 @@ class LogManager:
             return
 
     def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
-        """Do something in a directory that goes offline if its disk fails; that a log is gone does not matter."""
+        """Take the directory offline if its disk fails; suppress that a log is gone."""
         try:
             action(directory)
         except StorageError as error:
@@ -429,7 +429,7 @@ class LogManager:
 
 
 def _are_copies(one: Log, other: Log) -> bool:
-    """Whether the shorter of two logs is the beginning of the longer one, judged by the last batch that both have."""
+    """Whether the shorter of two logs is a prefix of the longer one, judged by the last batch that both have."""
     shorter, longer = sorted((one, other), key=lambda log: log.log_end_offset)
     last = shorter.log_end_offset - 1
     if last < shorter.log_start_offset:

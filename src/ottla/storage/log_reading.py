@@ -1,14 +1,14 @@
 """Finding the bytes for a fetch: from which position to which, and reading them once.
 
-A consumer that reads on asks for the offset after the batch it got last, and one at the end of the log for what was
-just appended. `Positions` remembers both, so that such a read needs no index and looks at no header. Otherwise the
-offset index leads to within a few kilobytes of the batch, and the headers of the rest are walked.
+A consumer that reads on asks for the offset after the last batch it got; one at the end of the log asks for what was
+just appended. `Positions` remembers both, so that such a read needs no index and parses no header. Otherwise the offset
+index leads to within a few kilobytes of the batch, and the headers of the rest are walked.
 
 The end of a read is a batch boundary as well. If the limit on bytes falls inside, the offset index gives the last
 boundary before it, and the headers after that are walked in the bytes already read.
 
-What this process has written is not checked again: a disk may damage it all the same. The length of the first batch is
-looked at, so that a reader who has come to a damaged one is told instead of getting bytes that hold no whole batch.
+What this process has written is not checked again, although a disk may still damage it. Only the length of the first
+batch is checked, so that a reader at a damaged batch gets an error instead of bytes that hold no whole batch.
 """
 
 from bisect import bisect_right
@@ -35,16 +35,16 @@ class LogRead(NamedTuple):
 
 
 class Positions:
-    """Where batches begin that someone is likely to ask for next.
+    """Where the batches begin that readers are likely to ask for next.
 
-    A log puts a new object in place of the old one when it is truncated or its segments change; a read that began
-    before keeps the old object, and what it remembers there is seen by nobody.
+    A log replaces this object when it is truncated or its segments change. A read that began before keeps the old
+    object, and nobody sees what it remembers there.
     """
 
     __slots__ = ("_known", "open_segments")
 
     def __init__(self, log_end_offset: int, active: Segment, open_segments: OpenSegments) -> None:
-        # Threads share it without a lock: each step on it is one call that the interpreter does not interrupt.
+        # Threads share it without a lock: each step is one call that the interpreter does not interrupt.
         self._known: dict[int, tuple[Segment, int]] = {log_end_offset: (active, active.size_bytes)}
         self.open_segments = open_segments
 
@@ -75,7 +75,7 @@ def read_batches(
     min_one_batch: bool,
     allow_blocking: bool,
 ) -> LogRead:
-    """Batches from the one with `start_offset` on, all below `end_offset`, which is a batch boundary in the log.
+    """Read batches from the one with `start_offset` on, all below `end_offset`, which is a batch boundary in the log.
 
     DamagedBatch if the first of them is damaged, or one on the way to it.
     """
@@ -115,7 +115,7 @@ def read_batches(
 
 
 def _find(segments: list[Segment], offset: int, allow_blocking: bool) -> tuple[Segment, int] | None:
-    """The batch that holds an offset, or the first after it."""
+    """Find the batch that holds an offset, or the first after it."""
     first = max(bisect_right(segments, offset, key=_base_offset) - 1, 0)
     for segment in segments[first:]:
         position = find_batch(segment, offset, allow_blocking=allow_blocking)
@@ -125,7 +125,7 @@ def _find(segments: list[Segment], offset: int, allow_blocking: bool) -> tuple[S
 
 
 def find_batch(segment: Segment, offset: int, *, allow_blocking: bool) -> int | None:
-    """The position of the first batch of a segment that ends at or after an offset; ColdPages if the disk is needed."""
+    """Find the first batch of a segment that ends at or after an offset; ColdPages if the disk is needed."""
     if segment.size_bytes == 0:
         return None
     if not segment.is_loaded and not allow_blocking:
@@ -159,7 +159,7 @@ def _read_limited(
     segment: Segment, start: int, end: int, max_bytes: int, min_one_batch: bool, allow_blocking: bool
 ) -> tuple[Buffer, int]:
     """The whole batches among the next `max_bytes` bytes, or the first one; and the offset after them."""
-    # A header more than asked for: the batch after the last whole one tells its offset.
+    # One header more than asked for: the batch after the last whole one shows the next offset.
     limit = start + max_bytes + HEADER_BYTES
     data = memoryview(read_bytes(segment.file, start, min(limit, end) - start, allow_blocking=allow_blocking))
     if segment.is_loaded or allow_blocking:
@@ -175,7 +175,7 @@ def _read_limited(
         except CorruptRecords:
             if position == 0:
                 raise
-            # What comes before it can be read all the same.
+            # What comes before it can still be read.
             break
         if position + header.size_bytes > max_bytes:
             if position == first_position:
@@ -223,12 +223,12 @@ def _sound_part(
 ) -> tuple[Buffer, int]:
     """What may be served, and the offset that follows; CorruptRecords if not even the first batch may be.
 
-    Its length is looked at always, the rest only of what was found on the disk; see UnverifiedBatches.
+    Its length is always checked, the rest only for what was found on the disk; see UnverifiedBatches.
     """
     size = int.from_bytes(records[8:LOG_OVERHEAD_BYTES], "big", signed=True) + LOG_OVERHEAD_BYTES
     if not HEADER_BYTES <= size <= len(records):
         raise _too_long(parse_header(records), len(records))
-    # Looked at once: a truncation may replace it at any time.
+    # Read it once: a truncation may replace it at any time.
     unverified = segment.unverified
     if unverified is None or start >= unverified.size_bytes or unverified.is_empty():
         return records, next_offset
@@ -237,7 +237,7 @@ def _sound_part(
     size = unverified.sound_bytes(records, start, start_offset, segment_end, _Neighbours(segment, allow_blocking))
     if size == len(records) and next_offset == segment_end:
         return records, next_offset
-    # Told by the last batch itself: the one after it may be damaged.
+    # The last batch itself shows it: the one after it may be damaged.
     sound = memoryview(records)[:size]
     *_, (_, last) = iterate_headers(sound)
     return sound, last.next_offset

@@ -1,7 +1,7 @@
 """Which sealed segments of a log keep their file open and their indexes in memory: the few that were used last.
 
 A log may have thousands of segments, of which consumers read one or two. A segment is noted when it is sealed and when
-it is read; the one noted longest ago is unloaded then. The active segment never is: entries of its indexes may be in
+it is read; then the one noted longest ago is unloaded. The active segment never is: entries of its indexes may be in
 memory alone. A truncation can make a sealed segment the active one again, while readers still take it for sealed.
 """
 

@@ -27,7 +27,7 @@ def parse_partition_directory(name: str) -> TopicPartition | None:
 
 
 def marked_directory_name(topic: str, partition: int, unique_hex: str, suffix: str) -> str:
-    """The name of a directory on its way out; a long topic name is cut so that the file system takes it."""
+    """Name a directory that is being moved out or in; a long topic name is cut to what file systems allow."""
     tail = f"-{partition}.{unique_hex}{suffix}"
     return topic[: _MAX_NAME_BYTES - len(tail)] + tail
 

@@ -32,9 +32,9 @@ RECALLED_BYTES_MAX = 16 * 1024 * 1024
 def apply_batch(
     producers: ProducerStates, header: BatchHeader, base_offset: int, batch: Buffer
 ) -> AbortedTransaction | None:
-    """Account for an appended batch of a producer; an aborted transaction, if the batch is the marker of one.
+    """Account for an appended batch of a producer; returns the aborted transaction if the batch is its marker.
 
-    The bytes of the batch are looked at for control batches alone.
+    Only the bytes of control batches are read.
     """
     if not header.is_control:
         producers.update(header, base_offset)
@@ -55,7 +55,7 @@ def apply_batch(
 def replay(producers: ProducerStates, segments: Iterable[Segment], start_offset: int, end_offset: int) -> None:
     """Apply the batches between two offsets; transaction indexes stay as they are.
 
-    Damage in a segment hides what is behind it there. Whoever reads it will hear of it; all else must be served.
+    Damage in a segment hides what follows it there. Readers of that part get an error; everything else must be served.
     """
     for segment in segments:
         if segment.size_bytes == 0:
@@ -64,7 +64,7 @@ def replay(producers: ProducerStates, segments: Iterable[Segment], start_offset:
             _replay_segment(producers, segment, start_offset, end_offset)
         except CorruptRecords as damage:
             _log.warning(
-                "%s is damaged: %s. What producers wrote behind that is not remembered: a repetition of it would not "
+                "%s is damaged: %s. What producers wrote after that is not remembered: a duplicate of it would not "
                 "be noticed",
                 segment.path,
                 damage,
@@ -161,7 +161,7 @@ class ProducerSnapshots:
             try:
                 entries = decode_snapshot(path, self._file_system.read_file(path) or b"")
             except DamagedFile as error:
-                _log.warning("%s; an older snapshot or the log takes its place", error)
+                _log.warning("%s; using an older snapshot or the log instead", error)
                 self._file_system.remove(path)
                 continue
             producers.load_entries(entries, offset, now_ms, expiration_ms)

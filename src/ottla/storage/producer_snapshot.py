@@ -53,7 +53,7 @@ def decode_snapshot(path: Path, data: bytes) -> list[ProducerEntry]:
         raise DamagedFile(path, f"producer snapshot version {version} is unknown")
     body = memoryview(data)[_PREFIX.size :]
     if crc32c(body) != crc:
-        raise DamagedFile(path, "the checksum of the producer snapshot does not fit")
+        raise DamagedFile(path, "the checksum of the producer snapshot does not match")
     (count,) = _COUNT.unpack_from(body)
     entries = body[_COUNT.size :]
     if count < 0 or len(entries) != count * _ENTRY.size:

@@ -4,7 +4,7 @@ What a crash may leave: half a batch at the end, or a hole in the middle of what
 missing, short or ahead of the log; files of a compaction that had begun (`.cleaned`) or was being put in place
 (`.swap`); files marked `.deleted`. What is promised: everything below the recovery point is there as it was
 acknowledged to the disk, and above it the log continues up to the first byte that is not sound. There it is cut, and
-later segments are dropped; so they are after a gap between two segments, unless the log is compacted.
+later segments are dropped. They are also dropped after a gap between two segments, unless the log is compacted.
 
 After a clean shutdown the segments are taken as they are, and only the end of the last one is read.
 """
@@ -61,7 +61,7 @@ _OLD_CRC_START = 16
 
 @dataclass(frozen=True, slots=True)
 class LogCheckpoint:
-    """What the last run left word of, before the files of a log are read."""
+    """What the last run recorded about a log, known before its files are read."""
 
     log_start_offset: int = 0
     # Everything below it is synced.
@@ -119,7 +119,7 @@ class _Loader:
         has_epochs = self._epochs.load()
         self._segments = self._find_segments()
         if not has_epochs or self._lacks_epochs():
-            # They can be found in the batches, if all of them are read.
+            # A scan of all batches finds them.
             self._distrust(0)
         self._distrust_damaged_transactions()
         end_offset = self._trust_segments() if self._was_clean else self._recover_segments()
@@ -131,7 +131,7 @@ class _Loader:
             end_offset = self._start_empty(max(self._log_start_offset, 0))
         start_offset = max(self._log_start_offset, self._segments[0].base_offset)
         if start_offset > end_offset:
-            # Records were deleted up to an offset that the crash took away again: the log begins anew there.
+            # Records were deleted up to an offset that the crash then lost: the log starts empty there.
             self._drop_from(0)
             end_offset = self._start_empty(start_offset)
         self._epochs.truncate_from_end(end_offset)
@@ -191,11 +191,11 @@ class _Loader:
         )
 
     def _distrust_damaged_transactions(self) -> None:
-        """Aborted transactions are nowhere but in the log and its indexes: a damaged index has the log scanned."""
+        """Scan the log if a transaction index is damaged: only the log itself also knows the aborted transactions."""
         noted = take_transaction_indexes(self._file_system, self._directory)
         for segment in self._segments:
             if self._has_damaged_transactions(segment, noted.get(segment.base_offset)):
-                _log.warning("the transaction index of %s is damaged or gone, the log is recovered", segment.path)
+                _log.warning("the transaction index of %s is damaged or missing: recovering the log", segment.path)
                 self._distrust(segment.base_offset)
                 return
 
@@ -208,7 +208,7 @@ class _Loader:
         try:
             end_offset, last = active.surely(active.read_end)
         except CorruptRecords as error:
-            _log.warning("%s does not end well in spite of a clean shutdown: %s", active.path, error)
+            _log.warning("%s is damaged at its end in spite of a clean shutdown: %s", active.path, error)
             self._distrust(active.base_offset)
             return self._recover_segments()
         if checkpointed > 0 and end_offset != checkpointed:
@@ -216,7 +216,7 @@ class _Loader:
             self._distrust(active.base_offset)
             return self._recover_segments()
         if last is not None and self._epochs.epoch_of(last.base_offset) != last.leader_epoch:
-            _log.warning("the leader epochs of %s do not fit its batches, the log is recovered", self._directory)
+            _log.warning("the leader epochs of %s do not match its batches: recovering the log", self._directory)
             self._epochs.clear()
             self._distrust(0)
             return self._recover_segments()
@@ -228,7 +228,7 @@ class _Loader:
         self._recovery_point = min(self._recovery_point, offset)
 
     def _has_damaged_transactions(self, segment: Segment, checksum: int | None) -> bool:
-        """Whether an index is not as it was when the log was closed; if that is not known, each entry is looked up."""
+        """Whether an index differs from when the log was closed; if that is unknown, each entry is checked."""
         path = segment_path(self._directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         if checksum is not None:
             data = self._file_system.read_file(path)
@@ -241,7 +241,7 @@ class _Loader:
         except DamagedFile:
             return True
         except CorruptRecords:
-            # Whoever reads the log finds out that it is damaged.
+            # Readers of the log will find that it is damaged.
             return False
 
     def _is_aborted(self, segment: Segment, entry: AbortedTransaction) -> bool:
@@ -255,7 +255,7 @@ class _Loader:
             return False
         holding = [one for one in self._segments if one.base_offset <= entry.first_offset]
         if not holding:
-            # Retention has taken the beginning.
+            # Retention has deleted its beginning.
             return entry.first_offset >= 0
         first = holding[-1].surely(holding[-1].header_at, entry.first_offset)
         if first is None or first.base_offset > entry.first_offset:
@@ -264,7 +264,7 @@ class _Loader:
         return first.base_offset == entry.first_offset and first.producer_id == entry.producer_id
 
     def _recover_segments(self) -> int:
-        """Scan every segment that may hold something not synced; the end of what is sound."""
+        """Scan every segment that may hold something not synced; returns the end of what is sound."""
         end_offset = self._segments[0].base_offset if self._segments else self._log_start_offset
         has_producers = False
         recovery_point = self._recovery_point
@@ -273,8 +273,8 @@ class _Loader:
             if not is_last and self._segments[number + 1].base_offset <= recovery_point:
                 end_offset = self._segments[number + 1].base_offset
                 continue
-            # Its indexes are made anew, and are not on the disk before the next flush from here on: a transaction index
-            # that another crash takes away would not be missed.
+            # Its indexes are rebuilt, and reach the disk only with the next flush from here on: nothing would show that
+            # a second crash lost a transaction index.
             self._recovery_point = min(self._recovery_point, segment.base_offset)
             if not has_producers:
                 self._restore_producers(self._segments[:number], self._log_start_offset, segment.base_offset)
@@ -296,7 +296,7 @@ class _Loader:
         del self._segments[number:]
 
     def _recover_segment(self, segment: Segment, following_offset: int | None) -> tuple[int, bool]:
-        """Rebuild the indexes of a segment and cut it at the first damage; its end, and whether nothing was cut."""
+        """Rebuild the indexes of a segment and cut it at the first damage; returns its end and whether it was whole."""
         segment.clear_indexes()
         next_offset = segment.base_offset
         valid_bytes = 0
@@ -329,10 +329,10 @@ class _Loader:
         return next_offset, is_whole
 
     def _sound_batches(self, segment: Segment, following_offset: int | None) -> Iterator[FoundBatch]:
-        """The batches up to the first that is not sound; CorruptRecords there.
+        """Yield the batches up to the first that is not sound; CorruptRecords there.
 
-        No checksum covers the offset of a batch. One that leaves a gap is doubted: if what follows shows that the gap
-        is none, it is the one that is not sound.
+        No checksum covers the offset of a batch. A batch after a gap is doubted: if what follows shows that there is no
+        gap, that batch is the one that is not sound.
         """
         next_offset = segment.base_offset
         doubted: FoundBatch | None = None
@@ -356,7 +356,7 @@ class _Loader:
             yield doubted
 
     def _require_likely(self, last: BatchHeader, next_offset: int, following_offset: int | None) -> None:
-        """The last batch of a segment, behind a gap, must not reach into the next, nor over what was synced."""
+        """Refuse a last batch after a gap if it reaches into the next segment, or past what was synced."""
         synced_to = self._synced_to
         if following_offset is not None:
             is_unlikely = last.next_offset > following_offset
@@ -374,7 +374,7 @@ class _Loader:
                 f"a batch of offsets {header.base_offset} to {header.last_offset} where {next_offset} is next"
             )
         if not crc_is_valid(batch, header):
-            raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
+            raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not match")
 
     def _drop_before_start(self) -> None:
         """Segments wholly before the log start offset were deleted, or about to be."""
@@ -414,7 +414,7 @@ class _Loader:
 
 
 def _refutes(segment: Segment, doubted: FoundBatch, next_offset: int) -> bool:
-    """Whether a sound batch follows a doubted one, with offsets that fit in front of it."""
+    """Whether a sound batch follows a doubted one, with offsets that belong before it."""
     position = doubted[0] + doubted[1].size_bytes
     try:
         header = parse_header(segment.file.read(position, HEADER_BYTES))
@@ -425,7 +425,7 @@ def _refutes(segment: Segment, doubted: FoundBatch, next_offset: int) -> bool:
 
 
 def refuse_old_format(segment: Segment, position: int) -> None:
-    """UnsupportedSegment if a sound message of an older format begins at a position: it must not be cut off."""
+    """Raise UnsupportedSegment if a sound message of an older format begins here: it must not be cut off."""
     start = segment.file.read(position, _OLD_MESSAGE.size)
     if len(start) < _OLD_MESSAGE.size:
         return
@@ -440,9 +440,9 @@ def refuse_old_format(segment: Segment, position: int) -> None:
 def finish_swaps(file_system: FileSystem, directory: Path) -> None:
     """Settle what a compaction or a deletion left unfinished.
 
-    `.cleaned` files are of a compaction that had not completed: its sources are intact, they are dropped. A
-    `.log.swap` is complete: the segments whose offsets it covers go, then it takes their place. It is the last file of
-    its segment to get or lose the suffix, so index files with the suffix alone belong to nothing.
+    `.cleaned` files belong to a compaction that did not complete: they are dropped, since its sources are intact. A
+    `.log.swap` is complete: the segments whose offsets it covers are removed, then it takes their place. It is the last
+    file of its segment to get or lose the suffix, so index files with the suffix but without a log belong to nothing.
     """
     names = file_system.list_directory(directory)
     for name in names:
@@ -451,7 +451,7 @@ def finish_swaps(file_system: FileSystem, directory: Path) -> None:
     swaps = [name for name in names if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
     for name in swaps:
         _remove_covered(file_system, directory, name)
-    # Indexes first: without its log, an index that still has the suffix would be taken for one of nothing.
+    # Indexes first: an index that still has the suffix when its log has lost it would seem to belong to nothing.
     for name in sorted(names, key=lambda name: name in swaps):
         if name.endswith(SWAP_SUFFIX):
             if f"{name.partition('.')[0]}{LOG_SUFFIX}{SWAP_SUFFIX}" in swaps:
@@ -470,7 +470,7 @@ def _remove_covered(file_system: FileSystem, directory: Path, swap_name: str) ->
     for _, header, _ in scan_batches(file, 0, file.size()):
         end_offset = header.next_offset
     names = file_system.list_directory(directory)
-    # A log goes after its indexes. If the one of the same name is gone, these are already those of the new segment.
+    # A log is removed after its indexes. If the log of this name is gone, the indexes are already the new segment's.
     has_source = swap_name.removesuffix(SWAP_SUFFIX) in names
     for name in sorted(names, key=lambda name: name.endswith(LOG_SUFFIX)):
         offset = offset_of(name)

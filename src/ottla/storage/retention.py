@@ -1,9 +1,9 @@
-"""Which segments may go: by age, by size, and because their records were deleted.
+"""Which segments may be deleted: by age, by size, and because their records were deleted.
 
 The age of a segment is that of its latest record, as Kafka has it, so a record that is dated in the future keeps its
-segment, and by their order all after it, until that time has come. Producers may date records an hour ahead unless
-message.timestamp.after.max.ms is raised. Clocks that differ do not explain what lies further ahead, so
-`FutureTimestamps` reports it.
+segment, and all segments after it, until that time has come. Producers may date records an hour ahead unless
+message.timestamp.after.max.ms is raised. Wrong clocks do not explain what lies further ahead, so `FutureTimestamps`
+reports it.
 """
 
 import logging
@@ -22,7 +22,7 @@ FUTURE_TOLERANCE_MS = 3600 * 1000
 
 @dataclass(frozen=True, slots=True)
 class FutureSegment:
-    """A segment that retention by time does not reach, and the record that is the reason."""
+    """A segment that retention by time cannot delete, and the record that is the reason."""
 
     path: Path
     timestamp_ms: int
@@ -34,12 +34,12 @@ class FutureSegment:
         return (
             f"{self.path} holds a record dated {_date(self.timestamp_ms)}: retention.ms keeps this segment and "
             f"all after it until then. `ottla records delete {topic}:{partition} --before {self.offset + 1}` deletes "
-            "what comes up to this record; a lower message.timestamp.after.max.ms refuses others like it."
+            "everything up to this record; a lower message.timestamp.after.max.ms refuses more like it."
         )
 
 
 class FutureTimestamps:
-    """Watches a log for segments with records far in the future, and reports each in the broker's log, once."""
+    """Watches a log for segments with records far in the future, and reports each once in the broker's log."""
 
     __slots__ = ("found",)
 
@@ -72,18 +72,18 @@ def _date(timestamp_ms: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeletableSegment:
-    """A segment that may go, and why."""
+    """A segment that may be deleted, and why."""
 
     segment: Segment
     reason: str
 
 
 def tell_deleted(directory: Path, deleted: list[DeletableSegment], log_start_offset: int) -> None:
-    """Say in the broker's log which segments were deleted, and why: their data is gone for good."""
+    """Log which segments were deleted, and why: their data is gone for good."""
     # Each reason once, in their order.
     reasons = dict.fromkeys(one.reason for one in deleted)
     _log.info(
-        "%s: %d segments with %d bytes are deleted (%s); the log begins at offset %d",
+        "%s: deleted %d segments with %d bytes (%s); the log starts at offset %d",
         directory.name,
         len(deleted),
         sum(one.segment.size_bytes for one in deleted),
@@ -100,10 +100,10 @@ def deletable_segments(
     high_watermark: int,
     now_ms: int,
 ) -> list[DeletableSegment]:
-    """The oldest segments that are not needed, in order; never one with a record above the high watermark.
+    """Find the oldest segments that are not needed, in order; never one with a record above the high watermark.
 
-    The active segment is among them only if it holds records and everything before it goes as well. A segment goes by
-    age when its latest record does.
+    The active segment is among them only if it holds records and everything before it is deleted too. The age of a
+    segment is that of its latest record.
     """
     ends = [segment.base_offset for segment in segments[1:]] + [log_end_offset]
     excess_bytes = 0

@@ -32,6 +32,6 @@ def must_roll(
 
 
 def _jitter_ms(segment: Segment, config: LogConfig) -> int:
-    """Spreads the rolls of many logs over time; the same for a segment whenever it is asked."""
+    """Spreads the rolls of many logs over time; always the same for one segment."""
     limit_ms = min(config.segment_jitter_ms, config.segment_ms)
     return zlib.crc32(str(segment.path).encode()) % limit_ms if limit_ms > 0 else 0

@@ -5,16 +5,16 @@ relative offsets fit in 31 bits. Only the last segment of a log grows. `size_byt
 append: they are cut off before the error is raised.
 
 A closed segment costs nothing until it is read: its file is opened and its indexes are read on first use, which may
-wait for the disk, and `unload` forgets them again. Missing or damaged indexes are made anew from the batches then;
-their files follow when there is space for them.
+wait for the disk, and `unload` forgets them again. Missing or damaged indexes are then rebuilt from the batches; their
+files are written when there is space for them.
 
-What a start finds on the disk is not taken at its word. `unverified` tells which of the batches nobody has checked yet;
-only whoever changes the segment replaces it. An entry of an index that was read from a file counts only if the batch it
-leads to agrees; otherwise DamagedIndex is raised, and `repair_indexes` is due. Where the batches are damaged
-themselves, wrong entries have to be lived with, and lookups begin at the start of the file.
+What a start finds on the disk is not trusted. `unverified` tells which batches have not been checked yet; only the
+holder of the log's lock replaces it. An index entry that was read from a file counts only if the batch it points to
+agrees; otherwise DamagedIndex is raised, and `repair_indexes` is due. Where the batches themselves are damaged, wrong
+entries cannot be repaired, and lookups begin at the start of the file.
 
-Readers in several threads load and look up at the same time. The segment grows, shrinks and changes its names by one
-caller, who holds the log's lock.
+Readers in several threads load and look up at the same time. One caller at a time, who holds the log's lock, appends,
+truncates and renames.
 """
 
 import logging
@@ -43,7 +43,7 @@ _UNKNOWN = -2
 
 
 class Segment:
-    """The batches from `base_offset` on, as they come, are found, go and change their names."""
+    """The batches from `base_offset` on: appending, finding, truncating and renaming them."""
 
     __slots__ = (
         "_bytes_since_index",
@@ -89,7 +89,7 @@ class Segment:
         self._file: File | None = None
         self._has_reserve = False
         self._indexes = SegmentIndexes(files)
-        # Whether entries need no check; and whether wrong ones have to be lived with.
+        # Whether entries need no check; and whether wrong ones cannot be repaired.
         self._has_true_indexes = not is_found
         self._is_beyond_repair = False
         self._index_interval_bytes = index_interval_bytes
@@ -157,7 +157,7 @@ class Segment:
         return index if index is not None else self._load_indexes()[1]
 
     def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Read both indexes, or make them anew from the batches if one is missing or damaged."""
+        """Read both indexes, or rebuild them from the batches if one is missing or damaged."""
         indexes = self._indexes
         with indexes.loading:
             offsets, times = indexes.offsets, indexes.times
@@ -201,14 +201,14 @@ class Segment:
 
     @property
     def known_max_timestamp(self) -> int:
-        """The same as far as it is known without a look at the disk, else -1."""
+        """The largest timestamp if it is known without reading the disk, else -1."""
         return max(self._max_timestamp, NO_TIMESTAMP)
 
     def _find_max_timestamp(self) -> None:
         with self._indexes.loading:
             if self._max_timestamp != _UNKNOWN:
                 return
-            # Retention asks every segment for it: the indexes are not kept for that.
+            # Retention asks every segment for it, so the indexes are not kept.
             was_open = self.is_open
             index = self._indexes.times
             if index is None:
@@ -239,17 +239,17 @@ class Segment:
     # Lookups.
 
     def position_before(self, offset: int, *, allow_blocking: bool = True) -> int:
-        """A position at or before the batch that holds an offset; DamagedIndex if the index leads astray."""
+        """A position at or before the batch that holds an offset; DamagedIndex if the index is wrong."""
         entry = self.offset_index.entry_before(offset)
         return 0 if entry is None else self._checked(entry, allow_blocking=allow_blocking)
 
     def batch_start_before(self, position: int, *, allow_blocking: bool = True) -> int:
-        """Where a batch begins, at or before a position; DamagedIndex if the index leads astray."""
+        """Where a batch begins, at or before a position; DamagedIndex if the index is wrong."""
         entry = self.offset_index.entry_at_or_before(position)
         return 0 if entry is None else self._checked(entry, allow_blocking=allow_blocking)
 
     def offset_before_time(self, timestamp: int) -> int:
-        """An offset such that nothing before it is as late as a timestamp; DamagedIndex if the index leads astray."""
+        """An offset such that nothing before it is as late as a timestamp; DamagedIndex if the index is wrong."""
         entry = self.time_index.entry_before(timestamp)
         if entry is None:
             return self.base_offset
@@ -268,7 +268,7 @@ class Segment:
         return None
 
     def surely(self, lookup: Callable[..., Found], *arguments: object) -> Found:
-        """The outcome of a lookup, with repaired indexes if need be; for whoever holds the log's lock."""
+        """Look something up, and repair the indexes if they are damaged; the caller holds the log's lock."""
         try:
             return lookup(*arguments)
         except DamagedIndex:
@@ -297,7 +297,7 @@ class Segment:
         return header is not None and header.base_offset <= offset and header.max_timestamp == timestamp
 
     def _ends_with_latest(self, index: TimeIndex) -> bool:
-        """Whether the last entry of a sealed segment's time index is its latest batch: by it retention decides."""
+        """Whether the last entry of a sealed segment's time index is its latest batch, by which retention decides."""
         if self._has_true_indexes:
             return True
         if not self._reaches(index.last_timestamp, index.last_offset):
@@ -415,17 +415,17 @@ class Segment:
             self.rolling_timestamp = None
         self.surely(self.read_end)
 
-    # Indexes that have to be made anew.
+    # Rebuilding indexes.
 
     def repair_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Rebuild indexes that do not fit; for a segment that may be active, the log's lock is needed.
+        """Rebuild wrong indexes; for a segment that may be active, the log's lock is needed.
 
-        Where the batches are damaged themselves, the indexes stay, and lookups do without the entries that are wrong.
+        Where the batches themselves are damaged, the indexes stay, and lookups ignore the entries that are wrong.
         """
         with self._indexes.loading:
             if self._has_true_indexes or self._is_beyond_repair:
                 return self.offset_index, self.time_index
-            _log.warning("the indexes of %s do not fit its batches", self.path)
+            _log.warning("the indexes of %s do not match its batches", self.path)
             try:
                 return self._rebuild_indexes(may_stop_early=False)
             except CorruptRecords as error:
@@ -448,19 +448,19 @@ class Segment:
         self.rolling_timestamp = None
 
     def _rebuild_indexes(self, *, may_stop_early: bool) -> tuple[OffsetIndex, TimeIndex]:
-        """Make offset and time index anew from the batches; other threads see them when they are complete.
+        """Rebuild the offset and time index from the batches; other threads see them when they are complete.
 
-        At a damaged batch they end if they may, else CorruptRecords is raised and nothing has changed.
+        At a damaged batch they end if `may_stop_early`; otherwise CorruptRecords is raised and nothing has changed.
         """
         with self._indexes.loading:
-            # A segment with the same files grows once more, and readers see its indexes when it has.
+            # A twin with the same files grows from the start; readers see its indexes when they are complete.
             twin = Segment(
                 self._files,
                 self.size_bytes,
                 index_interval_bytes=self._index_interval_bytes,
                 created_ms=self.created_ms,
             )
-            # Aborted transactions are not told by headers alone: their index stays.
+            # Headers alone do not show aborted transactions: their index stays.
             twin._clear_positions()
             try:
                 for position, header in scan_headers(self.file, 0, self.size_bytes):
@@ -470,12 +470,12 @@ class Segment:
             except CorruptRecords as error:
                 if not may_stop_early:
                     raise
-                _log.error("%s can be read only up to where it is damaged: %s", self.path, error.message)
+                _log.error("%s can be read only up to its damage: %s", self.path, error.message)
             try:
                 twin.seal()
             except DiskFull as error:
-                # Whoever reads does not need the files.
-                _log.warning("the indexes of %s are in memory alone: %s", self.path, error)
+                # Readers do not need the files.
+                _log.warning("the indexes of %s are in memory only: %s", self.path, error)
             rebuilt = self._indexes.replace(twin._indexes)
             self._has_true_indexes = True
             return rebuilt
@@ -491,16 +491,16 @@ class Segment:
         self._indexes.write()
 
     def take_unsynced(self) -> set[Path]:
-        """The index files written since they were synced last; whoever cannot sync them gives them back."""
+        """Take the index files written since they were synced last; a caller that cannot sync them gives them back."""
         return self._indexes.take_unsynced()
 
     def give_back_unsynced(self, paths: set[Path]) -> None:
-        """Index files that were taken are not synced after all."""
+        """Return index files that could not be synced."""
         self._indexes.give_back_unsynced(paths)
 
     def rename(self, suffix: str) -> None:
         """Give all files another suffix ("" is none), the file of batches last."""
-        # Whoever syncs them later would look for them under their old names.
+        # A later sync would look for them under their old names.
         self._indexes.take_unsynced()
         self._files = self._files.rename(suffix)
         self._indexes.follow_rename(self._files)

@@ -1,4 +1,4 @@
-"""The names of a log's files: Kafka's, so that its tools find their way around.
+"""The files of a log, under Kafka's names, so that its tools can read them.
 
 A segment is named after its first offset in twenty digits. `.deleted` marks files that wait for their removal,
 `.cleaned` the output of a compaction that has not finished, `.swap` one that has finished and takes the place of its

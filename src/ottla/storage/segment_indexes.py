@@ -1,8 +1,8 @@
 """The index files of a segment: offset index, time index, and the aborted transactions.
 
-They are read on first use, which may wait for the disk, and `unload` forgets them again. Entries that were added are in
-memory alone until `write`, and `take_unsynced` tells which files have been written since they were synced last. Whether
-entries are true is for the segment to say, which has the batches that they lead to.
+They are read on first use, which may wait for the disk, and `unload` forgets them again. New entries are in memory only
+until `write`, and `take_unsynced` tells which files have been written since they were synced last. Whether entries are
+right is for the segment to decide, which has the batches that they point to.
 
 Readers in several threads load and look up at the same time. Entries are added, dropped and written by one caller, who
 holds the log's lock.
@@ -68,7 +68,7 @@ class SegmentIndexes:
         self.times = TimeIndex(files.file_system, files.path(TIME_INDEX_SUFFIX), files.base_offset)
 
     def replace(self, other: "SegmentIndexes") -> tuple[OffsetIndex, TimeIndex]:
-        """Take over offsets and times that were made anew for the same segment."""
+        """Take over offsets and times that were rebuilt for the same segment."""
         assert other.offsets is not None, "there is nothing to take over"
         assert other.times is not None, "there is nothing to take over"
         self._unsynced |= other._unsynced
@@ -79,7 +79,7 @@ class SegmentIndexes:
 
     @property
     def transactions(self) -> TransactionIndex:
-        """The aborted transactions; DamagedFile if the file is none of ours, which recovery finds out first."""
+        """The aborted transactions; DamagedFile if the file is not an index, which recovery would have found first."""
         index = self._transactions
         if index is None:
             with self.loading:
@@ -124,12 +124,12 @@ class SegmentIndexes:
                 self._unsynced.add(index.path)
 
     def take_unsynced(self) -> set[Path]:
-        """The files written since they were synced last; whoever cannot sync them gives them back."""
+        """Take the files written since they were synced last; a caller that cannot sync them gives them back."""
         taken, self._unsynced = self._unsynced, set()
         return taken
 
     def give_back_unsynced(self, paths: set[Path]) -> None:
-        """Files that were taken are not synced after all."""
+        """Return files that could not be synced."""
         self._unsynced |= paths
 
     def follow_rename(self, files: SegmentFiles) -> None:

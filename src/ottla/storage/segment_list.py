@@ -1,18 +1,18 @@
-"""The segments of a log as one structure: which there are, which one grows, and which are on their way out.
+"""The segments of a log as one structure: which there are, which one is active, and which are being removed.
 
 Changes are made by one caller at a time, who holds the lock of the log. Readers in other threads hold no lock. They
 take `view`, the list and the positions that belong to it, and `version`, which is odd while segments are being taken
-away and another afterwards. What they read counts if the version was even and is still the same; otherwise, and after
-an error, they wait for the lock and begin anew. An error under an unchanged version is a real one. `consistently` does
-this for any lookup.
+away and changes with each such step. What they read counts if the version was even and is still the same; otherwise,
+and after an error, they wait for the lock and start over. An error under an unchanged version is a real one.
+`consistently` does this for any lookup.
 
 `truncation_count` grows with each truncation, so that a flush or a compaction that overlaps one leaves no trace.
 
 There is always a last, active segment; it is empty in an empty log.
 
 `incoming` is the output of a compaction whose files end in `.swap` already, while the directory is synced. A start that
-finds such files lets them take the place of their sources. So whoever takes anything away removes them first: what it
-took away would come back.
+finds such files lets them take the place of their sources. So a change that drops records removes them first, or the
+records would come back.
 """
 
 from bisect import bisect_right
@@ -31,7 +31,7 @@ from ottla.storage.segment_files import DELETED_SUFFIX, SegmentFiles
 
 Found = TypeVar("Found")
 
-# Whoever takes more segments away than this does it in several steps: an append waits while their files are renamed.
+# More segments than this are taken away in several steps: an append waits while their files are renamed.
 TAKEN_AT_ONCE_MAX = 16
 
 
@@ -100,7 +100,7 @@ class SegmentList:
     # Reading without the lock.
 
     def is_unchanged(self, version: int) -> bool:
-        """Whether nothing was taken away since a reader saw this version, nor is now; waits for nobody."""
+        """Whether nothing has been taken away since a reader saw this version, nor is being now; never waits."""
         return version == self.version and not version & 1
 
     def stays_unchanged(self, version: int) -> bool:
@@ -109,7 +109,7 @@ class SegmentList:
             return version == self.version
 
     def consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
-        """The outcome of a lookup over all segments, begun anew if some are taken away under it."""
+        """Run a lookup over all segments; it starts over if some of them are taken away meanwhile."""
         while True:
             version = self.version
             self._access.require()
@@ -126,7 +126,7 @@ class SegmentList:
                 return found
 
     def repair_indexes(self, damage: DamagedIndex) -> None:
-        """Rebuild the indexes of a segment that a lookup found wanting; nobody appends meanwhile."""
+        """Rebuild the indexes of a segment that a lookup found damaged; nobody appends meanwhile."""
         with self._access.changing():
             for segment in self.segments:
                 if segment.path == damage.path:
@@ -148,7 +148,7 @@ class SegmentList:
             previous.remove_files()
 
     def note_loaded(self) -> None:
-        """Count sealed segments that a lookup loaded among those that give their files back in time."""
+        """Note sealed segments that a lookup loaded, so that they are unloaded in time."""
         for segment in self.segments[:-1]:
             if segment.is_open:
                 self._open.note(segment)
@@ -156,7 +156,7 @@ class SegmentList:
     def truncate_to(self, offset: int) -> None:
         """Drop everything from an offset on, which is not before the first segment.
 
-        The newest goes first, so that a kill in between leaves no hole.
+        The newest is removed first, so that a crash in between leaves no gap.
         """
         self._refuse_incoming()
         keep = self._number_of(offset) + 1
@@ -184,7 +184,7 @@ class SegmentList:
         self._truncated_to = offset if self._truncated_to is None else min(offset, self._truncated_to)
 
     def take_truncation(self) -> int | None:
-        """The lowest offset that the log was cut back to since this was asked last; None if it was not."""
+        """Take the lowest offset that the log was truncated to since the last call; None if it was not truncated."""
         truncated_to, self._truncated_to = self._truncated_to, None
         return truncated_to
 
@@ -223,7 +223,7 @@ class SegmentList:
             self.incoming = None
 
     def abandon(self) -> None:
-        """Let go of all files; whoever reads them notices."""
+        """Let go of all files; readers notice."""
         with self._taking_away():
             for segment in self.segments:
                 segment.unload()

@@ -22,7 +22,7 @@ class ColdPages(Exception):
 def scan_headers(
     file: File, start: int, end: int, *, chunk_bytes: int = _CHUNK_BYTES, allow_blocking: bool = True
 ) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch between two positions.
+    """Yield the position and header of each batch between two positions.
 
     DamagedBatch at the first that is not whole or whose offsets do not follow those before it.
     """
@@ -45,7 +45,7 @@ class ReadableFile(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where it is, for whoever is told of damage."""
+        """Where it is, for reports of damage."""
 
     def read(self, position: int, size: int) -> Buffer:
         """Up to `size` bytes, fewer only at the end of the file; may wait for the disk."""
@@ -54,7 +54,7 @@ class ReadableFile(Protocol):
 def scan_batches(
     file: ReadableFile, start: int, end: int, *, chunk_bytes: int = _CHUNK_BYTES
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """As scan_headers, with the bytes of each batch."""
+    """Scan as `scan_headers` does, and yield the bytes of each batch too."""
     chunk = memoryview(b"")
     chunk_start = start
     position = start
@@ -75,7 +75,7 @@ def scan_batches(
 
 
 def read_bytes(file: File, position: int, size: int, *, allow_blocking: bool) -> Buffer:
-    """Bytes of a file; ColdPages if they are not in memory and waiting is not allowed."""
+    """Read bytes of a file; ColdPages if they are not in memory and waiting is not allowed."""
     if allow_blocking:
         return file.read(position, size)
     data = file.read_warm(position, size)

@@ -1,8 +1,8 @@
-"""The aborted transactions of a range of offsets, over segments.
+"""Finding the aborted transactions of a range of offsets, over segments.
 
-A transaction is entered in the segment of its marker, which comes after its records. The search goes on from the
-segment of the first record until an entry shows, by its last stable offset, that every later transaction begins after
-the range. Segments without aborted transactions are known as such and cost nothing.
+A transaction is listed in the segment of its marker, which comes after its records. The search goes from the segment of
+the first record until an entry shows, by its last stable offset, that every later transaction begins after the range.
+Segments known to have no aborted transactions cost nothing.
 """
 
 from bisect import bisect_right
@@ -13,15 +13,15 @@ from ottla.storage.transaction_index import AbortedTransaction
 
 
 class NotInMemory(Exception):
-    """An index has to be read from the disk first."""
+    """An index must be read from the disk first."""
 
 
 def aborted_between(
     segments: list[Segment], start_offset: int, end_offset: int, *, allow_blocking: bool = True
 ) -> list[AbortedTransaction]:
-    """The aborted transactions with a record in the range, sorted by first offset.
+    """Find the aborted transactions with a record in the range, sorted by first offset.
 
-    NotInMemory if the disk would have to be asked, and must not be.
+    NotInMemory if that needs the disk and the caller must not wait.
     """
     found: list[AbortedTransaction] = []
     for segment in _from_offset(segments, start_offset):

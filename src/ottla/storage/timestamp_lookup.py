@@ -1,4 +1,4 @@
-"""Finding records by time, exact to the record. It opens batches and may wait for the disk: for a thread."""
+"""Finding records by time, exact to the record. This opens batches and may wait for the disk: run it in a thread."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class TimestampOffset(NamedTuple):
 def first_at_or_after(
     segments: list[Segment], timestamp: int, start_offset: int, end_offset: int
 ) -> TimestampOffset | None:
-    """The first record between two offsets that is not earlier than a timestamp."""
+    """Find the first record between two offsets that is not earlier than a timestamp."""
     for segment in segments:
         if segment.base_offset >= end_offset:
             break
@@ -41,7 +41,7 @@ def first_at_or_after(
 
 
 def latest(segments: list[Segment], start_offset: int, end_offset: int) -> TimestampOffset | None:
-    """The first of the records with the largest timestamp between two offsets."""
+    """Find the first of the records with the largest timestamp between two offsets."""
     best = -1
     best_segment: Segment | None = None
     for segment in segments:
@@ -58,7 +58,7 @@ def latest(segments: list[Segment], start_offset: int, end_offset: int) -> Times
 def _max_timestamp_between(segment: Segment, start_offset: int, end_offset: int) -> int:
     if segment.base_offset >= start_offset and segment.max_timestamp_offset < end_offset:
         return segment.max_timestamp
-    # A part of the segment does not count.
+    # Part of the segment lies outside the range.
     position = find_batch(segment, start_offset, allow_blocking=True)
     if position is None:
         return -1

@@ -3,7 +3,7 @@
 A `.txnindex` has no checksum, and a segment without aborted transactions has no file, so nothing else shows that one is
 gone. The checkpoint says which there were, with their checksums. It is written when the log is closed and removed when
 it is opened, since the indexes change then; after a crash there is none, and the indexes are compared with the batches.
-Kafka ignores the file. If Kafka changes the log, the checksums do not fit, and the log is scanned once.
+Kafka ignores the file. If Kafka changes the log, the checksums do not match, and the log is scanned once.
 """
 
 from pathlib import Path
@@ -28,7 +28,7 @@ def note_transaction_indexes(file_system: FileSystem, directory: Path) -> None:
 
 
 def take_transaction_indexes(file_system: FileSystem, directory: Path) -> dict[int, int]:
-    """The checksum of the index of each segment that had one when the log was closed; empty if that is not known."""
+    """Take the checksum of each segment's index as of when the log was closed; empty if that is not known."""
     path = directory / TRANSACTION_CHECKPOINT
     data = file_system.read_file(path)
     if data is None:

@@ -3,14 +3,14 @@
 An entry belongs to the segment that holds the abort marker: version, producer id, first offset, marker's offset, and
 the last stable offset at that moment: the first offset of the oldest transaction that was still open, or else the one
 after the marker. Both grow from entry to entry. All transactions that begin before the last stable offset of an entry
-have ended with it: a search for those of a range needs to go no further. Without aborts there is no file.
+have ended with it, so a search for those of a range can stop there. Without aborts there is no file.
 
 A transaction that stays open for long holds the last stable offset back for thousands of entries. So that a fetch does
 not look at all of them, the least first offset of each run of entries is kept, and runs that begin after the range are
-passed over.
+skipped.
 
-One caller at a time adds, drops and writes entries. Others search meanwhile: what they need is replaced at once, and
-the least first offset of a run is lowered before its entry is there.
+One caller at a time adds, drops and writes entries. Others search meanwhile: what they need is replaced in one step,
+and the least first offset of a run is lowered before its entry is added.
 """
 
 import struct
@@ -51,18 +51,18 @@ class TransactionIndex:
         # The entries, and the least first offset of each run of them.
         self._columns: tuple[list[AbortedTransaction], list[int]] = ([], [])
         self._file_system = file_system
-        # Entries already in the file; -1 if the file has to be written anew.
+        # Entries already in the file; -1 if the file must be rewritten.
         self._written = -1
 
     @classmethod
     def load(cls, file_system: FileSystem, path: Path) -> "TransactionIndex":
-        """The index as stored; DamagedFile if it is none."""
+        """Load the index from its file; DamagedFile if it is not one."""
         index = cls(file_system, path)
         data = file_system.read_file(path)
         if data is None:
             return index
         if len(data) % ENTRY_BYTES:
-            raise DamagedFile(path, f"{len(data)} bytes are no multiple of {ENTRY_BYTES}")
+            raise DamagedFile(path, f"{len(data)} bytes are not a multiple of {ENTRY_BYTES}")
         for version, *fields in _ENTRY.iter_unpack(data):
             if version != _VERSION:
                 raise DamagedFile(path, f"unknown entry version {version}")
@@ -87,7 +87,7 @@ class TransactionIndex:
         entries.append(transaction)
 
     def overlapping(self, start_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
-        """Those with a record in the range, and whether later segments have no others."""
+        """Find those with a record in the range; also tells whether later segments have no more."""
         entries, least = self._columns
         count = len(entries)
         number = bisect_left(entries, start_offset, hi=count, key=_LAST_OFFSET)

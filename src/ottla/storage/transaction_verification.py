@@ -1,28 +1,28 @@
 """Whether a batch that would begin a transaction in a partition is known to its coordinator (KIP-890, part 1).
 
-A write that comes late, after its transaction ended, would begin one in the partition that nobody ends: readers of
-committed records would wait for ever. So the coordinator is asked before the first write. `begin` gives a guard, the
-writer asks, and the guard comes back with the write. It counts only if it is still the one that is kept here. A marker,
-the first write or old age take it away: then the answer was about a transaction that is over. Writers of one producer
-share a guard, whatever their epochs. The coordinator refuses a writer of an older epoch, and one that claims a newer;
-neither may void the question of the true one.
+A write that comes after its transaction ended would begin a transaction in the partition that nobody ends: readers of
+committed records would wait for ever. So the coordinator is asked before the first write. `begin` returns a guard, the
+writer asks, and brings the guard along with the write. It counts only if it is still the one kept here. A marker, the
+first write or old age removes it: then the answer was about a transaction that is over. Writers of one producer share a
+guard, whatever their epochs. The coordinator refuses a writer of an older epoch, and one that claims a newer; neither
+may void the guard of the rightful writer.
 
-A guard knows the lowest sequence that any writer of its epoch came with since. A batch of a higher sequence must not be
-the first one: it overtook the batch before it, whose question was answered later or with an error that is retried.
+A guard knows the lowest sequence that any writer of its epoch has brought since. A batch of a higher sequence must not
+be the first: it overtook the batch before it, which was answered later, or with an error that is retried.
 
-Nothing here is stored: after a restart or a change of leader the question is asked again. Guards are made on the event
-loop and taken away by whoever appends, in any thread; each step is a single operation on a dictionary.
+Nothing here is stored: after a restart or a change of leader the question is asked again. Guards are created on the
+event loop and removed by appends, in any thread; each step is a single operation on a dictionary.
 """
 
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 
-# Questions that were never followed by a write stay for producer.id.expiration.ms; a client can ask many.
+# Guards that no write followed stay for producer.id.expiration.ms, and a client can ask for many.
 GUARDS_MAX = 10_000
 
 
 class VerificationGuard:
-    """Stands for one question to a coordinator, by its identity."""
+    """Stands for one question to a coordinator; compared by identity."""
 
     __slots__ = ("epoch", "lowest_sequence", "seen_ms", "supports_epoch_bump")
 
@@ -47,7 +47,7 @@ class TransactionVerification:
         return len(self._guards)
 
     def begin(self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool) -> VerificationGuard:
-        """The guard with which a batch has to come, once its coordinator agreed."""
+        """Begin a verification; the batch must bring this guard once its coordinator has agreed."""
         guard = self._guards.get(producer_id)
         if guard is None:
             guard = VerificationGuard(epoch, sequence, supports_epoch_bump=supports_epoch_bump)
@@ -79,11 +79,11 @@ class TransactionVerification:
         raise ApiError(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
             f"Producer {producer_id} sent sequence {sequence} to partition {topic_partition}, where its transaction "
-            f"has to begin with {expected}.",
+            f"must begin with {expected}.",
         )
 
     def drop(self, producer_id: int) -> None:
-        """The transaction has begun, or ended."""
+        """Drop the guard of a transaction that has begun, or ended."""
         self._guards.pop(producer_id, None)
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
@@ -95,5 +95,5 @@ class TransactionVerification:
                 self._guards.pop(producer_id, None)
 
     def clear(self) -> None:
-        """Void every question that was asked."""
+        """Drop all guards."""
         self._guards.clear()

@@ -1,14 +1,14 @@
-"""Batches that a start found on the disk and took as they were: each is checked when it is read for the first time.
+"""Batches that a start found on the disk and did not check: each is checked when it is first read.
 
-A start after a clean shutdown reads almost nothing, and one after a crash only what had not been synced. What rots on
-the disk meanwhile would be served to consumers, of whom many do not look at checksums. So a batch that this process has
-neither written nor scanned is checked before it leaves: checksum, and offsets that follow those of its neighbours,
-which the checksum does not cover. The leader epoch has no such protection; Kafka's format gives it none.
+A start after a clean shutdown reads almost nothing, and one after a crash only what had not been synced. What rotted on
+the disk meanwhile would be served to consumers, many of which do not check checksums. So a batch that this process has
+neither written nor scanned is checked before it is served: its checksum, and that its offsets follow those of its
+neighbours, which the checksum does not cover. The leader epoch has no such protection; Kafka's format gives it none.
 
 One stretch of bytes is remembered as sound. Consumers read on where they stopped, so it grows until it is everything.
-What is appended later comes after these bytes and is not looked at. A truncation may take some of them, and appends
-then write others in their place: the segment goes on with what `cut_to` gives, and a read that began before keeps the
-old object, at which nobody else looks any more.
+What is appended later comes after these bytes and is not checked. A truncation may remove some of them, and appends
+then write others in their place: the segment goes on with what `cut_to` returns, and a read that began before keeps the
+old object, which nobody else uses any more.
 """
 
 from typing import Protocol
@@ -19,7 +19,7 @@ from ottla.protocol.records import CorruptRecords
 
 
 class Neighbours(Protocol):
-    """What the segment holds before and after a batch; CorruptRecords where it cannot be told."""
+    """What the segment holds before and after a batch; CorruptRecords where that cannot be known."""
 
     def end_before(self, position: int) -> int:
         """The offset at which the batch before a position ends, or the segment begins."""
@@ -40,13 +40,13 @@ class UnverifiedBatches:
         self._sound = (0, 0, base_offset)
 
     def cut_to(self, size_bytes: int) -> "UnverifiedBatches":
-        """What is left of them in a segment that is cut to a size, a batch boundary."""
+        """Keep what is left in a segment that is cut to a size, which is a batch boundary."""
         if size_bytes >= self.size_bytes:
             return self
         left = UnverifiedBatches(size_bytes, self._base_offset)
         start, end, next_offset = self._sound
         if start < size_bytes:
-            # At the new end the offset is that of a batch that went; but nothing is checked behind it.
+            # The offset at the new end is that of a removed batch, but nothing is checked after it.
             left._sound = (start, min(end, size_bytes), next_offset)
         return left
 
@@ -57,10 +57,10 @@ class UnverifiedBatches:
     def sound_bytes(
         self, batches: Buffer, position: int, wanted_offset: int, end_offset: int, neighbours: Neighbours
     ) -> int:
-        """How many bytes of the batches, which begin at a position of the segment, may be served.
+        """Count the bytes of the batches, which begin at a position of the segment, that may be served.
 
-        The first holds the offset that is wanted, or comes after it. The segment ends at `end_offset`. CorruptRecords
-        if not even the first batch may be served.
+        The first batch holds the wanted offset, or comes after it. The segment ends at `end_offset`. CorruptRecords if
+        not even the first batch may be served.
         """
         sound_start, sound_end, sound_offset = self._sound
         is_continued = sound_start <= position <= sound_end
@@ -101,13 +101,13 @@ class UnverifiedBatches:
 
 def _require_whole(batches: Buffer, header: BatchHeader, begin: int) -> None:
     if begin + header.size_bytes > len(batches) or not crc_is_valid(batches, header, begin):
-        raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
+        raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not match")
 
 
 def _require_fitting(header: BatchHeader, position: int, neighbours: Neighbours) -> None:
-    """The first batch of a read, or one behind a gap, is believed if the one after it follows.
+    """Accept the first batch of a read, or one after a gap, if the next batch follows it.
 
-    If that one does not, one of the two has a wrong offset: not this one, if it follows the batch before it.
+    If the next does not follow, one of the two has a wrong offset: not this one, if it follows the one before it.
     """
     try:
         following = neighbours.start_after(position + header.size_bytes)

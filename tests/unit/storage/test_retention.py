@@ -44,7 +44,7 @@ def test_what_goes_is_told_with_its_reasons(open_log, make_batch, caplog: pytest
     reasons = f"their records were deleted, retention.ms={HOUR_MS}, retention.bytes={size}"
     name = log.directory.name
     assert caplog.messages == [
-        f"{name}: 3 segments with {3 * size} bytes are deleted ({reasons}); the log begins at offset 6"
+        f"{name}: deleted 3 segments with {3 * size} bytes ({reasons}); the log starts at offset 6"
     ]
 
 

@@ -94,7 +94,7 @@ class BatchHeaders:
             for crc, position, size in zip(crcs, self.positions.tolist(), self.sizes.tolist(), strict=True):
                 if crc32c(view[position + ATTRIBUTES_POSITION : position + size]) != crc:
                     offset = parse_header(view, position).base_offset
-                    raise CorruptRecords(f"the batch at offset {offset} does not fit its checksum")
+                    raise CorruptRecords(f"the batch at offset {offset} does not match its checksum")
 
 
 def batch_headers(batches: Buffer) -> BatchHeaders:

@@ -1,12 +1,12 @@
-"""What stays of one batch: itself, as the same bytes; a smaller one with the same range of offsets; or nothing.
+"""What compaction keeps of a batch: the same bytes, a smaller batch with the same range of offsets, or nothing.
 
-A record stays if it is the latest of its key, as far as the map reaches, and a record behind the reach of the map stays
-as well. A tombstone stays until the horizon in its batch has passed; the pass that meets it first writes the horizon
-(KIP-534). The same horizon delays the end of markers that nothing depends on. A record without a key, from before the
-topic was compacted, goes.
+A record stays if it is the latest of its key as far as the map reaches, or if it lies beyond the reach of the map. A
+tombstone stays until the horizon in its batch has passed; the pass that meets it first writes the horizon (KIP-534).
+The same horizon delays the removal of markers that nothing depends on. A record without a key, from before the topic
+was compacted, is dropped.
 
-A batch without records stays, as an empty one, where its header is needed: the last of a producer tells its sequence
-and epoch, and the last of a segment how far its offsets reach.
+An empty batch stays where its header is needed: the last batch of a producer holds its sequence and epoch, and the last
+batch of a segment shows how far its offsets reach.
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,8 +72,8 @@ class BatchFilter:
         self._transactions = transactions
 
     def kept(self, batches: Sequence[SourceBatch]) -> Iterator[KeptBatch]:
-        """What stays of each, without those of which nothing does."""
-        # How transactions end is told by the order of all batches; the records are looked at together.
+        """Filter batches; those of which nothing stays are left out."""
+        # Only the order of all batches tells how transactions end; the records can be looked at together.
         markers: dict[int, Buffer | None] = {}
         living: list[int] = []
         for number, batch in enumerate(batches):
@@ -101,7 +101,7 @@ class BatchFilter:
         return KeptBatch(left, header.last_offset, max_timestamp)
 
     def _marker(self, header: BatchHeader, batch: memoryview) -> Buffer | None:
-        """A control batch, None if its record is not needed any more."""
+        """Keep a control batch; None if its record is no longer needed."""
         marker = parse_end_txn_marker(batch, header)
         if marker is None and header.record_count > 0:
             # Not the end of a transaction.
@@ -116,12 +116,12 @@ class BatchFilter:
         return None if header.delete_horizon_ms <= self._now_ms else batch
 
     def _records(self, batches: Sequence[SourceBatch]) -> Iterator[Buffer | None]:
-        """Batches of records with those that stay, None where none does."""
+        """Keep those records of batches that stay; None for a batch of which none does."""
         if not batches:
             return
         columns = RecordColumns(payloads_of(batches))
         is_kept = self._retained(batches, columns)
-        # Once a tombstone is within the reach of the map, what came before it is gone, and its time begins.
+        # Once the map reaches a tombstone, everything before it is gone, and its horizon starts to run.
         begins_time = is_kept & columns.is_tombstone & (columns.offsets <= self._offsets.latest_offset)
         for batch, begin, end in zip(batches, columns.bounds, columns.bounds[1:], strict=False):
             kept_rows = np.flatnonzero(is_kept[begin:end])
@@ -138,7 +138,7 @@ class BatchFilter:
                 yield _shortened(header, columns, kept_rows + begin)
 
     def _retained(self, batches: Sequence[SourceBatch], columns: RecordColumns) -> Bools:
-        """Which records stay. The map holds no offset behind the part of the log that it knows."""
+        """Which records stay. The map holds no offset beyond the part of the log that it covers."""
         is_beyond = columns.offsets > self._offsets.latest_offset
         is_latest = columns.offsets >= self._offsets.latest_of(columns.hashes)
         is_kept: Bools = np.where(columns.has_key, is_latest, is_beyond)
@@ -167,7 +167,7 @@ def payloads_of(batches: Sequence[SourceBatch]) -> list[Payload]:
 
 
 def _shortened(header: BatchHeader, columns: RecordColumns, rows: Int64s) -> bytearray:
-    """A batch with some of its records, whose bytes stay as they are."""
+    """Shorten a batch to some of its records, whose bytes stay the same."""
     max_timestamp = header.max_timestamp
     if header.timestamp_type is TimestampType.CREATE_TIME:
         max_timestamp = header.base_timestamp + int(columns.timestamp_deltas[rows].max())

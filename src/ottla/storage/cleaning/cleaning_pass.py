@@ -1,9 +1,9 @@
 """One pass over a compacted log, from reading its keys to new segment files; it changes nothing else.
 
-First the dirty part is read into the map of keys, or as much of it as the map holds. How far that went is the end of
+First the dirty part is read into the map of keys, or as much of it as the map holds. The offset reached is the end of
 the pass; it may lie inside a segment. Then the segments that begin before the end are read in groups of neighbours that
-fit into one segment together, and what stays of each group is written to files that end in `.cleaned`, and synced.
-Whoever runs the pass puts each group in place before the next is written.
+fit into one segment together. What stays of each group is written to files that end in `.cleaned`, and synced. The
+caller puts each group in place before the next one is written.
 
 Memory is bounded: the map has its size, and segments are read and written in pieces of the input buffer's size, or of
 one batch if that is larger.
@@ -54,7 +54,7 @@ class CleaningPass:
         self._sources = list(zip(job.sources, ends, strict=True))
 
     def run(self) -> Generator[CleanedSegment | PassEnd, None, None]:
-        """Each new segment when its files are complete, and the end of the pass; CorruptRecords, StorageError."""
+        """Yield each new segment when it is complete, then the end of the pass; CorruptRecords, StorageError."""
         job = self._job
         began_s = self._pace.now_s()
         # There are no more keys than offsets.
@@ -95,15 +95,15 @@ class CleaningPass:
                 if living and not _note_keys(offsets, RecordColumns(payloads_of(living)), start_offset):
                     return
                 offsets.latest_offset = max(offsets.latest_offset, batches[-1].header.last_offset)
-            # Offsets behind the last batch may have no batch.
+            # There may be no batch for the offsets after the last one.
             offsets.latest_offset = end - 1
 
     def _chunks(self, source: SourceSegment, *, ends_segment: bool = False) -> Iterator[list[SourceBatch]]:
-        """The batches of a segment, as many together as fit into the buffer; decompressed, they may take more."""
+        """Yield the batches of a segment, as many at a time as fit into the buffer before decompression."""
         chunk: list[SourceBatch] = []
         size = 0
         for header, data, is_last in self._batches(source):
-            # A compressed batch is taken by itself: what comes out of it may be large.
+            # A compressed batch is taken alone: it may be large once decompressed.
             is_compressed = header.codec is not Codec.NONE
             if chunk and (size + len(data) > self._buffer_bytes or is_compressed):
                 yield chunk
@@ -119,7 +119,7 @@ class CleaningPass:
         file = _CountedFile(self._file_system.open(path), self)
         for position, header, batch in scan_batches(file, 0, source.size_bytes, chunk_bytes=self._buffer_bytes):
             if not crc_is_valid(batch, header):
-                raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not fit")
+                raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not match")
             yield header, batch, position + header.size_bytes == source.size_bytes
 
     def note_read(self, size: int) -> None:
@@ -131,7 +131,7 @@ class CleaningPass:
     def _groups(self, clean_to: int) -> Iterator[list[SourceSegment]]:
         """Neighbours that fit into one segment together, by bytes, by their indexes and by offsets.
 
-        They are few enough to be taken away in one step; a later pass may join more of many tiny segments.
+        A group is small enough to be replaced in one step; a later pass may join more of many tiny segments.
         """
         job = self._job
         group: list[SourceSegment] = []
@@ -182,12 +182,12 @@ class CleaningPass:
         return CleanedSegment(target.base_offset, len(group), target.size_bytes)
 
     def _finish(self, target: Segment, last: SourceSegment) -> None:
-        """Sync the files, and date them like the last of their sources: retention may have to go by that."""
+        """Sync the files, and date them like the last of their sources: retention may have to rely on that."""
         modified_ms = self._file_system.modified_ms(segment_path(self._job.directory, last.base_offset, LOG_SUFFIX))
         target.seal()
         for file in (target.open_for_sync(), *map(self._file_system.open, sorted(target.take_unsynced()))):
             file.sync()
-            # To sync a large file may take long.
+            # Syncing a large file may take long.
             self._pace.account(0)
         self._file_system.set_modified_ms(target.path, modified_ms)
         target.unload()
@@ -198,7 +198,7 @@ class CleaningPass:
 
 
 def _is_living(batch: SourceBatch, transactions: CleanedTransactions, start_offset: int) -> bool:
-    """Whether a batch has records of the dirty part that were not aborted; told of all batches in their order."""
+    """Whether a batch has records of the dirty part that were not aborted; must be asked about all batches in order."""
     header = batch.header
     if header.is_control:
         transactions.ends_nothing(header, parse_end_txn_marker(batch.data, header))

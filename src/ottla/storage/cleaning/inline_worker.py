@@ -1,4 +1,4 @@
-"""A cleaner without a process of its own: does its passes in the thread that asks, on any file system.
+"""A cleaner without a process of its own: it runs passes in the calling thread, on any file system.
 
 It is the counterpart of `WorkerProcess`, for a simulator, whose disks exist in one process alone, and for tests. A
 broker has no use for it: a pass would hold the interpreter that its event loop needs.
@@ -22,7 +22,7 @@ class InlineWorker:
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep_s: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`bytes_per_s` is asked again and again while a job runs."""
+        """`bytes_per_s` is called repeatedly while a job runs."""
         self._bytes_per_s = bytes_per_s
         self._monotonic_s = monotonic_s
         self._sleep_s = sleep_s

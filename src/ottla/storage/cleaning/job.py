@@ -1,4 +1,4 @@
-"""What a worker is told of a log, and what it tells of its work. All but its failure travels between processes."""
+"""What a worker is told about a log, and what it reports. All of it but its failure travels between processes."""
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class PassStatistics:
 
 
 class WorkerFailed(Exception):
-    """A worker died, was silent for too long, or was told to stop; the log is as it was."""
+    """A worker died, was silent for too long, or was told to stop; the log is unchanged."""
 
     def __init__(self, message: str, *, was_asked_for: bool = False) -> None:
         super().__init__(message)
@@ -98,7 +98,7 @@ class PassEnd:
 
 
 class CleaningWorker(Protocol):
-    """What a cleaner has its passes done by, for one thread at a time."""
+    """Runs the passes of a cleaner, for one thread at a time."""
 
     @property
     def pid(self) -> int | None:
@@ -108,7 +108,7 @@ class CleaningWorker(Protocol):
         """Does a job; WorkerFailed, StorageError, CorruptRecords."""
 
     def stop(self) -> None:
-        """Gives up the job that another thread has done here, and takes no other."""
+        """Gives up the job that another thread is running here, and takes no other."""
 
     def close(self) -> None:
         """Releases what a job needs, until the next one."""

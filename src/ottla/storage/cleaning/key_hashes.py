@@ -1,10 +1,10 @@
-"""128 bits for each key, for all keys of a buffer at once.
+"""A hash of 128 bits for each key, for all keys of a buffer at once.
 
-Two keys with the same bits would be taken for one, and the older of them lost. The hash is multilinear over words of 32
-bits, four times with random factors of 64 bits of which the upper half of the result is used: for any two keys the
-chance to meet is 2^-128, whatever the keys are (Lemire and Kaser, "Strongly universal string hashing is fast"). The
-factors are drawn anew in each process, so that nobody can choose keys that meet; what a pass keeps does not depend on
-them otherwise. Long keys, for which the factors would be many, go through a keyed BLAKE2.
+Two keys with the same hash would be taken for one, and the older record would be lost. The hash is multilinear over
+words of 32 bits, four times with random factors of 64 bits of which the upper half of the result is used: for any two
+keys the chance of a collision is 2^-128, whatever the keys are (Lemire and Kaser, "Strongly universal string hashing is
+fast"). The factors are drawn anew in each process, so that nobody can choose keys that collide; what a pass keeps does
+not depend on them otherwise. Long keys, for which the factors would be many, go through a keyed BLAKE2.
 """
 
 import secrets

@@ -1,8 +1,8 @@
 """What a broker and its cleaner process tell each other, beside the segments and the end of a pass.
 
 The broker begins a job; the worker answers with each new segment and waits to be told to go on, until the end of the
-pass or its failure. Meanwhile it says that it makes progress, and hears of a new rate. No message stops it:
-the broker ends the process, and the process ends itself when the broker is gone.
+pass or its failure. Meanwhile it reports progress and is told of new rates. No message stops it: the broker ends the
+process, and the process ends itself when the broker is gone.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class SetRate:
 
 @dataclass(frozen=True, slots=True)
 class GoOn:
-    """The new segment was dealt with."""
+    """The new segment has been put in place, or refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Progress:
 
 
 class FailureKind(Enum):
-    """Whose fault it is that a pass did not finish."""
+    """Why a pass did not finish: whose fault it was."""
 
     DISK_FULL = "disk full"
     DISK = "disk"

@@ -5,8 +5,8 @@ safe). The table uses double hashing over a prime number of slots, so that every
 and is never full: `capacity` is the share of the slots that the load factor allows. The memory is the system's own
 zeros until it is written, so that a large map with few keys costs little.
 
-All keys of a chunk take one step of their search at the same time; those that found their slot drop out. If several new
-keys meet in a free slot, the one that was written last has it and the others search on.
+All keys of a chunk take one step of their search at the same time; those that have found their slot drop out. If
+several new keys compete for a free slot, the one written last keeps it and the others search on.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ _NOT_FOUND = -1
 
 
 class OffsetMap:
-    """Latest offsets by key; `latest_offset` is how far the log was looked at."""
+    """The latest offset of each key; `latest_offset` is how far the log has been read."""
 
     __slots__ = ("_first", "_offsets", "_second", "_slots", "capacity", "latest_offset", "size")
 
@@ -93,7 +93,7 @@ class OffsetMap:
             self._second[free] = hashes.second[rows[is_free]]
             self.size += len(np.unique(free))
             is_mine = (self._first[slots] == hashes.first[rows]) & (self._second[slots] == hashes.second[rows])
-            # Of several offsets for one slot the last one stays, which is the latest.
+            # Of several offsets for one slot the last write wins, which is the latest offset.
             self._offsets[slots[is_mine]] = offsets[rows[is_mine]]
             rows, slots = rows[~is_mine], slots[~is_mine]
             slots = self._next(slots, hashes.second[rows])

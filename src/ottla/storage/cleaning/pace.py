@@ -1,13 +1,13 @@
 """How fast a worker may read and write: its share of log.cleaner.io.max.bytes.per.second.
 
-Bytes are counted after they have been moved, and the worker then waits until the rate allows them: what it reads or
-writes at once is a short burst all the same. The rate may change at any time. While it waits it says that it is alive.
+Bytes are counted after they have been moved, and the worker then waits until the rate allows them: one read or write is
+still a short burst. The rate may change at any time. While the worker waits it reports that it is alive.
 """
 
 import time
 from collections.abc import Callable
 
-# The longest nap, so that a new rate is noticed soon; and naps below the shortest are saved up.
+# The longest nap, so that a new rate takes effect soon; and the shortest: shorter waits are saved up.
 _NAP_S = 0.25
 _SHORTEST_NAP_S = 0.001
 # Rates beyond these mean "not at all" and "without a limit".
@@ -43,7 +43,7 @@ class Pace:
             self._pay()
 
     def now_s(self) -> float:
-        """The clock that it goes by."""
+        """The clock that it uses."""
         return self._clock_s()
 
     @property

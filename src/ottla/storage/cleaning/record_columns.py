@@ -1,4 +1,4 @@
-"""The records of several batches as columns of what decides whether they stay.
+"""The records of several batches, as columns of the fields that decide whether they stay.
 
 This is the inner loop of compaction. Values and headers are not looked at, and records that stay are copied as bytes.
 Many small batches are put together, because each step on a column costs the same for ten records as for a thousand.
@@ -53,7 +53,7 @@ class RecordColumns:
         return len(self.starts)
 
     def only(self, rows: Int64s) -> bytes:
-        """The bytes of some of the records, one behind the other."""
+        """The bytes of some of the records, joined."""
         data = self.data
         parts = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
         return b"".join([data[begin:end] for begin, end in parts])

@@ -1,9 +1,10 @@
 """Which transactions the batches of a pass belong to, and which of their markers are still needed.
 
-Batches are told in the order of the log. A batch of an aborted transaction is void. A marker is needed as long as a
-batch of its transaction is in the log: readers must learn how it ended. When the pass meets a marker and has seen no
-batch of its transaction, nothing depends on it any more, and it goes once delete.retention.ms has passed (KIP-534). The
-aborted transactions that stay are those of which a batch was seen, though it goes now: until the swap readers see it.
+Batches must be passed in the order of the log. A batch of an aborted transaction is void. A marker is needed as long as
+a batch of its transaction is in the log: readers must learn how it ended. When the pass meets a marker and has seen no
+batch of its transaction, nothing depends on it any more, and it is dropped once delete.retention.ms has passed
+(KIP-534). An aborted transaction stays listed if one of its batches was seen, even if the pass drops that batch:
+readers see it until the swap.
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
-"""The cleaner process: does the jobs of one broker, one after the other, and is never in the way of its event loop.
+"""The cleaner process: runs the jobs of one broker, one after the other, without holding up its event loop.
 
     python -m ottla.storage.cleaning.worker DESCRIPTOR
 
 It reads segments and writes `.cleaned` files; it renames and removes nothing. It ends when the other side of its
-connection is gone, however the broker ended: a thread waits for that, so that it is noticed in the middle of a job too.
+connection is gone, however the broker ended: a thread watches for that, even in the middle of a job.
 """
 
 import os
@@ -24,7 +24,7 @@ from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.file_system import OsFileSystem
 
 _PROGRESS_EVERY_S = 1.0
-# Clients come before compaction where both want the processor.
+# Clients come before compaction when both want the processor.
 _NICENESS = 5
 
 
@@ -55,7 +55,7 @@ class Worker:
                 if not isinstance(told, SetRate):
                     self._told.put(told)
         except (EOFError, OSError):
-            # Without a broker nobody wants the rest; a job that is under way must not go on beside a new one.
+            # Without a broker nobody needs the rest, and a job under way must not run beside a job of the next broker.
             os._exit(0)
 
     def _do(self, job: CleaningJob) -> PassEnd | PassFailure:
@@ -71,7 +71,7 @@ class Worker:
             return PassFailure(FailureKind.DISK, str(error))
         except ApiError as error:
             return PassFailure(FailureKind.RECORDS, error.message)
-        except Exception:  # noqa: BLE001 - it is told to the broker, which logs it
+        except Exception:  # noqa: BLE001 - the broker is told, and logs it
             return PassFailure(FailureKind.OURS, traceback.format_exc())
         raise AssertionError("a pass has an end")
 

@@ -1,7 +1,7 @@
 """The broker's side of a cleaner process: starts it when there is a job, and replaces it when it dies or hangs.
 
-A worker that says nothing for too long is killed. One that cannot even be killed, because it waits for a disk that does
-not answer, is left behind; it ends when the disk answers. Nothing here waits for it.
+A worker that is silent for too long is killed. One that cannot even be killed, because it waits for a hung disk, is
+left behind; it ends when the disk answers. Nothing here waits for it.
 """
 
 import os
@@ -24,14 +24,14 @@ from ottla.storage.file_system import FileSystem
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-# A sync of a large segment on a slow disk is silent as well.
+# Long enough for the sync of a large segment on a slow disk, during which nothing is reported.
 SILENCE_MAX_S = 300.0
 _LOOK_UP_EVERY_S = 0.25
 _GOODBYE_S = 1.0
 
 
 class UnforeseenFailure(Exception):
-    """A pass failed for a reason that nobody foresaw; the message is the worker's traceback."""
+    """A pass failed for an unforeseen reason; the message is the worker's traceback."""
 
 
 class WorkerProcess:
@@ -44,7 +44,7 @@ class WorkerProcess:
         silence_max_s: float = SILENCE_MAX_S,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`bytes_per_s` is asked again and again while a job runs."""
+        """`bytes_per_s` is called repeatedly while a job runs."""
         self._bytes_per_s = bytes_per_s
         self._silence_max_s = silence_max_s
         self._monotonic_s = monotonic_s
@@ -59,7 +59,7 @@ class WorkerProcess:
         return None if process is None else process.pid
 
     def run(self, job: CleaningJob, _: FileSystem) -> Generator[CleanedSegment | PassEnd, None, None]:
-        """Have a job done; WorkerFailed, StorageError, CorruptRecords."""
+        """Run a job in the process; WorkerFailed, StorageError, CorruptRecords."""
         is_done = False
         try:
             connection = self._started()
@@ -82,7 +82,7 @@ class WorkerProcess:
                 self.kill()
 
     def _next(self, connection: "Connection", rate: float) -> tuple[CleanedSegment | PassEnd | PassFailure, float]:
-        """What the worker tells next, and the rate that it knows."""
+        """Receive the next message of the worker; returns it with the rate that the worker knows."""
         heard_s = self._monotonic_s()
         while True:
             if self._stopping.is_set():
@@ -93,7 +93,7 @@ class WorkerProcess:
                 if not isinstance(told, Progress):
                     return told, rate
             elif self._monotonic_s() - heard_s > self._silence_max_s:
-                raise WorkerFailed(f"the cleaner process said nothing for {self._silence_max_s:g} s")
+                raise WorkerFailed(f"the cleaner process was silent for {self._silence_max_s:g} s")
             wanted = self._bytes_per_s()
             if wanted != rate:
                 rate = wanted
@@ -114,7 +114,7 @@ class WorkerProcess:
                     stdout=subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(),),
                     env=_environment(),
-                    # Ctrl-C is for the node, which tells its workers.
+                    # Ctrl-C is meant for the node, which stops its workers.
                     start_new_session=True,
                 )
             except OSError as error:
@@ -160,7 +160,7 @@ class WorkerProcess:
 
 
 def _environment() -> dict[str, str]:
-    """That of the node, with its own sources first and a hash of its own: keys are compared by it."""
+    """The environment of the node, with this package first on the path and a hash seed of its own."""
     sources = str(Path(ottla.__file__).parents[1])
     path = os.pathsep.join(filter(None, (sources, os.environ.get("PYTHONPATH"))))
     return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "random"}

@@ -87,7 +87,7 @@ def test_a_name_that_is_no_text_is_shown_as_kafkas_clients_show_it() -> None:
 
 def test_a_checksum_that_does_not_fit_is_refused() -> None:
     damaged = batches(2, 2)[:-1] + b"\1"
-    with pytest.raises(CorruptRecords, match="the batch at offset 2 does not fit its checksum"):
+    with pytest.raises(CorruptRecords, match="the batch at offset 2 does not match its checksum"):
         batches_to_columns(damaged)
 
 

@@ -69,5 +69,5 @@ def test_a_checksum_that_does_not_fit_is_told_with_its_offset() -> None:
     batch_headers(BATCHES).check_crcs(BATCHES)
     damaged = bytearray(BATCHES)
     damaged[-1] ^= 1
-    with pytest.raises(CorruptRecords, match="the batch at offset 30 does not fit its checksum"):
+    with pytest.raises(CorruptRecords, match="the batch at offset 30 does not match its checksum"):
         batch_headers(damaged).check_crcs(damaged)

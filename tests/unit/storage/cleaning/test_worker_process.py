@@ -92,7 +92,7 @@ def test_a_worker_that_says_nothing_is_replaced(open_log, disk, make_batch) -> N
         os.kill(worker.pid, signal.SIGSTOP)
         yield from steps
 
-    with pytest.raises(WorkerFailed, match=r"said nothing for 0\.5 s"):
+    with pytest.raises(WorkerFailed, match=r"was silent for 0\.5 s"):
         compact(log, disk, due(log), NOW_MS, hanging)
     assert worker.pid is None
     patient = WorkerProcess(lambda: UNLIMITED)
