@@ -20,7 +20,7 @@ class Address(NamedTuple):
 
 
 def parse_addresses(text: str | Iterable[str]) -> tuple[Address, ...]:
-    """The addresses of a bootstrap list, each once, in order; ValueError says what is wrong with one."""
+    """Parse a bootstrap list into its addresses, each once, in order; the ValueError says what is wrong with one."""
     parts = text.split(",") if isinstance(text, str) else list(text)
     addresses = dict.fromkeys(_parse_address(part.strip()) for part in parts if part.strip())
     if not addresses:

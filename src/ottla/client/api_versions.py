@@ -1,4 +1,4 @@
-"""Which version of each API a client and a broker speak with each other.
+"""Choosing the version of each API that a client and a broker have in common.
 
 A broker lists what it serves in its answer to ApiVersions, and each request goes out in the highest common version.
 ApiVersions itself is asked in our newest version first. A broker that does not know it answers in version 0 with error
@@ -44,7 +44,7 @@ class BrokerVersions:
         return self._common(request) is not None
 
     def choose(self, request: type[Message], where: str, *, highest: int = 32767, lowest: int = 0) -> int:
-        """The version to send, within bounds of the caller's own; UnsupportedByBroker if there is none."""
+        """Choose the version to send, within the caller's bounds; UnsupportedByBroker if there is none."""
         common = self._common(request)
         if common is not None:
             version = min(common[1], highest)
@@ -68,7 +68,9 @@ class BrokerVersions:
         low, high = usable_versions(request)
         low, high = max(low, lowest), min(high, highest)
         remedy = "a newer broker" if offered[1] < low else "a newer client"
-        return f"{where} serves {name} in versions {offered[0]}-{offered[1]}, {low}-{high} are needed: take {remedy}"
+        return (
+            f"{where} serves {name} in versions {offered[0]}-{offered[1]}, but {low}-{high} are needed: take {remedy}"
+        )
 
 
 def usable_versions(request: type[Message]) -> tuple[int, int]:
@@ -77,7 +79,7 @@ def usable_versions(request: type[Message]) -> tuple[int, int]:
 
 
 def versions_from(response: ApiVersionsResponse) -> BrokerVersions:
-    """An answer, in our form."""
+    """Convert an answer of a broker."""
     finalized = {row.name: row.max_version_level for row in response.finalized_features}
     supported = {row.name: (row.min_version, row.max_version) for row in response.supported_features}
     features = tuple(

@@ -1,8 +1,8 @@
 """How the leader of a classic group divides partitions among its members: Kafka's assignors as pure functions.
 
-`range` gives each member a run of each topic's partitions, so equal partitions of several topics meet at one member;
+`range` gives each member a run of each topic's partitions, so equal partitions of several topics go to one member;
 `roundrobin` deals out all partitions in turn. `cooperative-sticky` moves as little as it can from what members hold,
-and takes a moving partition from its owner first: it is given away in the rebalance that follows (KIP-429).
+and first takes a moving partition from its owner; the next rebalance gives it to another member (KIP-429).
 """
 
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def assign_range(members: Members, partition_counts: Mapping[str, int]) -> Assig
 
 
 def assign_round_robin(members: Members, partition_counts: Mapping[str, int]) -> Assignment:
-    """All partitions in order, to the members in turn; a member that is not subscribed to the topic is passed over."""
+    """All partitions in order, to the members in turn; a member that is not subscribed to the topic is skipped."""
     assignment: Assignment = {member: [] for member in members}
     order = sorted(members)
     turn = 0
@@ -52,7 +52,7 @@ def assign_round_robin(members: Members, partition_counts: Mapping[str, int]) ->
 
 
 def assign_cooperative_sticky(members: Members, partition_counts: Mapping[str, int]) -> Assignment:
-    """As balanced as possible with as few moves as possible; a partition that moves goes to nobody for now."""
+    """As balanced as possible with as few moves as possible; a partition that moves stays unassigned for now."""
     partitions = _list_partitions(members, partition_counts)
     owners = _find_owners(members, set(partitions))
     balanced = _balance(members, partitions, owners)
@@ -75,7 +75,7 @@ def _list_partitions(members: Members, partition_counts: Mapping[str, int]) -> l
 
 
 def _find_owners(members: Members, partitions: set[TopicPartition]) -> dict[TopicPartition, str]:
-    """Who holds what: the member of the latest generation that claims it; if two of one generation do, neither."""
+    """Find who holds what: the member of the latest generation that claims it, or nobody if two of it do."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in sorted(members):
         subscription = members[member]
@@ -112,7 +112,7 @@ def _balance(
 def _find_improvement(
     held: Mapping[str, set[TopicPartition]], takers: Mapping[str, list[str]]
 ) -> tuple[TopicPartition, str, str] | None:
-    """A move that makes two members more equal. Each move lowers the sum of squares, so the search ends."""
+    """Find a move that makes two members more equal. Each move lowers the sum of squares, so the search ends."""
     for giver in sorted(held, key=lambda member: (-len(held[member]), member)):
         for partition in sorted(held[giver], reverse=True):
             taker = min(takers[partition.topic], key=lambda member: (len(held[member]), member))

@@ -3,8 +3,8 @@
 Ctrl-C while a call waits cancels the call on the loop and is raised where the call was made: the loop itself never sees
 it, so everything can still be closed in order.
 
-The garbage collector runs on any thread, and there it closes a `with` block that somebody left open in a generator. On
-the loop's own thread, to wait for the loop is to wait for ever. So a call is refused there, and the end of a block is
+The garbage collector may run on any thread, and there it closes a `with` block that was left open in a generator. On
+the loop's own thread, waiting for the loop would never end. So a call is refused there, and the end of a block is
 started without waiting for it.
 """
 
@@ -26,8 +26,8 @@ class LoopThread:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        # A program that ends without closing its client must not hang on it: nobody joins the thread before `atexit`
-        # does, which cancels what runs.
+        # A program that ends without closing its client must not hang: nothing joins the thread before `atexit`, which
+        # cancels what runs.
         self._thread = threading.Thread(target=self._serve, name="ottla-client", daemon=True)
         self._thread.start()
         # A loop holds its tasks weakly.
@@ -36,7 +36,7 @@ class LoopThread:
         atexit.register(self.stop)
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        """The result of a coroutine that runs on the loop."""
+        """Run a coroutine on the loop and return its result."""
         if self.is_current():
             coroutine.close()
             raise RuntimeError(
@@ -58,7 +58,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def finish(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run what ends something; on the loop's own thread it is only started, and nobody hears how it went."""
+        """Run a coroutine that ends something; on the loop's own thread it is only started, and its outcome is lost."""
         if not self.is_current():
             self.run(coroutine)
             return
@@ -104,7 +104,7 @@ class LoopThread:
 def blocking(
     method: Callable[Concatenate[C, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[Any, P], R]:
-    """The same method for a facade: an object with the real one as `_core`, which lives on the loop of `_thread`."""
+    """Make a blocking method for a facade, whose `_core` has the real method and lives on the loop of `_thread`."""
 
     @functools.wraps(method)
     def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -117,7 +117,7 @@ def blocking(
 def started(
     method: Callable[Concatenate[C, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[Any, P], Future[R]]:
-    """The same, without waiting: the result comes in a future."""
+    """Make a method that does not wait: it returns a future of the result."""
 
     @functools.wraps(method)
     def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
@@ -128,7 +128,7 @@ def started(
 
 
 def finishing(method: Callable[[C], Coroutine[Any, Any, None]]) -> Callable[[Any], None]:
-    """The same for a method that ends a `with` block."""
+    """Make a blocking method that ends a `with` block."""
 
     @functools.wraps(method)
     def call(facade: Any, /) -> None:
@@ -139,7 +139,7 @@ def finishing(method: Callable[[C], Coroutine[Any, Any, None]]) -> Callable[[Any
 
 
 def on_loop(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """A plain method of an object that lives on the loop, called there."""
+    """Make a method that calls a plain method of `_core` on the loop."""
 
     @functools.wraps(method)
     def call(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:

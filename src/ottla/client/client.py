@@ -1,6 +1,6 @@
 """The client: one object per cluster, from which everything else comes and whose connections they share.
 
-The code that opens record batches is imported on first use: whoever administers a cluster never needs it.
+The code that opens record batches is imported on first use: administrators never need it.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Client:
         await self.close()
 
     def producer(self, settings: ProducerSettings | None = None) -> Producer:
-        """A producer; use it as `async with`, or close it."""
+        """Make a producer; use it as `async with`, or close it."""
         from ottla.client.producer import Producer
 
         return Producer(self.cluster, settings)
 
     def consumer(self, settings: ConsumerSettings | None = None, group: GroupSettings | None = None) -> Consumer:
-        """A consumer, of a group or alone; use it as `async with`, or close it."""
+        """Make a consumer, of a group or alone; use it as `async with`, or close it."""
         from ottla.client.consumer import Consumer
 
         return Consumer(self.cluster, settings, group)
@@ -120,7 +120,7 @@ class Client:
         )
 
     def transaction_owner(self, transactional_id: str, *, transaction_timeout_ms: int = 60_000) -> TransactionOwner:
-        """A transaction in which others write with `produce_batches`; see `ottla.client.transaction_owner`."""
+        """Make the owner of a transaction in which others write; see `ottla.client.transaction_owner`."""
         from ottla.client.transaction_owner import TransactionOwner
 
         return TransactionOwner(self.cluster, transactional_id, transaction_timeout_ms=transaction_timeout_ms)
@@ -128,7 +128,7 @@ class Client:
     async def add_partitions_to_transaction(
         self, transactional_id: str, identity: ProducerIdentity, partitions: Collection[TopicPartition]
     ) -> None:
-        """Under the older protocol: call it before you write to partitions in a transaction that somebody else owns."""
+        """Under the older protocol, call this before writing to partitions in a transaction of another owner."""
         from ottla.client.transaction_requests import TransactionRequests
 
         requests = TransactionRequests(self.cluster, transactional_id, self.cluster.settings.call_timeout_ms)
@@ -137,9 +137,9 @@ class Client:
     async def partition_count(
         self, topic: str, *, auto_create: bool = False, is_fresh: bool = False, timeout_ms: float | None = None
     ) -> int:
-        """How many partitions a topic has, as far as this client knows; `is_fresh` asks the cluster.
+        """Count the partitions of a topic, as far as this client knows; `is_fresh` asks the cluster.
 
-        A topic that does not exist is waited for if the brokers may create it; otherwise the error is raised at once.
+        Waits for a topic that does not exist if the brokers may create it; otherwise raises the error at once.
         """
 
         def may_retry(error: ClientError) -> bool:
@@ -158,7 +158,7 @@ class Client:
     async def init_producer_id(
         self, transactional_id: str | None = None, *, transaction_timeout_ms: int = 60_000
     ) -> ProducerIdentity:
-        """An identity for batches that are made outside of a producer."""
+        """Get an identity for batches that are made outside of a producer."""
         from ottla.client.producer_ids import init_producer_id
 
         return await init_producer_id(self.cluster, transactional_id, transaction_timeout_ms=transaction_timeout_ms)

@@ -41,7 +41,7 @@ T = TypeVar("T")
 # The connection over which the cluster was first reached, kept in use even if no broker announces its address.
 _BOOTSTRAP_NODE = -1
 
-# The request can say whether topics are created since version 4.
+# Since version 4 the request can say whether topics are created.
 _METADATA_VERSION_MIN = 4
 
 
@@ -106,7 +106,7 @@ class Cluster:
         return asyncio.get_running_loop().time()
 
     def in_background(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Start work that its owner may forget: it ends with the cluster at the latest, however it ends.
+        """Start work that its owner may forget: it ends with the cluster at the latest.
 
         A loop holds its tasks weakly: one that waits for something that only its owner knows would be destroyed with
         its owner, which asyncio reports as an error.
@@ -119,7 +119,7 @@ class Cluster:
     def _background_ended(self, task: asyncio.Task[Any]) -> None:
         self._background.pop(task, None)
         if not task.cancelled():
-            # Whoever waits for the task gets its error; if nobody does, asyncio must not report it as lost.
+            # Those who wait for the task get its error; if nobody does, asyncio must not report it as lost.
             task.exception()
 
     # Connections.
@@ -133,7 +133,7 @@ class Cluster:
 
     @contextlib.asynccontextmanager
     async def lease(self, node_id: int, purpose: str) -> AsyncIterator[Connection]:
-        """A connection to oneself, for requests that wait at the broker; the next lease takes it over."""
+        """Lease a connection that nobody else uses, for requests that wait at the broker; the next lease reuses it."""
         taken = self._leases.setdefault((node_id, purpose), set())
         number = next(number for number in itertools.count() if number not in taken)
         taken.add(number)
@@ -142,14 +142,14 @@ class Cluster:
             try:
                 yield connection
             except asyncio.CancelledError:
-                # The broker still works on the request: whoever came next would wait behind it.
+                # The broker still works on the request: the next one would wait behind it.
                 connection.abort(ConnectionLost("the request was given up"))
                 raise
         finally:
             taken.discard(number)
 
     async def any_connection(self) -> Connection:
-        """A connection to whichever broker answers: an open one if there is one."""
+        """Get a connection to any broker that answers, preferably one that is open."""
         for (_, channel), connection in self._connections.items():
             if connection.is_open and not channel:
                 return connection
@@ -159,7 +159,7 @@ class Cluster:
         return await self._bootstrap_connection()
 
     async def controller_connection(self) -> Connection:
-        """A connection to a broker that takes changes of the cluster: with KRaft they all forward them."""
+        """Get a connection to a broker that accepts changes of the cluster; with KRaft every broker forwards them."""
         if self.metadata.controller_id in self.metadata.nodes:
             return await self.connection(self.metadata.controller_id)
         return await self.any_connection()
@@ -196,7 +196,7 @@ class Cluster:
             self._opening.pop(key, None)
         replaced = self._connections.get(key)
         if replaced is not None:
-            # Lost, not closed: what waits there for an answer is asked again at the new address.
+            # Lost, not closed: requests that wait there are repeated at the new address.
             replaced.abort(ConnectionLost(f"broker {key[0]} is at {address} now"))
         self._connections[key] = connection
         return connection
@@ -260,7 +260,7 @@ class Cluster:
         return known
 
     async def leader(self, partition: TopicPartition) -> Node:
-        """The broker that leads a partition, asked for if it is not known."""
+        """Find the broker that leads a partition; asks the cluster if it is not known."""
         topic = await self.topic(partition.topic)
         node = self.metadata.leader(partition)
         if node is None:
@@ -278,7 +278,7 @@ class Cluster:
     # Coordinators.
 
     async def coordinator(self, key: str, kind: CoordinatorKind = CoordinatorKind.GROUP) -> Node:
-        """The broker that coordinates a group or a transactional id."""
+        """Find the broker that coordinates a group or a transactional id."""
         node = self.metadata.nodes.get(self._coordinators.get((kind, key), -1))
         if node is not None:
             return node
@@ -298,7 +298,7 @@ class Cluster:
         return await self.connection((await self.coordinator(key, kind)).node_id)
 
     def forget_coordinator(self, key: str, kind: CoordinatorKind = CoordinatorKind.GROUP) -> None:
-        """Look for the coordinator anew next time: it has moved, or does not answer."""
+        """Look the coordinator up again next time: it has moved, or does not answer."""
         self._coordinators.pop((kind, key), None)
 
     # Retries.

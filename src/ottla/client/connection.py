@@ -9,9 +9,9 @@ fails. When it runs out afterwards, the connection is closed too, because the pe
 would wait for the same silence. The answer to a cancelled call is dropped when it comes. At most `in_flight_max`
 requests wait for answers; further calls wait for their turn.
 
-A connection that breaks fails every call that waits, and calls `on_end`, in the same turn of the loop: who has nothing
-to ask hears of a dead peer as soon as who has. The kind of error is evidence: `ConnectionLost` and `ConnectionRefused`
-come from a process that has gone, `RequestTimedOut` only from silence.
+A connection that breaks fails every call that waits, and calls `on_end`, in the same turn of the loop: an owner without
+a pending call learns of a dead peer just as soon. The kind of error is evidence: `ConnectionLost` and
+`ConnectionRefused` mean that the process is gone, `RequestTimedOut` only that it is silent.
 
 A connection is useful only after the handshake of `open_connection`: TLS if a context is given, ApiVersions, then the
 `authenticate` hook of its `Security`, which may send requests of its own.
@@ -53,7 +53,7 @@ from ottla.protocol.schema import Message
 
 R = TypeVar("R", bound=Message)
 
-# A fetch answer holds what was asked for plus one batch; a peer that announces more speaks something else.
+# A fetch answer holds what was asked for plus one batch; a peer that announces more speaks another protocol.
 RESPONSE_BYTES_MAX = 1 << 29
 # As much as a fetch asks for by default; an answer up to this size arrives in one buffer, without being copied.
 EXPECTED_RESPONSE_BYTES = 64 * 1024 * 1024
@@ -69,7 +69,7 @@ _ERROR_CODE = struct.Struct(">h")
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """How connections are protected: a TLS context, and what to say after ApiVersions to be let in."""
+    """How connections are protected: a TLS context, and the authentication that follows ApiVersions."""
 
     tls: ssl.SSLContext | None = None
     authenticate: "Callable[[Connection], Awaitable[None]] | None" = None
@@ -109,7 +109,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._end is None
 
     def version_of(self, request: type[Message], *, highest: int = 32767, lowest: int = 0) -> int:
-        """The version in which this broker and we speak about something."""
+        """Choose the version of a request for this broker."""
         return self.versions.choose(request, str(self.address), highest=highest, lowest=lowest)
 
     async def request(
@@ -204,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (asyncio's signature)
-        # Let go of the last view first: the reader cannot enlarge a buffer that somebody looks at.
+        # Release the last view first: the reader cannot enlarge a buffer while a view of it exists.
         self._buffer = _NO_BUFFER
         self._buffer = self._reader.writable()
         return self._buffer
@@ -234,7 +234,7 @@ class Connection(asyncio.BufferedProtocol):
     def _take(self, frame: bytearray) -> bool:
         correlation_id = _CORRELATION_ID.unpack_from(frame)[0] if len(frame) >= 4 else None
         if not self._pending or self._pending[0].correlation_id != correlation_id:
-            self._fail(NotKafka(f"{self.address} answered a request that is not the next one to be answered"))
+            self._fail(NotKafka(f"{self.address} answered requests out of order"))
             return False
         pending = self._pending.popleft()
         pending.timeout.cancel()
@@ -250,7 +250,7 @@ class Connection(asyncio.BufferedProtocol):
         self._fail(silence)
 
     def _fail(self, reason: ClientError) -> None:
-        """End the connection, and every call that waits: a silence is the timeout of one call and a loss to others."""
+        """End the connection and fail every waiting call: silence is a timeout for one and a loss for the others."""
         if self._end is not None:
             return
         self._end = reason
@@ -330,7 +330,7 @@ def _after_tags(frame: bytearray, position: int) -> int:
 
 
 def _foreign_protocol(beginning: bytes) -> str | None:
-    """What a peer speaks if the first bytes of its answer are typical of another protocol."""
+    """Recognise another protocol by the first bytes of an answer."""
     if beginning.startswith(b"HTTP"):
         return "this is an HTTP server"
     if beginning[:2] in (b"\x15\x03", b"\x16\x03"):
@@ -367,6 +367,6 @@ def _explain(address: Address, error: BaseException, timeout_s: float, *, is_tls
 
 
 async def close_all(connections: list[Connection]) -> None:
-    """Close connections together; what goes wrong while closing does not matter any more."""
+    """Close connections together; errors while closing are ignored."""
     with contextlib.suppress(OSError):
         await asyncio.gather(*(connection.close() for connection in connections))

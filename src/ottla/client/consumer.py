@@ -1,9 +1,9 @@
-"""A consumer: reads partitions that it is given, or shares the partitions of topics with the other members of a group.
+"""A consumer: reads the partitions it is assigned, or shares the partitions of topics with the members of a group.
 
 `poll` returns records of all partitions, each partition's in order. Positions move with what `poll` returned; the
-offsets of a group's member are committed every few seconds by the next `poll`, and before partitions go to another
-member. So a record is committed only after `poll` was called again, and what was returned but not committed before a
-crash is read again (at least once).
+offsets of a group's member are committed every few seconds by the next `poll`, and before partitions move to another
+member. So a record is committed only after `poll` was called again, and records returned but not committed before a
+crash are read again (at least once).
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from ottla.protocol.topic_partition import TopicPartition
 
 
 class OffsetReset(Enum):
-    """Where to begin without a valid offset."""
+    """Where to start without a valid offset."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -77,13 +77,13 @@ class PartitionBounds(NamedTuple):
 
 
 class RebalanceListener:
-    """Hears inside `poll` when partitions come and go; override the methods that you need."""
+    """Called inside `poll` when partitions are assigned or revoked; override the methods that you need."""
 
     async def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
         """These were added; positions may be set with `seek`."""
 
     async def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
-        """These are about to go; their offsets can still be committed."""
+        """These are about to be revoked; their offsets can still be committed."""
 
     async def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
         """These belong to others already; nothing can be committed for them."""
@@ -126,7 +126,7 @@ class Consumer:
     # What to read.
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read exactly these partitions, without sharing them with anybody."""
+        """Read exactly these partitions, without a group."""
         if self._session is not None:
             raise ValueError("a consumer that has subscribed gets its partitions from the group: use another consumer")
         if isinstance(partitions, TopicPartition):
@@ -134,7 +134,7 @@ class Consumer:
         self._set_assignment(frozenset(partitions))
 
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
-        """Share these topics, or all whose names match entirely, with the other members of the group."""
+        """Share these topics, or all whose full names match, with the other members of the group."""
         if isinstance(topics, str):
             raise TypeError(
                 f"subscribe takes several topics, or a pattern: write [{topics!r}] or re.compile({topics!r})"
@@ -157,23 +157,23 @@ class Consumer:
         return self._assignment
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Go on reading at an offset."""
+        """Continue reading at an offset."""
         self._check_assigned(partition)
         if offset < 0:
             raise ValueError(f"offset {offset}: it must not be negative; seek_to takes places such as EARLIEST")
         self._fetcher.start(partition, offset)
 
     async def seek_to(self, places: Mapping[TopicPartition, int]) -> None:
-        """Go on reading at an `OffsetSpec`, or at a time in ms; where there is no such record, at the end."""
+        """Continue reading at an `OffsetSpec`, or at a time in ms; at the end where there is no such record."""
         for partition in places:
             self._check_assigned(partition)
         for partition, offset in (await self._find(places)).items():
             self._fetcher.start(partition, offset)
 
     async def seek_past(self, error: CorruptBatch) -> int:
-        """Go on reading behind a damaged batch that `poll` has raised; the offset there.
+        """Continue reading after a damaged batch that `poll` has raised; returns the offset there.
 
-        Everything in between is left out, sound batches among them if the broker cannot reach them past the damage.
+        Everything in between is skipped, including sound batches that the broker cannot reach past the damage.
         """
         from ottla.client.corrupt_batches import offset_behind
 
@@ -209,7 +209,7 @@ class Consumer:
     # Reading.
 
     async def poll(self, timeout_ms: float = 1_000, *, max_records: int | None = None) -> list[Record]:
-        """The next records, none if nothing came in time."""
+        """Return the next records; none if nothing came in time."""
         if self._is_closed:
             raise ClientClosed("the consumer was closed")
         deadline_s = self._cluster.now_s() + timeout_ms / 1000
@@ -228,7 +228,7 @@ class Consumer:
         if not has_positions:
             left_s = min(left_s, self._cluster.settings.retry.initial_ms / 1000)
         if self._session is not None:
-            # Come back in time for commits and new topics, even if no record arrives.
+            # Return in time for commits and new topics, even if no record arrives.
             left_s = min(left_s, self._session.member.settings.heartbeat_interval_ms / 1000)
         try:
             return await self._fetcher.take(max_records, left_s)
@@ -255,7 +255,7 @@ class Consumer:
     async def committed(
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, CommittedOffset]:
-        """What the group has committed, for the assignment or for other partitions."""
+        """Get what the group has committed, for the assignment or for other partitions."""
         if self.group is None:
             raise ValueError("without a group nothing is committed: make the consumer with GroupSettings")
         wanted = sorted(self._assignment) if partitions is None else partitions
@@ -353,13 +353,13 @@ class Consumer:
         await self._commit_quietly()
 
     async def _commit_quietly(self) -> None:
-        """Commit if possible: what fails now is committed with the next positions, or read again."""
+        """Commit if possible: after a failure the next commit covers these positions, or records are read again."""
         with contextlib.suppress(ClientError, TimeoutError):
             async with asyncio.timeout(self.settings.auto_commit_interval_ms / 1000):
                 await self.commit()
 
     async def _match_topics(self) -> None:
-        """With a pattern: look which topics match it now."""
+        """With a pattern, find the topics that match it now."""
         now_s = self._cluster.now_s()
         if self._pattern is None or (now_s - self._matched_s) * 1000 < self._cluster.settings.metadata_max_age_ms:
             return
@@ -375,8 +375,8 @@ class Consumer:
     async def _start_new_partitions(self) -> bool:
         """Give each new partition its position: the committed one, or what the reset policy says.
 
-        False if the committed ones cannot be had now: a transaction of the group is still being ended, or its
-        coordinator does not answer. Like Kafka's consumers, this one waits for both for as long as it is polled.
+        False if the committed ones are not available now: a transaction of the group is still ending, or its
+        coordinator does not answer. Like Kafka's consumers, this one waits for both as long as it is polled.
         """
         new = [partition for partition in sorted(self._assignment) if partition not in self._fetcher.partitions]
         if not new:
@@ -401,7 +401,7 @@ class Consumer:
             for partition, offset in committed.items():
                 if offset.error is not None:
                     raise offset.error
-                # A seek while this was under way holds.
+                # A seek meanwhile takes precedence.
                 if offset.offset >= 0 and partition not in self._fetcher.partitions:
                     self._fetcher.start(partition, offset.offset)
                     self._committed[partition] = offset.offset

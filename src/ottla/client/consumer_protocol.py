@@ -1,6 +1,6 @@
 """What members of a classic consumer group tell each other through the coordinator, which does not look inside.
 
-Each message begins with its version; from a newer one, a reader takes the fields that it knows.
+Each message begins with its version; a reader takes the fields it knows from a newer one.
 """
 
 import struct
@@ -31,7 +31,7 @@ class Subscription:
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """The metadata of a JoinGroup request."""
+    """Encode the metadata of a JoinGroup request."""
     message = ConsumerProtocolSubscription(
         # Sorted, because a coordinator compares metadata bytewise to see whether a member changed.
         topics=sorted(subscription.topics),
@@ -47,7 +47,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 
 def decode_subscription(data: bytes) -> Subscription:
-    """A member's metadata; MalformedMessage if it is none."""
+    """Decode a member's metadata; MalformedMessage if that is impossible."""
     if not data:
         return Subscription(())
     message, _ = decode_at(ConsumerProtocolSubscription, data, _version_of(data), _VERSION.size)
@@ -56,7 +56,7 @@ def decode_subscription(data: bytes) -> Subscription:
 
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
-    """What the leader hands to one member."""
+    """Encode what the leader assigns to one member."""
     message = ConsumerProtocolAssignment(
         assigned_partitions=[
             assignments.TopicPartition(topic=topic, partitions=sorted(numbers))
@@ -67,7 +67,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """What a member got; nothing if the bytes are empty, as before its first assignment."""
+    """Decode what a member was assigned; nothing if the bytes are empty, as before its first assignment."""
     if not data:
         return ()
     message, _ = decode_at(ConsumerProtocolAssignment, data, _version_of(data), _VERSION.size)

@@ -1,9 +1,9 @@
-"""Where reading can go on behind a record batch that is damaged.
+"""Finding where to continue reading after a damaged record batch.
 
-A broker that does not check what it serves hands the bytes over, and the batch that follows them in the answer says
-where it begins. A broker that does check refuses every offset that it could reach only through the damage. Then we
-search for the next offset that it serves, first in steps that double, then by halves between the last two. Such a step
-may pass over sound batches between two damaged ones, so the caller is told which offsets were skipped.
+A broker that does not check what it serves sends the bytes, and the next batch in the answer says where it begins. A
+broker that does check refuses every offset that it could reach only through the damage. Then we search for the next
+offset that it serves, first in steps that double, then by bisection between the last two. Such a step may skip sound
+batches between two damaged ones, so the caller is told which offsets were skipped.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ _LIMITS = FetchLimits(max_wait_ms=0)
 
 
 async def offset_behind(cluster: Cluster, partition: TopicPartition, offset: int) -> int:
-    """The first offset after a damaged batch that holds `offset` from which on reading is possible again."""
+    """Find the first offset that can be read after the damaged batch that holds `offset`."""
     listed = (await list_offsets(cluster, {partition: OffsetSpec.LATEST}))[partition]
     if listed.error is not None:
         raise listed.error
@@ -38,7 +38,7 @@ async def offset_behind(cluster: Cluster, partition: TopicPartition, offset: int
 
 
 async def first_sound(bad: int, end: int, is_sound: Callable[[int], Awaitable[bool]]) -> int:
-    """The least offset found sound after a bad one; the end is sound, since nothing is there."""
+    """Search for the least sound offset after a bad one; the end is sound, since nothing is there."""
     step = 1
     while (probe := min(bad + step, end)) < end and not await is_sound(probe):
         bad, step = probe, step * 2
@@ -52,7 +52,7 @@ async def first_sound(bad: int, end: int, is_sound: Callable[[int], Awaitable[bo
 
 
 async def _begin_of_next(cluster: Cluster, partition: TopicPartition, offset: int) -> int | None:
-    """The base offset of the batch after the one at an offset; None if the broker does not hand both over."""
+    """Find the base offset of the batch after the one at an offset; None if the broker does not send both."""
     try:
         fetched = await fetch_batches(cluster, *partition, offset, limits=_LIMITS)
         headers = [header for _, header in islice(iterate_headers(fetched.batches), 2)]

@@ -29,7 +29,7 @@ class OpenBatch(ProducerBatch):
         self, partition: TopicPartition, builder: BatchBuilder, created_s: float, transaction: int = 0
     ) -> None:
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        # Whether somebody waits for one of its records, and hears of a failure there.
+        # Whether someone waits for one of its records, and will see a failure there.
         self.is_observed = False
         # The number of the transaction that it belongs to.
         self.transaction = transaction
@@ -37,7 +37,7 @@ class OpenBatch(ProducerBatch):
 
 
 class Delivery:
-    """A record on its way: await it for its place in the log, or for the error that kept it out."""
+    """A record being delivered: await it for its place in the log, or for the error that prevented that."""
 
     __slots__ = ("_timestamp_ms", "batch", "number")
 

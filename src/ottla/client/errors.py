@@ -2,12 +2,12 @@
 
 Everything a call may raise is a `ClientError`, and its class says where the fault lies: a `KafkaError` is the cluster's
 own refusal and carries its code; a `BrokerUnreachable` or a `ConnectionLost` comes from the network; a
-`RequestTimedOut` is a broker that took the request and kept silent; an `UnsupportedByBroker` is a question of
+`RequestTimedOut` is a broker that accepted the request and stayed silent; an `UnsupportedByBroker` is a question of
 versions. Results about several things (topics, partitions, groups) hold a `KafkaError` as a value for each that failed.
 
 A transactional producer adds four of its own. After an `AbortableError`, abort the transaction, then begin it again.
-After a `FatalProducerError`, close the producer: it is of no more use. After a `CommitInDoubt`, call the commit again.
-A `WrongOrder` is a call that does not fit what was called before, and changes nothing.
+After a `FatalProducerError`, close the producer: it is unusable. After a `CommitInDoubt`, call the commit again. A
+`WrongOrder` is a call that is not allowed after the calls before it, and changes nothing.
 """
 
 from ottla.protocol.errors import ErrorCode
@@ -21,7 +21,7 @@ class ClientError(Exception):
 
 
 class KafkaError(ClientError):
-    """The cluster refused: its error code, and what it said about it."""
+    """The cluster refused: its error code and message."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         self.code = code
@@ -78,7 +78,7 @@ class FatalProducerError(KafkaError):
 
 
 class WrongOrder(ClientError):
-    """A call that does not fit the state of the transaction; the message names the one that does."""
+    """A call that the state of the transaction does not allow; the message names the call to make instead."""
 
 
 class ConnectionFailure(ClientError):
@@ -92,7 +92,7 @@ class BrokerUnreachable(ConnectionFailure):
 
 
 class ConnectionRefused(BrokerUnreachable):
-    """Nobody listens at the address: the host answers, and the process is not there."""
+    """Nothing listens at the address: the host answers, but the process is not there."""
 
 
 class ConnectionLost(ConnectionFailure):
@@ -100,13 +100,13 @@ class ConnectionLost(ConnectionFailure):
 
 
 class RequestTimedOut(ClientError):
-    """A broker took a request and did not answer in time, or a call used up all the time it was given."""
+    """A broker accepted a request but did not answer in time, or a call ran out of time."""
 
     is_retriable = True
 
 
 class CommitInDoubt(RequestTimedOut):
-    """A commit was not answered, and may have been done or not. Call it again: that completes it, and tells."""
+    """A commit was not answered, and may or may not have happened. Call it again to complete it and to find out."""
 
 
 class UnsupportedByBroker(ClientError):
@@ -122,7 +122,7 @@ class ClientClosed(ClientError):
 
 
 def code_of(number: int) -> ErrorCode:
-    """The error behind a number; one of a future Kafka is an unknown server error."""
+    """Look up the error of a number; one of a future Kafka is an unknown server error."""
     try:
         return ErrorCode(number)
     except ValueError:

@@ -29,9 +29,9 @@ async def ask_leaders(
     timeout_ms: float | None = None,
     waits_as: str | None = None,
 ) -> dict[TopicPartition, R | KafkaError]:
-    """What `send` got for each partition from its leader; an error is the partition's own and final.
+    """Collect what `send` got for each partition from its leader; a partition's error is final.
 
-    `waits_as` is the purpose of requests that wait at the broker: they get connections to themselves.
+    `waits_as` is the purpose of requests that wait at the broker: they get connections of their own.
     """
     budget_ms = cluster.settings.call_timeout_ms if timeout_ms is None else timeout_ms
     start_s = cluster.now_s()
@@ -103,7 +103,7 @@ async def _refresh(cluster: Cluster, topics: set[str]) -> None:
 
 
 def _as_value(error: ClientError) -> KafkaError:
-    """A failure of the network, under the code that Kafka's clients use; what no retry mends ends the whole call."""
+    """Turn a network failure into the code that Kafka's clients use; raises an error that no retry helps."""
     if isinstance(error, KafkaError):
         return error
     if error.is_retriable:
@@ -112,7 +112,7 @@ def _as_value(error: ClientError) -> KafkaError:
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Partitions in the shape that requests have."""
+    """Group partitions by topic, as requests do."""
     grouped: dict[str, list[int]] = {}
     for topic, partition in partitions:
         grouped.setdefault(topic, []).append(partition)

@@ -70,7 +70,7 @@ async def fetch(
     limits: FetchLimits = DEFAULT_LIMITS,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> dict[TopicPartition, FetchedBatches]:
-    """One request to a broker that leads all these partitions; leaders that it names instead are noted."""
+    """Send one request to a broker that leads all these partitions; notes the leaders that it names instead."""
     ids = {topic: cluster.metadata.topic_id(topic) for topic, _ in offsets}
     highest = _NAMES_VERSION_MAX if ZERO_UUID in ids.values() else 32767
     version = connection.version_of(FetchRequest, highest=highest)
@@ -109,7 +109,7 @@ async def fetch(
 
 
 def whole_batches(records: memoryview) -> memoryview:
-    """The records without a batch at the end that was cut by the size limit."""
+    """Drop a batch at the end that the size limit has cut."""
     position, end = 0, len(records)
     while end - position >= LOG_OVERHEAD_BYTES:
         size = int.from_bytes(records[position + 8 : position + 12], "big", signed=True) + LOG_OVERHEAD_BYTES
@@ -152,7 +152,7 @@ def _read_row(row: PartitionData, partition: TopicPartition, offset: int) -> Fet
 
 def _error(row: PartitionData, partition: TopicPartition, offset: int) -> KafkaError | None:
     if row.error_code == ErrorCode.CORRUPT_MESSAGE:
-        return CorruptBatch(partition, offset, "it is damaged in the broker's log, and the broker does not hand it out")
+        return CorruptBatch(partition, offset, "it is damaged in the broker's log, and the broker does not serve it")
     return error_of(row.error_code)
 
 

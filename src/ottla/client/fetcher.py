@@ -1,11 +1,11 @@
-"""Keeps the next records of each partition at hand: fetches one or two chunks per partition ahead of the reader.
+"""Prefetches records: keeps one or two chunks per partition ahead of the reader.
 
 A broker answers the requests of one connection in order, and a fetch may wait there for data. So at most two fetches
 per broker are under way, over connections of their own and about different partitions: while one waits for records of
 idle partitions, the other brings those of busy ones.
 
 A partition has a position (the next offset that the reader gets) and a fetch position ahead of it. A seek, or the loss
-of the partition, makes a new state: answers to requests of the old one are dropped.
+of the partition, replaces its state: answers to requests of the old state are dropped.
 """
 
 import asyncio
@@ -83,18 +83,18 @@ class Fetcher:
         self._is_interrupted = False
 
     def interrupt(self) -> None:
-        """Let `take` return now, or at once when it is called next."""
+        """Make `take` return now, or immediately when it is next called."""
         self._is_interrupted = True
         self._news.set()
 
     def start(self, partition: TopicPartition, offset: int) -> None:
-        """Read from an offset on, and drop what was at hand before."""
+        """Read from an offset on, and drop what was prefetched before."""
         is_paused = partition in self.partitions and self.partitions[partition].is_paused
         self.partitions[partition] = PartitionPosition(offset, offset, is_paused=is_paused)
         self._news.set()
 
     def stop(self, partition: TopicPartition) -> None:
-        """Read no more."""
+        """Stop reading."""
         self.partitions.pop(partition, None)
 
     async def close(self) -> None:
@@ -106,7 +106,7 @@ class Fetcher:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def take(self, max_records: int, timeout_s: float) -> list[Record]:
-        """The next records, nothing if none come in time; an error is raised once everything before it is read."""
+        """Return the next records, none if none come in time; raises an error once all before it has been read."""
         deadline_s = self._cluster.now_s() + timeout_s
         while True:
             self._news.clear()
@@ -165,7 +165,7 @@ class Fetcher:
     # Requests.
 
     def _start_fetches(self) -> float:
-        """Ask brokers for what is not at hand; how many seconds to wait for partitions that cannot be asked for now."""
+        """Fetch what is missing; returns how many seconds to wait for partitions that cannot be fetched now."""
         now_s = self._cluster.now_s()
         wake_s = 3600.0
         wanted: dict[int, dict[TopicPartition, int]] = {}
@@ -185,7 +185,7 @@ class Fetcher:
         for node_id, offsets in wanted.items():
             free = [slot for slot in range(FETCHES_PER_NODE) if (node_id, slot) not in self._slots]
             if free:
-                # Taken now: by the time the task runs, the reader may have gone elsewhere.
+                # Read it now: by the time the task runs, the reader may have moved.
                 states = {partition: self.partitions[partition] for partition in offsets}
                 for state in states.values():
                     state.is_fetching = True
@@ -248,7 +248,7 @@ class Fetcher:
             for _, header in iterate_headers(answer.batches):
                 headers.append(header)
         except CorruptRecords as error:
-            # What comes before the damage is read; the next fetch begins with it.
+            # What comes before the damage is read first; the next fetch begins with the damage.
             if not headers:
                 state.error = CorruptBatch(partition, state.fetch_position, error.message)
                 return
@@ -271,7 +271,7 @@ class Fetcher:
         """A request failed as a whole: try again later, or give up if no retry can help."""
         for partition, state in states.items():
             if error.is_retriable:
-                # A broker that keeps silent has failed since it was asked.
+                # A silent broker has been failing since it was asked.
                 state.failing_since_s = started_s if state.failing_since_s is None else state.failing_since_s
                 self._postpone(partition, state, error, node_id)
             else:

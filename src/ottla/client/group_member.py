@@ -97,7 +97,7 @@ class GroupMember:
 
     @property
     def membership(self) -> Membership:
-        """As whom to commit."""
+        """The identity under which to commit."""
         return Membership(self.generation, self.member_id, self.settings.instance_id)
 
     def subscribed_topics(self) -> frozenset[str]:
@@ -123,7 +123,7 @@ class GroupMember:
         )
 
     def joined(self, response: JoinGroupResponse) -> None:
-        """The coordinator's answer: SYNCING if it let the member in."""
+        """Take the coordinator's answer: SYNCING if it admitted the member."""
         if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = response.member_id
             self.state = State.UNJOINED
@@ -144,7 +144,7 @@ class GroupMember:
             self._members = {row.member_id: decode_subscription(row.metadata) for row in response.members}
 
     def sync_request(self, partition_counts: Mapping[str, int]) -> SyncGroupRequest:
-        """The leader's request carries the assignment of all, the others' are empty."""
+        """Make the request: the leader's carries the assignment of all members, the others' are empty."""
         assigned = self.assignor.assign(self._members, partition_counts) if self._members else {}
         return SyncGroupRequest(
             group_id=self.settings.group_id,
@@ -160,7 +160,7 @@ class GroupMember:
         )
 
     def synced(self, response: SyncGroupResponse) -> frozenset[TopicPartition] | None:
-        """What the member is to hold from now on; None if it has to join again."""
+        """Take the assignment: what the member holds from now on, None if it must join again."""
         if response.error_code != ErrorCode.NONE:
             self.refused(response.error_code)
             return None
@@ -168,7 +168,7 @@ class GroupMember:
         return frozenset(decode_assignment(response.assignment))
 
     def assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        """The member holds these now; having given some back, a cooperative one calls for the next rebalance."""
+        """The member holds these now; a cooperative one that gave some back asks for the next rebalance."""
         has_given_back = bool(self.owned - partitions)
         self.owned = partitions
         if self.is_cooperative and has_given_back:
@@ -193,7 +193,7 @@ class GroupMember:
         )
 
     def leave_request(self, reason: str) -> LeaveGroupRequest | None:
-        """None for one that is not in the group, and for a static member: its place is kept for it."""
+        """Make the request; None if the member is not in the group, or is static: its place is kept for it."""
         if not self.member_id or self.settings.instance_id is not None:
             return None
         members = [MemberIdentity(member_id=self.member_id, reason=reason)]
@@ -211,7 +211,7 @@ class GroupMember:
         self.rejoin()
 
     def refused(self, error_code: int) -> None:
-        """Any answer with an error: join again, as the same member or as a new one, or give up."""
+        """Handle an answer with an error: join again, as the same member or as a new one, or give up."""
         code = code_of(error_code)
         if code is ErrorCode.NONE:
             return

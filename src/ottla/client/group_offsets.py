@@ -48,7 +48,7 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """As whom a member commits; the default is nobody: an administrator, or a consumer without group management."""
+    """The identity under which a member commits; the default is for an administrator or a consumer without a group."""
 
     generation: int = -1
     member_id: str = ""
@@ -60,14 +60,14 @@ NO_MEMBERSHIP = Membership()
 
 @dataclass(frozen=True, slots=True)
 class GroupMetadata:
-    """For whom a transaction commits offsets; with a membership, only while the group still counts that member."""
+    """For which group a transaction commits offsets; with a membership, only while that member is in the group."""
 
     group_id: str
     membership: Membership = NO_MEMBERSHIP
 
 
 def committed_offsets(offsets: Mapping[TopicPartition, int | CommittedOffset]) -> dict[TopicPartition, CommittedOffset]:
-    """Offsets to commit, given as numbers or with more; TypeError or ValueError names what cannot be one."""
+    """Normalise offsets to commit, given as numbers or with more; TypeError or ValueError names what is none."""
     found: dict[TopicPartition, CommittedOffset] = {}
     for partition, offset in offsets.items():
         if not isinstance(partition, tuple):
@@ -82,7 +82,7 @@ def committed_offsets(offsets: Mapping[TopicPartition, int | CommittedOffset]) -
 
 
 def check_group_metadata(group: object) -> None:
-    """TypeError for what people often pass instead."""
+    """Raise TypeError for what people often pass instead."""
     if isinstance(group, str):
         raise TypeError(f"group_metadata is consumer.group_metadata(), or GroupMetadata({group!r}), not a group's name")
     if not isinstance(group, GroupMetadata):
@@ -98,9 +98,9 @@ async def fetch_group_offsets(
     waits_until_stable: bool = True,
     timeout_ms: float | None = None,
 ) -> dict[TopicPartition, CommittedOffset]:
-    """What the group has committed; None is everything.
+    """Fetch what the group has committed; None asks for everything.
 
-    With `require_stable`, what an open transaction holds is waited for, or raises UNSTABLE_OFFSET_COMMIT.
+    With `require_stable`, waits for offsets in an open transaction, or raises UNSTABLE_OFFSET_COMMIT.
     """
     grouped = None if partitions is None else by_topic(partitions)
 
@@ -142,7 +142,7 @@ async def commit_group_offsets(
     membership: Membership = NO_MEMBERSHIP,
     timeout_ms: float | None = None,
 ) -> dict[TopicPartition, KafkaError | None]:
-    """Commit offsets; what went wrong with each partition."""
+    """Commit offsets; returns the error of each partition."""
     topics = [
         OffsetCommitRequestTopic(
             name=topic,
@@ -168,7 +168,7 @@ async def commit_group_offsets(
             for row in topic.partitions
         }
         for error in errors.values():
-            # A topic that does not exist is the partition's own error; trying again would only take time.
+            # A topic that does not exist is the partition's own error; retrying would only take time.
             if error is not None and error.is_retriable and not error.code.refreshes_metadata:
                 raise error
         return errors

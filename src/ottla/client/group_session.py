@@ -1,8 +1,8 @@
-"""A member's life in its group: joins when there is a reason to, keeps the membership alive in between.
+"""A member's session in its group: joins when necessary, and keeps the membership alive in between.
 
-Rebalances happen inside `poll`, and nowhere else: by then the program has worked on what `poll` returned before, so its
-offsets may be committed before partitions go to another member. Heartbeats go on in the background. A member that does
-not poll for `max_poll_interval_ms` leaves, so that others get its partitions.
+Rebalances happen only inside `poll`: by then the program has processed what `poll` returned before, so its offsets may
+be committed before partitions move to another member. Heartbeats continue in the background. A member that does not
+poll for `max_poll_interval_ms` leaves, so that others get its partitions.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _JOIN_SLACK_MS = 5_000.0
 
 
 class PartitionOwner(Protocol):
-    """Who works with the partitions: told before they go and after they come."""
+    """The user of the partitions: called before they are revoked and after they are assigned."""
 
     def rebalance_due(self) -> None: ...
 
@@ -56,7 +56,7 @@ class GroupSession:
         return self.member.state is State.STABLE and self._joining is None
 
     async def poll(self, timeout_s: float) -> None:
-        """Go on with a rebalance if there is one, for as long as the caller can wait."""
+        """Continue a rebalance if there is one, for as long as the caller can wait."""
         self._polled_s = self._cluster.now_s()
         deadline_s = self._polled_s + timeout_s
         if self.member.is_leader and self.is_stable:
@@ -78,7 +78,7 @@ class GroupSession:
             self._heartbeats = self._cluster.in_background(self._beat(), f"heartbeat {self.member.settings.group_id}")
 
     async def leave(self, reason: str) -> None:
-        """Give everything back and go, so that the others need not wait for the session to end."""
+        """Give everything back and leave, so that the others need not wait for the session to expire."""
         for task in (self._joining, self._heartbeats):
             if task is not None:
                 task.cancel()
@@ -109,7 +109,7 @@ class GroupSession:
         await self._owner.partitions_assigned(assignment - owned, assignment)
 
     async def _join(self) -> frozenset[TopicPartition] | None:
-        """Join and sync once; the assignment, or None if it has to be tried again."""
+        """Join and sync once; returns the assignment, or None if it must be tried again."""
         member = self.member
         attempt = 0
         since_s = self._cluster.now_s()
@@ -159,7 +159,7 @@ class GroupSession:
         return {topic: len(partitions) for topic, partitions in found if partitions}
 
     async def _notice_new_partitions(self) -> None:
-        """The leader watches the topics of all members: they may have got more partitions, or come into being."""
+        """As leader, watch the topics of all members: they may get more partitions, or be created."""
         settings = self._cluster.settings
         is_complete = self._partition_counts.keys() >= self.member.subscribed_topics()
         max_age_s = (settings.metadata_max_age_ms if is_complete else settings.retry.max_ms) / 1000
@@ -169,7 +169,7 @@ class GroupSession:
                     self.member.rejoin()
 
     async def _beat(self) -> None:
-        """Heartbeats for as long as the membership is good."""
+        """Send heartbeats as long as the membership is valid."""
         member = self.member
         interval_s = member.settings.heartbeat_interval_ms / 1000
         while self.is_stable:
@@ -193,7 +193,7 @@ class GroupSession:
     async def _send_leave(self, reason: str) -> None:
         request = self.member.leave_request(reason)
         if request is not None:
-            # Without this the coordinator finds out when the session ends.
+            # If this fails, the coordinator finds out when the session expires.
             with contextlib.suppress(ClientError):
                 await (await self._connection()).request(request, LeaveGroupResponse)
 

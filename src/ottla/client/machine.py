@@ -1,4 +1,4 @@
-"""What a client takes from its machine besides the event loop: chance, secrets, and the time of day.
+"""What a client takes from its machine besides the event loop: random numbers, secrets, and the time of day.
 
 Everything else (sockets, timers, name lookup) goes through the running loop. So a loop that simulates the network, with
 a `Machine` that draws from one seed, makes a client's run repeatable down to the bytes that it sends. For that, nothing
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def _random() -> float:
-    # By name, not as a bound method: in a copy of the process the module starts from a seed of its own.
+    # Looked up by name, not bound: in a forked process the module starts from a new seed.
     return random.random()
 
 
@@ -33,9 +33,9 @@ class Machine:
     secret_bytes: Callable[[int], bytes] = os.urandom  # that nobody can guess
 
     def number_below(self, limit: int) -> int:
-        """A whole number from 0 up to the limit, which it never reaches."""
+        """Draw a whole number from 0 to limit - 1."""
         return int(self.random() * limit)
 
     def shuffled(self, items: Iterable[T]) -> list[T]:
-        """The same items, in an order that chance decides."""
+        """Return the items in a random order."""
         return sorted(items, key=lambda _: self.random())

@@ -60,7 +60,7 @@ class MetadataCache:
         self._names: dict[bytes, str] = {}
 
     def update(self, response: MetadataResponse, *, is_complete: bool = False) -> None:
-        """Take an answer over; a complete one also says which topics are gone."""
+        """Apply an answer; a complete one also shows which topics are gone."""
         self.cluster_id = response.cluster_id
         self.controller_id = response.controller_id
         self.nodes = {row.node_id: Node(row.node_id, Address(row.host, row.port), row.rack) for row in response.brokers}
@@ -72,13 +72,13 @@ class MetadataCache:
         self._names = {topic.topic_id: name for name, topic in topics.items() if topic.topic_id != ZERO_UUID}
 
     def forget_topic(self, name: str) -> None:
-        """A topic that is known to be gone."""
+        """Forget a topic that is known to be gone."""
         topic = self.topics.pop(name, None)
         if topic is not None:
             self._names.pop(topic.topic_id, None)
 
     def hint_leader(self, partition: TopicPartition, leader_id: int, leader_epoch: int, nodes: list[Node]) -> bool:
-        """A broker named the leader it knows; whether that was news."""
+        """Note the leader that a broker named; returns whether that was new."""
         info = self.partition(partition)
         if info is None or leader_id < 0 or leader_epoch <= info.leader_epoch:
             return False

@@ -2,7 +2,7 @@
 
 A key always goes to the same partition: murmur2 of its bytes, made non-negative, modulo the number of partitions. Every
 bit matters, because producers in several languages write to one topic. Records without a key stick to one partition
-until a batch's worth of bytes has gone there, then to another (KIP-794): batches become large, and the load even.
+until a batch's worth of bytes has gone there, then to another (KIP-794): batches become large, and the load is even.
 """
 
 import struct

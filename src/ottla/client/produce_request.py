@@ -42,7 +42,7 @@ async def produce(
     is_added: bool | None = None,
     timeout_ms: float | None = None,
 ) -> dict[TopicPartition, Produced]:
-    """One batch for each partition, all of them led by the broker at the other end; leaders that it names are noted.
+    """Send one batch for each partition, all led by the broker at the other end; notes the leaders that it names.
 
     `is_added` says whether the partitions were added to the transaction before; None lets the broker's features decide.
     """
@@ -96,7 +96,7 @@ def _version_and_ids(
 
 
 def adds_partitions_itself(connection: Connection) -> bool:
-    """Whether the cluster runs transactions by KIP-890's second part, as the broker at the other end knows it."""
+    """Whether the cluster runs transactions by part 2 of KIP-890, as far as the broker at the other end knows."""
     return connection.versions.level("transaction.version") >= _IMPLICIT_TRANSACTION_FEATURE
 
 

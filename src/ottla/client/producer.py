@@ -87,7 +87,7 @@ class Producer:
         timestamp_ms: int | None,
         headers: Headers,
     ) -> Delivery:
-        """As `send`, for whoever has called `check_record` already."""
+        """As `send`, for callers that have already called `check_record`."""
         self.check_sendable()
         if self._transactions is None:
             return await self._accept(topic, value, key, partition, timestamp_ms, headers)
@@ -101,14 +101,14 @@ class Producer:
             raise
 
     def check_sendable(self) -> None:
-        """Raise what keeps a record from being taken now: the producer's end, or that no transaction is open."""
+        """Raise the reason why no record can be accepted now: the producer has ended, or no transaction is open."""
         if self._is_closed:
             raise ClientClosed("the producer was closed")
         if self._transactions is not None:
             self._transactions.owner.state.check_open("send")
 
     async def flush(self) -> None:
-        """Send what is waiting and wait for all of it; raises the first failure that nobody else has waited for."""
+        """Send what is waiting and wait for all of it; raises the first failure that was not awaited elsewhere."""
         await self._accumulator.drain()
         failure, self._failure = self._failure, None
         if failure is not None:
@@ -161,7 +161,7 @@ class Producer:
             timestamp_ms = self.time_ms()
         transaction = _NO_TRANSACTION
         if self._transactions is not None:
-            # Once more: it may have ended while the buffer was full.
+            # Check again: it may have ended while the buffer was full.
             state = self._transactions.owner.state
             state.check_open("send")
             transaction = state.number
@@ -200,11 +200,11 @@ class Producer:
     # Transactions, in Kafka's names.
 
     async def init_transactions(self) -> None:
-        """Once, before the first: fences earlier producers with this id, and aborts what they left open."""
+        """Call this once, at first: it fences earlier producers with this id, and aborts what they left open."""
         await self._transactional("init_transactions").owner.init()
 
     def begin_transaction(self) -> None:
-        """What is sent from now on belongs together; no broker hears of it yet."""
+        """Begin a transaction: what is sent from now on belongs to it. This sends no request."""
         self._transactional("begin_transaction").owner.begin()
 
     async def send_offsets_to_transaction(
@@ -214,21 +214,21 @@ class Producer:
         await self._transactional("send_offsets_to_transaction").owner.send_offsets(offsets, group_metadata)
 
     async def commit_transaction(self) -> None:
-        """Deliver everything and commit; `CommitInDoubt` leaves the end open: call it again.
+        """Deliver everything and commit; after `CommitInDoubt` the outcome is unknown: call it again.
 
-        After an `AbortableError` nothing is committed, and `abort_transaction` is to be called.
+        After an `AbortableError` nothing is committed: call `abort_transaction`.
         """
         await self._transactional("commit_transaction").commit()
 
     async def abort_transaction(self) -> None:
-        """Drop what was not sent, and let nobody see what was; `RequestTimedOut` leaves the end open: call it again."""
+        """Drop what was not sent, and abort what was; after `RequestTimedOut` the outcome is unknown: call it again."""
         await self._transactional("abort_transaction").abort()
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        """A transaction around a block: committed at its end, aborted if an exception leaves it.
+        """Run a block in a transaction: committed at its end, aborted if an exception leaves it.
 
-        An abort before it that was not answered is waited for.
+        Waits for an earlier abort that was not answered.
         """
         await self.begin_block()
         try:
@@ -239,15 +239,15 @@ class Producer:
             raise
 
     async def begin_block(self) -> None:
-        """The beginning of `transaction`."""
+        """Begin the block of `transaction`."""
         await self._transactional("transaction").begin_block()
 
     async def abort_block(self, error: BaseException) -> None:
-        """The end of `transaction` by an error."""
+        """End the block of `transaction` after an error."""
         await self._transactional("transaction").abort_block(error)
 
     async def abandon_block(self) -> None:
-        """The end of `transaction` where nobody can wait for it."""
+        """End the block of `transaction` where nothing can be awaited."""
         self._transactional("transaction").abandon_block()
 
     def _transactional(self, call: str) -> TransactionManager:

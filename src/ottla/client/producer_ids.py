@@ -24,7 +24,7 @@ class ProducerIdentity:
 
 NO_IDENTITY = ProducerIdentity(-1, -1)
 
-# Before this version there is no way to say which identity the new epoch is for.
+# Earlier versions cannot say which identity the new epoch is for.
 _BUMP_VERSION_MIN = 3
 
 _MAX_TIMEOUT = "transaction.max.timeout.ms"
@@ -43,7 +43,7 @@ def check_transactional_id(transactional_id: str) -> None:
 
 
 def check_transaction_timeout(timeout_ms: int) -> None:
-    """Refuse a timeout that no broker would take."""
+    """Refuse a timeout that no broker would accept."""
     if type(timeout_ms) is not int:
         raise TypeError(f"transaction_timeout_ms={timeout_ms!r}: it is a whole number of milliseconds")
     if not 0 < timeout_ms <= _INT_MAX:

@@ -1,4 +1,4 @@
-"""The batches of one partition on their way to the broker, in order and each once.
+"""The batches that a producer sends to one partition: in order, and each once.
 
 Pure: time comes as an argument, and `sender.py` does what this decides.
 
@@ -10,9 +10,9 @@ a batch whose answer was lost may simply be sent again. Invariants:
   nothing overtakes it. So does the first of each epoch: a broker that knows nothing of a producer takes any sequence
   for its first, and a batch could overtake one that was refused.
 - A batch that fails for good leaves a gap in the sequence. The queue then continues in the next producer epoch from
-  sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches behind one that the broker refused cannot
-  have been written, and go on in the new epoch. Batches behind one of unknown fate have an unknown fate as well, and
-  fail with it: sent again, they could be written twice.
+  sequence 0 (KIP-360), once nothing of the old epoch is under way. Batches after one that the broker refused cannot
+  have been written, and continue in the new epoch. Batches after one whose outcome is unknown have an unknown outcome
+  too, and fail with it: sent again, they could be written twice.
 - In a transaction, a batch that fails for good fails the transaction, and nothing more of it is sent. The epochs are
   the transaction's, and each begins with `restart`.
 """
@@ -113,7 +113,7 @@ class PartitionQueue(Generic[B]):
         return None
 
     def add(self, batch: B) -> None:
-        """A new batch at the end; the one before it takes no more records."""
+        """Add a new batch at the end; the one before it takes no more records."""
         if self.waiting:
             self.waiting[-1].is_sealed = True
         batch.number = self._added
@@ -130,14 +130,14 @@ class PartitionQueue(Generic[B]):
         return 0.0 if head.is_sealed else head.created_s + self._linger_s
 
     def take(self, now_s: float) -> B | None:
-        """The next batch to send, now under way."""
+        """Take the next batch to send; it is under way from now on."""
         ready_at_s = self.ready_at_s()
         if ready_at_s is None or ready_at_s > now_s:
             return None
         batch = self.waiting.popleft()
         batch.is_sealed = True
         if batch.error is None:
-            # If this attempt fails, the failure dates from now: a broker may keep silent for long.
+            # If this attempt fails, the failure dates from now: a broker may be silent for long.
             batch.failing_since_s = now_s
         if batch.sequence < 0 and self._is_idempotent:
             batch.sequence = self._next_sequence
@@ -146,7 +146,7 @@ class PartitionQueue(Generic[B]):
         return batch
 
     def acknowledged(self, batch: B, outcome: Outcome) -> None:
-        """The broker has it."""
+        """The broker has acknowledged it."""
         self.in_flight.remove(batch)
         if batch.sequence >= 0 and not batch.follows_gap:
             self._next_acknowledged = _advance(batch.sequence, batch.builder.count)
@@ -154,7 +154,7 @@ class PartitionQueue(Generic[B]):
         batch.settle(outcome)
 
     def failed(self, batch: B, error: ClientError, now_s: float, retry_delay_s: float) -> bool:
-        """The broker refused it, or its fate is unknown: try it again or give it up; whether it is tried again."""
+        """The broker refused it, or its outcome is unknown: retry it or give it up; returns whether it is retried."""
         self.in_flight.remove(batch)
         if error.is_retriable or self._follows_a_failure(batch, error):
             if batch.follows_gap:
@@ -185,7 +185,7 @@ class PartitionQueue(Generic[B]):
             self._start_next_epoch()
 
     def gave_up(self, batch: B, error: ClientError) -> None:
-        """A batch that came back is not tried again: the transaction that it belongs to is over."""
+        """Settle a batch that is not retried because its transaction is over."""
         self.in_flight.remove(batch)
         batch.settle(Outcome(error=error))
 
@@ -220,7 +220,7 @@ class PartitionQueue(Generic[B]):
         return is_lost and batch.sequence >= 0 and (batch.follows_gap or batch.sequence != self._next_acknowledged)
 
     def _put_back(self, batch: B) -> None:
-        """In front of everything that was to follow it."""
+        """Put a batch back before everything that follows it."""
         position = 0
         while position < len(self.waiting) and self.waiting[position].number < batch.number:
             position += 1

@@ -1,4 +1,4 @@
-"""How a producer works, and which combinations cannot be meant."""
+"""How a producer works, and which combinations of settings are refused."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Settings of the client out of properties with Java's names, or librdkafka's where those differ."""
+"""Client settings from properties with Java's names, or librdkafka's where those differ."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -30,11 +30,11 @@ _ASSIGNOR_CLASSES: Final = {
     "RoundRobinAssignor": "roundrobin",
     "CooperativeStickyAssignor": "cooperative-sticky",
 }
-_NO_TRANSACTIONS: Final = "This command has no transactions: `ottla produce --transactional-id` has."
+_NO_TRANSACTIONS: Final = "This command has no transactions, but `ottla produce --transactional-id` does."
 
 
 class InvalidProperty(ValueError):
-    """A property that cannot mean anything, or not here; `remedy` is what to do about it, where that is known."""
+    """A property whose value is invalid or not supported here; `remedy` is what to do about it, where that is known."""
 
     def __init__(self, message: str, remedy: str | None = None) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class InvalidProperty(ValueError):
 
 
 class ClientProperties:
-    """Properties, read by type: what cannot be one is an InvalidProperty that names it."""
+    """Properties, read by type; InvalidProperty names one that cannot be read."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = {_SYNONYMS.get(name, name): value for name, value in given.items()}
@@ -98,7 +98,7 @@ def client_settings(given: Mapping[str, str]) -> "ClientSettings":
 
 
 def codec_named(name: str) -> "Codec":
-    """The compression of a name."""
+    """Look up a compression codec by its name."""
     from ottla.client import Codec
 
     codecs = {codec.name.lower(): codec for codec in Codec}

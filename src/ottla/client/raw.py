@@ -1,4 +1,4 @@
-"""Record batches as they are on the wire, in and out, for callers that make and read them themselves.
+"""Writing and reading raw record batches, for callers that build and open them themselves.
 
 A mirror copies batches that it never opens; a pipeline's tasks write under a producer identity that their driver owns.
 Nothing here numbers, compresses or checks a batch: the caller sets its producer id, epoch and sequence, and the broker
@@ -39,7 +39,7 @@ async def produce_batches(
     may_repeat: bool = False,
     timeout_ms: float | None = None,
 ) -> tuple[Produced, ...]:
-    """Write ready batches, one after the other; the broker's answer to each. The first refusal is raised.
+    """Write ready batches, one after the other; returns the broker's answer to each. Raises the first refusal.
 
     After a lost connection a batch with a sequence is sent again. One without is not, because it could be written
     twice, unless it `may_repeat`.
@@ -89,7 +89,7 @@ async def fetch_batches(
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     timeout_ms: float | None = None,
 ) -> FetchedBatches:
-    """Whole batches from an offset on, nothing if none came in time; a refusal is raised."""
+    """Fetch whole batches from an offset on, none if none came in time; raises a refusal."""
     target = TopicPartition(topic, partition)
     bounds = limits or DEFAULT_LIMITS
 
@@ -114,7 +114,7 @@ async def fetch_partitions(
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     timeout_ms: float | None = None,
 ) -> dict[TopicPartition, FetchedBatches]:
-    """The same for several partitions, all leaders together; a refusal is the partition's value."""
+    """Fetch from several partitions, all leaders at once; a refusal is that partition's value."""
     bounds = limits or DEFAULT_LIMITS
 
     async def ask(

@@ -1,8 +1,8 @@
 """Records that wait to be sent: gathered into batches by partition, all of them within one bound of memory.
 
 `producer_queue.py` decides for each partition when a batch leaves and in which order; this module keeps the queues of
-all partitions and counts their bytes. A record counts from `append` until its batch is settled. Who finds the buffer
-full waits for `await_space`: nothing is ever dropped to make room.
+all partitions and counts their bytes. A record counts from `append` until its batch is settled. When the buffer is
+full, senders wait in `await_space`: nothing is ever dropped to make room.
 """
 
 import asyncio
@@ -73,10 +73,10 @@ class RecordAccumulator:
                     await self._has_space.wait()
         except TimeoutError:
             text = f"the buffer of {limit} bytes stayed full for {self._settings.max_block_ms:g} ms"
-            raise RequestTimedOut(f"{text}: brokers take less than is produced, or cannot be reached") from None
+            raise RequestTimedOut(f"{text}: brokers accept less than is produced, or cannot be reached") from None
 
     async def drain(self) -> None:
-        """Let everything go that waits, and wait until all of it is settled."""
+        """Send everything that waits, and wait until all of it is settled."""
         outcomes = []
         for queue in self.queues.values():
             for batch in (*queue.in_flight, *queue.waiting):
@@ -92,7 +92,7 @@ class RecordAccumulator:
             queue.fail_waiting(error)
 
     def fail_all(self, error: ClientError) -> None:
-        """Give everything up that is not settled."""
+        """Fail everything that is not settled."""
         for queue in self.queues.values():
             queue.fail_all(error)
 

@@ -8,7 +8,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 
 
 def check_record(key: Any, value: Any, headers: Headers, partition: Any, timestamp_ms: Any) -> None:
-    """TypeError that names what cannot be sent."""
+    """Raise a TypeError that names what cannot be sent."""
     if value is not None and not isinstance(value, _BYTES):
         raise _wrong("value", value)
     if key is not None and not isinstance(key, _BYTES):

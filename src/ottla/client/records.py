@@ -69,10 +69,10 @@ def visible_batches(
     check_crc: bool = True,
     include_control: bool = False,
 ) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch with records for a reader; `aborted` is None for read_uncommitted.
+    """Yield the position and header of each batch with records for a reader; `aborted` is None for read_uncommitted.
 
-    With `include_control` the markers are shown as well. UnreadableBatch for one that does not match its checksum;
-    where it is tells the batch before it, since its own offset may have rotted too.
+    With `include_control` the markers are shown as well. UnreadableBatch for one that does not match its checksum; its
+    place is told by the batch before it, since its own offset may be damaged too.
     """
     pending = deque(sorted(aborted or (), key=lambda transaction: transaction.first_offset))
     hidden: set[int] = set()
@@ -101,7 +101,7 @@ def decode_records(
     aborted: Sequence[AbortedTransaction] | None = None,
     check_crc: bool = True,
 ) -> list[Record]:
-    """The records from an offset on; `aborted` is None for read_uncommitted."""
+    """Decode the records from an offset on; `aborted` is None for read_uncommitted."""
     found = decode_batches(topic, partition, batches, from_offset=from_offset, aborted=aborted, check_crc=check_crc)
     return [record for records in found for record in records]
 
@@ -116,7 +116,7 @@ def decode_batches(
     check_crc: bool = True,
     include_control: bool = False,
 ) -> Iterator[list[Record]]:
-    """The same batch by batch, each opened when it is asked for; with `include_control` also brokers' markers."""
+    """Decode batch by batch, each when it is needed; with `include_control` also the brokers' markers."""
     for position, header in visible_batches(batches, aborted, check_crc=check_crc, include_control=include_control):
         if header.last_offset < from_offset:
             continue
@@ -164,7 +164,7 @@ def encode_records(
     base_sequence: int = NO_SEQUENCE,
     is_transactional: bool = False,
 ) -> bytearray:
-    """One batch of these records, ready for `produce_batches`."""
+    """Encode these records as one batch, ready for `produce_batches`."""
     builder = BatchBuilder(
         codec=codec,
         compression_level=compression_level,

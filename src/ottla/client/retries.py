@@ -55,12 +55,12 @@ def needs_coordinator(error: ClientError) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Something failed and is about to be tried again, as `on_retry` hears it."""
+    """Something failed and is about to be retried, as reported to `on_retry`."""
 
     what: str
     error: ClientError
     failing_s: float
-    # None if it is tried for as long as somebody wants it.
+    # None if there is no deadline.
     left_s: float | None = None
 
 

@@ -60,14 +60,14 @@ class Sender:
             self._task.add_done_callback(self._task_ended)
 
     def cancel(self) -> list[asyncio.Task[None]]:
-        """End what runs; the tasks to wait for."""
+        """Cancel what runs; returns the tasks to wait for."""
         tasks = [task for task in (self._task, *self._requests) if task is not None]
         for task in tasks:
             task.cancel()
         return tasks
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
-        """Fail what is not settled, so that whoever waits for a record learns why."""
+        """Fail what is not settled, so that those who wait for a record learn why."""
         self._task = None
         if task.cancelled():
             self._accumulator.fail_all(ClientClosed("the client was closed before the record was delivered"))
@@ -102,7 +102,7 @@ class Sender:
             await self._cluster.refresh(topics)
 
     async def _send_ready(self) -> float | None:
-        """Send what can be sent; how long to wait for more, None if only new work can change something."""
+        """Send what can be sent; returns how long to wait for more, None if only new work matters."""
         now_s = self._cluster.now_s()
         owner = None if self._transactions is None else self._transactions.owner
         wake_at_s = float("inf")
@@ -138,10 +138,10 @@ class Sender:
         return None if wake_at_s == float("inf") else max(0.0, wake_at_s - self._cluster.now_s())
 
     def _send_to(self, node_id: int, queues: list[PartitionQueue[OpenBatch]], now_s: float) -> bool:
-        """Send one request; whether something was left for another one."""
+        """Send one request; returns whether something is left for another one."""
         batches: list[OpenBatch] = []
         size = 0
-        # Each request begins with another partition, so that none waits behind the others for ever.
+        # Each request begins with another partition, so that none is starved by the others.
         queues = self._cluster.machine.shuffled(queues)
         for queue in queues:
             if batches and size + queue.waiting[0].builder.size_bytes > self._settings.request_bytes_max:
@@ -179,7 +179,7 @@ class Sender:
             ]
         except ClientError as error:
             outcomes = [Outcome(error=error)] * len(batches)
-        except Exception as error:  # noqa: BLE001 (whatever is wrong with a batch is the answer to its records)
+        except Exception as error:  # noqa: BLE001 (an error of a batch is the answer to its records)
             wrong = ClientError(f"a batch cannot be sent: {error!r}")
             outcomes = [Outcome(error=wrong)] * len(batches)
         finally:
@@ -229,7 +229,7 @@ class Sender:
             self._cluster.tell_retry(what, batch.error, since_s=batch.failing_since_s, until_s=until_s)
 
     def _retry_policy(self, error: ClientError) -> RetryPolicy:
-        """With NOT_ENOUGH_REPLICAS a broker also says that the transaction before is still being ended."""
+        """A broker also answers NOT_ENOUGH_REPLICAS while the transaction before is still ending."""
         is_brief = isinstance(error, KafkaError) and error.code in _TRANSACTION_ENDING
         return QUICK_RETRY if self._transactions is not None and is_brief else self._cluster.settings.retry
 

@@ -96,7 +96,7 @@ class Client:
     init_producer_id = blocking(async_client.Client.init_producer_id)
     partition_count = blocking(async_client.Client.partition_count)
 
-    # For whoever makes or opens batches meanwhile.
+    # For callers that build or open batches meanwhile.
     start_produce_batches = started(async_client.Client.produce_batches)
     start_fetch_partitions = started(async_client.Client.fetch_partitions)
 
@@ -105,19 +105,19 @@ class Client:
     _make_owner = on_loop(async_client.Client.transaction_owner)
 
     def producer(self, settings: ProducerSettings | None = None) -> Producer:
-        """A producer; use it as `with`, or close it."""
+        """Make a producer; use it as `with`, or close it."""
         from ottla.client.sync_producer import Producer
 
         return Producer(self._make_producer(settings), self._thread)
 
     def consumer(self, settings: ConsumerSettings | None = None, group: GroupSettings | None = None) -> Consumer:
-        """A consumer, of a group or alone; use it as `with`, or close it."""
+        """Make a consumer, of a group or alone; use it as `with`, or close it."""
         from ottla.client.sync_consumer import Consumer
 
         return Consumer(self._make_consumer(settings, group), self._thread)
 
     def transaction_owner(self, transactional_id: str, *, transaction_timeout_ms: int = 60_000) -> TransactionOwner:
-        """A transaction in which others write with `produce_batches`; see `ottla.client.transaction_owner`."""
+        """Make the owner of a transaction in which others write; see `ottla.client.transaction_owner`."""
         from ottla.client.sync_transaction_owner import TransactionOwner
 
         owner = self._make_owner(transactional_id, transaction_timeout_ms=transaction_timeout_ms)

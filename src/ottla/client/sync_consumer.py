@@ -11,13 +11,13 @@ from ottla.protocol.topic_partition import TopicPartition
 
 
 class RebalanceListener:
-    """Told inside `poll` when partitions come and go; override what is of interest."""
+    """Called inside `poll` when partitions are assigned or revoked; override the methods that you need."""
 
     def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
         """These were added; positions may be set with `seek`."""
 
     def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
-        """These are about to go; their offsets can still be committed."""
+        """These are about to be revoked; their offsets can still be committed."""
 
     def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
         """These belong to others already; nothing can be committed for them."""
@@ -57,7 +57,7 @@ class Consumer:
         self.close()
 
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
-        """Share these topics, or all whose names match entirely, with the other members of the group."""
+        """Share these topics, or all whose full names match, with the other members of the group."""
         self._subscribe(topics, _OffTheLoop(listener) if listener else None)
 
     @property

@@ -1,4 +1,4 @@
-"""The blocking producer: records cross to the loop's thread in bulk, because a switch of threads for each is slow."""
+"""The blocking producer: records cross to the loop's thread in bulk, because a thread switch for each is slow."""
 
 import asyncio
 import contextlib
@@ -85,9 +85,9 @@ class Producer:
         timestamp_ms: int | None = None,
         headers: Headers = (),
     ) -> Delivery:
-        """Hand a record over and go on; its delivery tells what became of it, and so does `flush`.
+        """Hand a record over without waiting; its delivery tells the outcome, and so does `flush`.
 
-        A transactional producer takes it only in a transaction that can still be committed.
+        A transactional producer accepts it only in a transaction that can still be committed.
         """
         check_record(key, value, headers, partition, timestamp_ms)
         self._core.check_sendable()
@@ -95,7 +95,7 @@ class Producer:
         if timestamp_ms is None:
             timestamp_ms = self._core.time_ms()
         self._handed.append(_Handed(delivery, topic, value, key, partition, timestamp_ms, headers))
-        # In this order: the loop clears the flag and then looks once more, so no record is left behind.
+        # In this order: the loop clears the flag and then looks again, so no record is left behind.
         if not self._is_scheduled:
             self._is_scheduled = True
             self._thread.loop.call_soon_threadsafe(self._start_crossing)
@@ -104,11 +104,11 @@ class Producer:
         return delivery
 
     def init_transactions(self) -> None:
-        """Once, before the first: fences earlier producers with this id, and aborts what they left open."""
+        """Call this once, at first: it fences earlier producers with this id, and aborts what they left open."""
         self._thread.run(self._core.init_transactions())
 
     def begin_transaction(self) -> None:
-        """What is sent from now on belongs together; no broker hears of it yet."""
+        """Begin a transaction: what is sent from now on belongs to it. This sends no request."""
         self._thread.run(self._begin())
 
     def send_offsets_to_transaction(
@@ -118,18 +118,18 @@ class Producer:
         self._thread.run(self._core.send_offsets_to_transaction(offsets, group_metadata))
 
     def commit_transaction(self) -> None:
-        """Deliver everything and commit; `CommitInDoubt` leaves the end open: call it again."""
+        """Deliver everything and commit; after `CommitInDoubt` the outcome is unknown: call it again."""
         self._thread.run(self._end(self._core.commit_transaction))
 
     def abort_transaction(self) -> None:
-        """Let nobody see what was sent; `RequestTimedOut` leaves the end open: call it again."""
+        """Abort what was sent; after `RequestTimedOut` the outcome is unknown: call it again."""
         self._thread.run(self._end(self._core.abort_transaction))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction around a block: committed at its end, aborted if an exception leaves it.
+        """Run a block in a transaction: committed at its end, aborted if an exception leaves it.
 
-        An abort before it that was not answered is waited for.
+        Waits for an earlier abort that was not answered.
         """
         self._thread.run(self._begin_block())
         try:
@@ -142,7 +142,7 @@ class Producer:
             raise
 
     def flush(self) -> None:
-        """Wait for everything sent so far; raises the first failure that nobody else has waited for."""
+        """Wait for everything sent so far; raises the first failure that was not awaited elsewhere."""
         self._thread.run(self._flush())
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class Producer:
         await asyncio.shield(self._crossing)
 
     async def _begin(self) -> None:
-        # What another thread handed over while the last transaction ended is refused: it belongs to none.
+        # What another thread sent while the last transaction ended is refused: it belongs to no transaction.
         await self._await_crossing()
         self._core.begin_transaction()
 

@@ -1,12 +1,12 @@
 """The transactions of one producer: they order what it sends and what its owner asks of coordinators.
 
-Before an end is asked for, nothing is under way: a commit waits until every record is settled; an abort drops what
+A transaction ends only when nothing is under way: a commit waits until every record is settled; an abort drops what
 waits, and waits for the answers to what was sent. So no record of one transaction can arrive in the next one.
 
 A block (`Producer.transaction`) that was left with an error aborts. If that abort is not answered, the error carries a
-note of it, and the abort is tried again in the background until it is: the offsets in the transaction keep the
-program's own consumer waiting as well. The next block begins when the abort is done, so a loop of blocks goes on by
-itself when the brokers are back.
+note of it, and the abort is retried in the background until it is: the offsets in the transaction also keep the
+program's own consumer waiting. The next block begins when the abort is done, so a loop of blocks continues by itself
+when the brokers are back.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class TransactionManager:
     # The ends of a transaction.
 
     async def commit(self) -> None:
-        """Deliver everything, then commit; `CommitInDoubt` leaves the end open."""
+        """Deliver everything, then commit; after `CommitInDoubt` the outcome is unknown."""
         owner = self.owner
         with owner.state.ending("commit_transaction"):
             await owner.find_out_why_refused()
@@ -50,7 +50,7 @@ class TransactionManager:
             await self._end(is_commit=True)
 
     async def abort(self) -> None:
-        """Drop what was not sent, then abort; `RequestTimedOut` leaves the end open."""
+        """Drop what was not sent, then abort; after `RequestTimedOut` the outcome is unknown."""
         if self._aborting is None:
             await self._abort()
             return
@@ -60,7 +60,7 @@ class TransactionManager:
             raise RequestTimedOut("the abort has not been answered yet: call abort_transaction again")
 
     async def abort_if_open(self) -> None:
-        """On the way out: what is not aborted here, the coordinator aborts when the transaction's time is over."""
+        """Abort on close; if that fails, the coordinator aborts when the transaction times out."""
         if self.owner.state.phase in (Phase.OPEN, Phase.FAILED, Phase.ABORTING):
             await self.abort()
 
@@ -100,7 +100,7 @@ class TransactionManager:
             await self.abort_if_open()
         except ClientError as failed:
             error.add_note(f"The abort of the transaction failed as well: {failed}")
-        self._go_on_aborting()
+        self._retry_abort()
         if isinstance(error, ClientError):
             try:
                 self.owner.state.check_alive()
@@ -108,12 +108,12 @@ class TransactionManager:
                 raise fatal from error
 
     def abandon_block(self) -> None:
-        """Abort a block where nobody can wait for it: the next block does."""
+        """Abort a block where nothing can be awaited: the next block waits for it."""
         if self.owner.state.phase in (Phase.OPEN, Phase.FAILED):
             self.owner.state.start_abort()
-        self._go_on_aborting()
+        self._retry_abort()
 
-    def _go_on_aborting(self) -> None:
+    def _retry_abort(self) -> None:
         if self.owner.state.phase is Phase.ABORTING and self._aborting is None:
             self._aborting = self._cluster.in_background(self._keep_aborting(), "abort")
 
@@ -132,7 +132,7 @@ class TransactionManager:
     # Records.
 
     def fail(self, error: ClientError) -> None:
-        """A record was not written: nothing more of the transaction is sent, and its end is the application's call."""
+        """A record was not written: send nothing more of the transaction, and leave its end to the application."""
         self._accumulator.fail_waiting(self.owner.state.record_failed(error))
 
     def add_partitions(self, partitions: list[TopicPartition]) -> None:
@@ -150,7 +150,7 @@ class TransactionManager:
             self._accumulator.has_work.set()
 
     def cancel(self) -> list[asyncio.Task[None]]:
-        """End what runs in the background; the tasks to wait for."""
+        """Cancel what runs in the background; returns the tasks to wait for."""
         tasks = [task for task in (self._adding, self._aborting) if task is not None]
         for task in tasks:
             task.cancel()

@@ -4,20 +4,19 @@ A producer owns one for its own records. A pipeline owns one for the records of 
 identity to its tasks, in whatever processes they run, and ends it when they are done. Each task writes with
 `produce_batches`, under that identity and this transactional id, to partitions that no other task writes to, starting
 at sequence 0. Under the newer protocol (`is_v2`) each transaction has an epoch of its own, so sequences begin at 0
-again; under the older one they go on, and the writers have to know them.
+again; under the older one they continue, and the writers must know them.
 
 There is one owner per transactional id at a time: a new one fences the last, and aborts what it left open. The commit
-is all or nothing over all partitions and offsets, even if this process dies after the coordinator has heard of it.
+is all or nothing over all partitions and offsets, even if this process dies after the coordinator got the request.
 
-An abort has to keep out what other writers still send. Under the newer protocol its marker carries the next epoch.
-Under the older one it carries the transaction's own epoch, and a partition would take a late batch for the beginning of
+An abort must keep out what other writers still send. Under the newer protocol its marker carries the next epoch. Under
+the older one it carries the transaction's own epoch, and a partition would take a late batch for the beginning of
 another transaction, which the next commit would cover. So where others write, the owner aborts as a new owner would, by
 asking for an identity: the coordinator ends what is open under a higher epoch, and partitions refuse the rest. An owner
 that was fenced meanwhile must not do that, since it would fence in turn: it first asks who owns the id.
 
 The coordinator aborts a transaction that is open for longer than `transaction_timeout_ms`. Under the newer protocol
-that is no more than an abort: the owner hears of it as an `AbortableError`, and goes on. Under the older one it is
-fenced.
+that is only an abort: the owner gets an `AbortableError`, and continues. Under the older one it is fenced.
 """
 
 import asyncio
@@ -71,7 +70,7 @@ class TransactionOwner:
         self._has_other_writers = False
 
     async def init(self) -> ProducerIdentity:
-        """Once, before everything else: whoever had this id before is fenced, and what it left open is aborted."""
+        """Call this first, and once: fences earlier owners of this id, and aborts what they left open."""
         self.state.check_uninitialized()
         try:
             identity = await self._ask_identity(NO_IDENTITY)
@@ -84,13 +83,13 @@ class TransactionOwner:
         return identity
 
     def begin(self) -> ProducerIdentity:
-        """Open a transaction; no broker hears of it yet. The identity is for those that write in it."""
+        """Open a transaction, which sends no request. The identity is for those that write in it."""
         self.state.begin()
         self._has_other_writers = False
         return self.identity
 
     async def resume(self, identity: ProducerIdentity) -> None:
-        """Instead of `init` and `begin`: go on with what an owner of this id in another process has begun."""
+        """Call this instead of `init` and `begin` to continue what an owner of this id in another process has begun."""
         self.state.check_uninitialized()
         await self._learn_protocol()
         self.identity = identity
@@ -99,13 +98,13 @@ class TransactionOwner:
         self._note_other_writers()
 
     def hand_out(self) -> ProducerIdentity:
-        """The identity for other writers: from now on there may be something to end, even if none of them says so."""
+        """Return the identity for other writers: from now on there may be something to end, whatever they report."""
         self.state.check_open("hand_out")
         self._note_other_writers()
         return self.identity
 
     def fail(self, error: ClientError) -> None:
-        """Report that others have not written everything: nothing but an abort is in order now."""
+        """Report that others have not written everything: only an abort is possible now."""
         self.state.record_failed(error)
 
     def holds(self, partition: TopicPartition) -> bool:
@@ -116,7 +115,7 @@ class TransactionOwner:
         return partition in self.state.partitions
 
     async def add_partitions(self, partitions: Collection[TopicPartition]) -> None:
-        """Say which partitions are written to: before the end; under the older protocol, before the first record."""
+        """Add partitions that are written to: before the end; under the older protocol, before the first record."""
         self.state.check_unfinished("add_partitions")
         new = [partition for partition in partitions if partition not in self.state.partitions]
         if not new:
@@ -159,12 +158,12 @@ class TransactionOwner:
         )
 
     async def find_out_why_refused(self) -> None:
-        """Ask the coordinator why a partition refused the epoch; if it does not tell, the abort will."""
+        """Ask the coordinator why a partition refused the epoch; if it does not say, the abort will show."""
         if self.state.is_epoch_refused and await self._is_taken_over():
             self.state.taken_over(self._fencing_error())
 
     async def end(self, *, is_commit: bool) -> None:
-        """Commit or abort, for whoever is within `state.ending`: what failed while records were awaited is refused."""
+        """Commit or abort inside `state.ending`; refused if something failed while records were awaited."""
         state = self.state
         if is_commit:
             state.start_commit()
@@ -207,7 +206,7 @@ class TransactionOwner:
         try:
             self.identity = await self._requests.end(self.identity, is_commit=is_commit, is_v2=self.is_v2)
         except KafkaError as error:
-            # The older protocol cannot abort what was never begun, and we are not sure whether this was.
+            # The older protocol cannot abort what was never begun, and this may not have been.
             if is_commit or not self.state.is_unsure or error.code is not ErrorCode.INVALID_TXN_STATE:
                 raise
 

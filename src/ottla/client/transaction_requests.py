@@ -33,7 +33,7 @@ from ottla.protocol.topic_partition import TopicPartition
 
 T = TypeVar("T")
 
-# The last versions of the older protocol. AddPartitionsToTxn above it is spoken between brokers alone.
+# The last versions of the older protocol. Later ones of AddPartitionsToTxn are for brokers only.
 _ADD_PARTITIONS_VERSION_MAX: Final = 3
 _OFFSETS_VERSION_MAX: Final = 4
 _END_VERSION_MAX: Final = 4
@@ -138,7 +138,7 @@ class TransactionRequests:
         )
 
     async def end(self, identity: ProducerIdentity, *, is_commit: bool, is_v2: bool) -> ProducerIdentity:
-        """Commit or abort; the identity for the next transaction. Repeated, it answers the same."""
+        """Commit or abort; returns the identity for the next transaction. It may be repeated."""
         request = EndTxnRequest(
             transactional_id=self.transactional_id,
             producer_id=identity.producer_id,
@@ -171,7 +171,7 @@ class TransactionRequests:
 
 
 def _raise_worst(errors: Iterable[KafkaError | None]) -> None:
-    """Raise one error for the whole request: one that no retry mends, if there is one.
+    """Raise one error for the whole request: one that no retry helps, if there is one.
 
     A partition that was not attempted is never the reason: the error of another one is.
     """

@@ -5,15 +5,15 @@
                                               +------ error ------+---> FAILED
                                               |                           |
                                               +----------- abort ---------+---> ABORTING --end--> READY
-    any of them --error that no abort mends--> DEAD
+    any of them --error that no abort cures--> DEAD
 
 - Records and offsets are taken only in OPEN. A call in the wrong order is refused with the name of the right one, and
   changes nothing.
-- A commit or an abort whose answer did not come in time stays in COMMITTING or ABORTING. Only the same call may follow
-  and goes on with it, because the coordinator may have done it. While one such call is under way, a second one from
+- A commit or an abort whose answer did not come in time stays in COMMITTING or ABORTING. Only the same call may follow,
+  and continues it, because the coordinator may have done it. While one such call is under way, a second one from
   another thread or task is out of order: nobody could say which transaction it was meant for.
 - A transaction that the coordinator has aborted on its own, because it was open for too long, is FAILED like any other.
-- A transaction that the coordinator never heard of is not ended there: without partitions and offsets it costs nothing.
+- A transaction that the coordinator does not know is not ended there: without partitions and offsets it costs nothing.
 - Under the older protocol sequences go on from one transaction to the next within an epoch. After a failure nobody
   knows how far they got, so the next transaction needs a new epoch (KIP-360). Under the newer one (KIP-890) the end of
   each transaction gives one.
@@ -41,7 +41,7 @@ class Phase(Enum):
     DEAD = auto()
 
 
-# Whichever request got them: another producer has taken over, or this one is not allowed to go on.
+# In answer to any request: another producer has taken over, or this one is not allowed to continue.
 _FATAL: Final = frozenset(
     {
         ErrorCode.PRODUCER_FENCED,
@@ -115,7 +115,7 @@ class TransactionState:
         self._check("init_transactions", Phase.UNINITIALIZED)
 
     def check_alive(self) -> None:
-        """Raise if the producer is of no more use."""
+        """Raise if the producer is unusable."""
         if self.phase is Phase.DEAD:
             self._check("anything")
 
@@ -125,7 +125,7 @@ class TransactionState:
             self._check(call, Phase.OPEN)
 
     def check_unfinished(self, call: str) -> None:
-        """Raise unless the transaction takes what is still on its way: also while its commit begins."""
+        """Raise unless the transaction accepts what is still under way, which it does until its commit has begun."""
         self._check(call, Phase.OPEN, Phase.COMMITTING)
 
     def initialized(self) -> None:
@@ -138,9 +138,11 @@ class TransactionState:
 
     @contextlib.contextmanager
     def ending(self, call: str) -> Iterator[None]:
-        """Around a call that commits or aborts: one at a time."""
+        """Guard a call that commits or aborts: one at a time."""
         if self._end_under_way is not None:
-            raise WrongOrder(f"{call} is not possible now: {self._end_under_way} was called already: wait for its end")
+            raise WrongOrder(
+                f"{call} is not possible now: {self._end_under_way} was called already: wait until it returns"
+            )
         self._end_under_way = call
         try:
             yield
@@ -148,7 +150,7 @@ class TransactionState:
             self._end_under_way = None
 
     def start_commit(self) -> None:
-        """Take no more records."""
+        """Stop accepting records."""
         self._check("commit_transaction", Phase.OPEN, Phase.COMMITTING)
         self.phase = Phase.COMMITTING
 
@@ -178,7 +180,7 @@ class TransactionState:
     # Errors.
 
     def refused_by_coordinator(self, error: ClientError) -> ClientError:
-        """A request to a coordinator failed: the error for the caller. One that may be repeated changes nothing."""
+        """Note that a request to a coordinator failed; returns the caller's error. A retriable one changes nothing."""
         if error.is_retriable:
             return error
         if isinstance(error, KafkaError):
@@ -222,7 +224,7 @@ class TransactionState:
     def _check(self, call: str, *allowed: Phase) -> None:
         if self.phase in allowed:
             return
-        # While an abort is under way its cause is no answer: the abort has to be completed.
+        # While an abort is under way its cause does not matter: the abort must be completed.
         if self.error is not None and self.phase is not Phase.ABORTING:
             # A new one each time: the traceback of the first is not this caller's.
             raise type(self.error)(self.error.code, self.error.message)

@@ -200,9 +200,9 @@ class LogManager:
 
         for partition in partitions:
             if directory.is_online:
-                self._guarded(directory, partial(make, partition))
+                self._run_guarded(directory, partial(make, partition))
         if made and directory.is_online:
-            self._guarded(directory, LogDirectory.sync_names)
+            self._run_guarded(directory, LogDirectory.sync_names)
         if not directory.is_online:
             return {}
         for partition, log in made.items():
@@ -254,7 +254,7 @@ class LogManager:
         self.cleaning.forget(key)
         if directory is None or not directory.is_online:
             return False
-        self._guarded(directory, lambda directory: take(directory, key))
+        self._run_guarded(directory, lambda directory: take(directory, key))
         return True
 
     def begin_move(self, topic: str, partition: int, target: LogDirectory, now_ms: int) -> DirectoryMove:
@@ -274,7 +274,7 @@ class LogManager:
         log = move.finish(topic_id, now_ms)
         self._logs[move.key] = log
         self._directory_of[move.key] = move.target
-        self._guarded(move.source, lambda source: source.delete(move.key, now_ms))
+        self._run_guarded(move.source, lambda source: source.delete(move.key, now_ms))
         return log
 
     def update_config(self, topic: str, config: LogConfig) -> None:
@@ -406,7 +406,7 @@ class LogManager:
     def _for_each_directory(self, action: Callable[[LogDirectory], None], only: LogDirectory | None = None) -> None:
         for directory in self.online_directories:
             if only is None or directory is only:
-                self._guarded(directory, action)
+                self._run_guarded(directory, action)
 
     @contextmanager
     def _skip_gone_or_full(self) -> Iterator[None]:
@@ -418,7 +418,7 @@ class LogManager:
         except LogGone:
             return
 
-    def _guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
+    def _run_guarded(self, directory: LogDirectory, action: Callable[[LogDirectory], None]) -> None:
         """Take the directory offline if its disk fails; suppress that a log is gone."""
         try:
             action(directory)

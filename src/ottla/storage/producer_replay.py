@@ -74,7 +74,7 @@ def replay(producers: ProducerStates, segments: Iterable[Segment], start_offset:
 
 def _replay_segment(producers: ProducerStates, segment: Segment, start_offset: int, end_offset: int) -> None:
     file = segment.file
-    start = segment.surely(segment.position_before, start_offset)
+    start = segment.look_up(segment.position_before, start_offset)
     for position, header in scan_headers(file, start, segment.size_bytes):
         if header.base_offset >= end_offset:
             break

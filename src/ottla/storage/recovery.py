@@ -206,7 +206,7 @@ class _Loader:
         active = self._segments[-1]
         checkpointed = self._recovery_point
         try:
-            end_offset, last = active.surely(active.read_end)
+            end_offset, last = active.look_up(active.read_end)
         except CorruptRecords as error:
             _log.warning("%s is damaged at its end in spite of a clean shutdown: %s", active.path, error)
             self._distrust(active.base_offset)
@@ -246,7 +246,7 @@ class _Loader:
 
     def _is_aborted(self, segment: Segment, entry: AbortedTransaction) -> bool:
         """Whether the batches agree that a producer began at one offset and ended with a marker at another."""
-        marker = segment.surely(segment.header_at, entry.last_offset)
+        marker = segment.look_up(segment.header_at, entry.last_offset)
         if marker is None or marker.base_offset != entry.last_offset or not marker.is_control:
             return False
         if marker.producer_id != entry.producer_id or not 0 <= entry.last_stable_offset <= marker.next_offset:
@@ -257,7 +257,7 @@ class _Loader:
         if not holding:
             # Retention has deleted its beginning.
             return entry.first_offset >= 0
-        first = holding[-1].surely(holding[-1].header_at, entry.first_offset)
+        first = holding[-1].look_up(holding[-1].header_at, entry.first_offset)
         if first is None or first.base_offset > entry.first_offset:
             # Compaction drops what was aborted.
             return self._config.is_compacted

@@ -267,7 +267,7 @@ class Segment:
                 return header
         return None
 
-    def surely(self, lookup: Callable[..., Found], *arguments: object) -> Found:
+    def look_up(self, lookup: Callable[..., Found], *arguments: object) -> Found:
         """Look something up, and repair the indexes if they are damaged; the caller holds the log's lock."""
         try:
             return lookup(*arguments)
@@ -396,7 +396,7 @@ class Segment:
 
     def truncate_to(self, offset: int) -> None:
         """Cut off the batch that holds an offset and all after it."""
-        position = self.surely(self.position_before, offset)
+        position = self.look_up(self.position_before, offset)
         for batch_position, header in scan_headers(self.file, position, self.size_bytes):
             if header.last_offset >= offset:
                 self.cut_at(batch_position, header.base_offset)
@@ -413,7 +413,7 @@ class Segment:
             self.unverified = self.unverified.cut_to(position)
         if position == 0:
             self.rolling_timestamp = None
-        self.surely(self.read_end)
+        self.look_up(self.read_end)
 
     # Rebuilding indexes.
 

@@ -1,6 +1,6 @@
 """The administrator's calls: topics, settings, groups, offsets, transactions, brokers, features, quotas.
 
-What concerns several things answers with one result for each, and an error of one of them is a value in its result;
+A call about several things returns one result for each, and an error of one of them is a value in its result;
 exceptions are for calls that failed as a whole.
 """
 

@@ -1,4 +1,4 @@
-"""What every group of admin calls stands on."""
+"""The base of every group of admin calls."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -20,7 +20,7 @@ class AdminCalls:
     async def _at_any(
         self, what: str, call: Callable[[Connection], Awaitable[T]], timeout_ms: float | None = None
     ) -> T:
-        """What any broker answers."""
+        """Ask any broker."""
 
         async def attempt() -> T:
             return await call(await self._cluster.any_connection())
@@ -30,7 +30,7 @@ class AdminCalls:
     async def _at_controller(
         self, what: str, call: Callable[[Connection], Awaitable[T]], timeout_ms: float | None = None
     ) -> T:
-        """What the broker answers that takes changes."""
+        """Ask a broker that accepts changes."""
 
         async def attempt() -> T:
             return await call(await self._cluster.controller_connection())
@@ -38,7 +38,7 @@ class AdminCalls:
         return await self._cluster.retry(attempt, what=what, timeout_ms=timeout_ms)
 
     async def _at_node(self, node_id: int, what: str, call: Callable[[Connection], Awaitable[T]]) -> T:
-        """What one broker answers."""
+        """Ask one broker."""
         if node_id not in self._cluster.metadata.nodes:
             await self._cluster.refresh(())
         if node_id not in self._cluster.metadata.nodes:
@@ -58,7 +58,7 @@ class AdminCalls:
         *,
         kind: CoordinatorKind = CoordinatorKind.GROUP,
     ) -> T:
-        """What the coordinator of a group or of a transactional id answers."""
+        """Ask the coordinator of a group or of a transactional id."""
 
         async def attempt() -> T:
             return await call(await self._cluster.coordinator_connection(key, kind))
@@ -71,7 +71,7 @@ class AdminCalls:
 
 
 def raise_if_moved(error: KafkaError | None) -> None:
-    """A row's error that concerns the broker asked, not the row: the whole request is sent again."""
+    """Raise an error that concerns the broker, not the row: the whole request is sent again."""
     if error is not None and error.code in (
         ErrorCode.NOT_CONTROLLER,
         ErrorCode.NOT_COORDINATOR,

@@ -41,7 +41,7 @@ class BrokerDescription:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """The cluster; the controller's id is that of a broker that takes changes."""
+    """The cluster; the controller's id is that of a broker that accepts changes."""
 
     cluster_id: str
     controller_id: int
@@ -185,7 +185,7 @@ class BrokerCalls(AdminCalls):
     async def alter_replica_log_dirs(
         self, moves: Mapping[TopicPartition, str], *, broker_id: int
     ) -> dict[TopicPartition, KafkaError | None]:
-        """Move a broker's replicas to other directories of its own; what went wrong with each."""
+        """Move a broker's replicas to other directories of its own; returns the error of each."""
         by_path: dict[str, list[TopicPartition]] = {}
         for partition, path in moves.items():
             by_path.setdefault(path, []).append(partition)

@@ -112,7 +112,7 @@ class ConfigSynonym:
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """A setting; the value of a sensitive one is never told."""
+    """A setting; the value of a sensitive one is never shown."""
 
     name: str
     value: str | None
@@ -170,7 +170,7 @@ class ConfigCalls(AdminCalls):
     async def alter_configs(
         self, changes: Mapping[ConfigResource, Iterable[ConfigChange]], *, validate_only: bool = False
     ) -> dict[ConfigResource, KafkaError | None]:
-        """Change some settings and leave the others as they are; what went wrong with each resource."""
+        """Change some settings and leave the others as they are; returns the error of each resource."""
         given = {resource: list(rows) for resource, rows in changes.items()}
 
         async def ask(connection: Connection, wanted: list[ConfigResource]) -> dict[ConfigResource, KafkaError | None]:

@@ -33,7 +33,7 @@ class FeatureCalls(AdminCalls):
     async def update_features(
         self, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False, timeout_ms: int = 60_000
     ) -> dict[str, KafkaError | None]:
-        """Change the levels of features, or say whether it would work; what went wrong with each."""
+        """Change the levels of features, or only check that it would work; returns the error of each."""
         from ottla.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
         from ottla.protocol.messages.update_features_response import UpdateFeaturesResponse
 

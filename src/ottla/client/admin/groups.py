@@ -73,7 +73,7 @@ class GroupDescription:
 
 @dataclass(frozen=True, slots=True)
 class RemovedMember:
-    """A member that was asked to go, by its instance id or by its member id."""
+    """A member that was removed, by its instance id or by its member id."""
 
     member_id: str = ""
     instance_id: str | None = None
@@ -166,7 +166,7 @@ class GroupCalls(AdminCalls):
         )
 
     async def delete_groups(self, group_ids: Iterable[str]) -> dict[str, KafkaError | None]:
-        """Delete groups without members, with their offsets; what went wrong with each."""
+        """Delete groups without members, with their offsets; returns the error of each."""
 
         async def delete(group_id: str) -> KafkaError | None:
             async def ask(connection: Connection) -> KafkaError | None:

@@ -53,7 +53,7 @@ HIGH_WATERMARK = -1
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to be made; -1 leaves a number to the broker, assignments name the replicas of each partition."""
+    """A topic to create; -1 leaves a number to the broker, assignments name the replicas of each partition."""
 
     name: str
     partitions: int = -1
@@ -64,7 +64,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTopic:
-    """What became of a NewTopic, with the numbers and settings that the broker chose."""
+    """The outcome of creating a NewTopic, with the numbers and settings that the broker chose."""
 
     name: str
     topic_id: bytes = ZERO_UUID
@@ -158,7 +158,7 @@ class TopicCalls(AdminCalls):
     async def create_topics(
         self, topics: Iterable[NewTopic], *, validate_only: bool = False, timeout_ms: int = 60_000
     ) -> dict[str, CreatedTopic]:
-        """Make topics, or only say whether it would work."""
+        """Create topics, or only check that it would work."""
         wanted = list(topics)
         for topic in wanted:
             if not isinstance(topic, NewTopic):
@@ -181,7 +181,7 @@ class TopicCalls(AdminCalls):
         return await self._at_controller("creating topics", ask, _longer(timeout_ms))
 
     async def delete_topics(self, names: Iterable[str], *, timeout_ms: int = 60_000) -> dict[str, KafkaError | None]:
-        """Delete topics; what went wrong with each."""
+        """Delete topics; returns the error of each."""
         wanted = list(dict.fromkeys(names))
 
         async def ask(connection: Connection) -> dict[str, KafkaError | None]:
@@ -205,7 +205,7 @@ class TopicCalls(AdminCalls):
         validate_only: bool = False,
         timeout_ms: int = 60_000,
     ) -> dict[str, KafkaError | None]:
-        """Raise topics to these numbers of partitions; assignments name the replicas of each new one."""
+        """Increase the partitions of topics to these numbers; assignments name the replicas of each new one."""
         given = assignments or {}
         rows = [
             CreatePartitionsTopic(

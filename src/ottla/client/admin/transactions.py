@@ -135,7 +135,7 @@ class TransactionCalls(ProducerCalls):
             return TransactionDescription(transactional_id, error=error)
 
     async def fence_producers(self, transactional_ids: Iterable[str]) -> "dict[str, ProducerIdentity | ClientError]":
-        """Take the ids from their producers: these can write no more, and what they have open is aborted."""
+        """Fence the producers of these ids: they can write no more, and their open transactions are aborted."""
         from ottla.client.producer_ids import init_producer_id
 
         async def fence(transactional_id: str) -> "ProducerIdentity | ClientError":
@@ -155,7 +155,7 @@ class TransactionCalls(ProducerCalls):
         max_transaction_timeout_ms: int = 900_000,
         broker_id: int | None = None,
     ) -> tuple[HangingTransaction, ...]:
-        """Open transactions without a coordinator that knows of them, last written longer ago than any may be open."""
+        """Find open transactions that no coordinator knows, and that are older than a transaction may be."""
         found = await self.describe_producers(partitions, broker_id=broker_id)
         candidates: list[tuple[TopicPartition, ActiveProducer]] = []
         for partition, described in found.items():

@@ -43,7 +43,7 @@ def batches_to_columns(
     aborted: Sequence[AbortedTransaction] | None = None,
     check_crc: bool = True,
 ) -> "pa.RecordBatch":
-    """The records from an offset on, and before another; `aborted` is None for read_uncommitted."""
+    """Decode the records from an offset on, and before another; `aborted` is None for read_uncommitted."""
     _need_pyarrow()
     from ottla.client.columns.decoding import DATA_BYTES_MAX, decode, nothing
 
@@ -63,7 +63,7 @@ def iterate_columns(
     check_crc: bool = True,
     bytes_max: int = PIECE_BYTES,
 ) -> "Iterator[pa.RecordBatch]":
-    """The same in pieces, each of at most `bytes_max` of records, or of one batch; none is without rows."""
+    """Decode in pieces, each of at most `bytes_max` of records, or of one batch; none is without rows."""
     _need_pyarrow()
     from ottla.client.columns.decoding import DATA_BYTES_MAX, decode
 
@@ -84,10 +84,10 @@ def columns_to_batches(
     base_sequence: int = NO_SEQUENCE,
     is_transactional: bool = False,
 ) -> bytes:
-    """Batches of the columns `value` and, if there are any, `key`, `timestamp` and `headers`; others are ignored.
+    """Encode the columns `value` and, if there are any, `key`, `timestamp` and `headers`; others are ignored.
 
     `timestamp_ms` is for rows without a time. No batch has more than `batch_bytes` before compression, except for one
-    record that has more. Sequences go on from one batch to the next.
+    record that is larger. Sequences continue from one batch to the next.
     """
     _need_pyarrow()
     from ottla.client.columns.encoding import BatchForm, encode
@@ -97,7 +97,7 @@ def columns_to_batches(
 
 
 def partitions_of_keys(keys: "pa.Array", partition_count: int) -> "npt.NDArray[np.int32]":
-    """The partition of each key, as Kafka's own producers choose it; -1 where there is no key."""
+    """Find the partition of each key, as Kafka's own producers choose it; -1 where there is no key."""
     _need_pyarrow()
     from ottla.client.columns.key_partitions import partitions
 
