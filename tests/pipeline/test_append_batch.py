@@ -95,7 +95,7 @@ BAD = [
     ({"kafka_acks": "some"}, "'v' AS value", "kafka.acks=some is not one of"),
     ({"transactional_id": "x"}, "'v' AS value", "begin with kafka."),
     ({}, "'k' AS key", "there is no column value"),
-    ({}, "1 AS value", "column value is int, and has to be string or binary"),
+    ({}, "1 AS value", "column value is int, but must be string or binary"),
     ({}, "'v' AS value, 1L AS partition", "column partition is bigint"),
     ({}, "'v' AS value, 1 AS amount", "a record has no amount"),
     ({}, "'v' AS value, 9 AS partition", "which has 2 (from 0)"),

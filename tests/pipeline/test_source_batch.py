@@ -130,7 +130,7 @@ def test_offsets_that_are_gone_are_an_error_or_passed_over(
     if fails == "false":
         assert values(frame) == [b"7", b"8", b"9"]
     else:
-        with pytest.raises(Exception, match=f"offset 2 of {topic}-0 is not there, it begins at 7 and ends at 10"):
+        with pytest.raises(Exception, match=f"offset 2 of {topic}-0 does not exist: it begins at 7 and ends at 10"):
             frame.collect()
 
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_read_is_named(
     refused = {
         "there is no topic 'nobody-has-this-one' at": {"subscribe": "nobody-has-this-one"},
         f"there is no partition {topic}-7": {"assign": json.dumps({topic: [0, 7]})},
-        f"startingOffsets says nothing of {topic}-1": {
+        f"startingOffsets does not name {topic}-1": {
             "subscribe": topic,
             "startingOffsets": json.dumps({topic: {"0": 0}}),
         },

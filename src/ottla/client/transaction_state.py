@@ -125,7 +125,7 @@ class TransactionState:
             self._check(call, Phase.OPEN)
 
     def check_unfinished(self, call: str) -> None:
-        """Raise unless the transaction accepts what is still under way, which it does until its commit has begun."""
+        """Raise unless the transaction is open or being committed: both accept what is still under way."""
         self._check(call, Phase.OPEN, Phase.COMMITTING)
 
     def initialized(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PipelineError", "explain_failure", "partitioned", "session", "show_progress", "write_topic"]
 
-# No module has the name of what it gives, because importing it would put the module here.
+# No module may have the name of what it exports: importing it would put the module here.
 _HOMES = {
     "PipelineError": "ottla.pipeline.errors",
     "explain_failure": "ottla.pipeline.failures",

@@ -1,9 +1,9 @@
-"""One client per cluster in each process of Spark: its workers are used again, and so are their connections.
+"""One client per cluster in each process of Spark: Spark reuses its workers, and so their connections are reused.
 
-Options that are no settings of the client, such as a transactional id for each run, share one.
+Options that do not concern the client, such as a transactional id for each run, share one.
 
 A worker is forked from a daemon that never connects, so a client always belongs to the process that made it; the check
-of the process id is for those who fork for themselves.
+of the process id is for programs that fork themselves.
 """
 
 import os
@@ -22,7 +22,7 @@ from ottla.pipeline.errors import PipelineError
 # The process, the addresses, and how the client behaves.
 _Key: TypeAlias = tuple[int, str, ClientSettings]
 
-# Longer than a broker takes to start again, and not too long for whoever has mistyped an address.
+# Longer than a broker takes to restart, and not too long for someone who has mistyped an address.
 PATIENCE_S: Final = 15.0
 _AGAIN_S: Final = 0.2
 
@@ -33,7 +33,7 @@ _clients: dict[_Key, Client] = {}
 
 @contextmanager
 def asking(what: str) -> Iterator[None]:
-    """Report what a client raises in words for whoever runs the query."""
+    """Report a client's error in words for the person who runs the query."""
     try:
         yield
     except ClientError as error:
@@ -41,14 +41,14 @@ def asking(what: str) -> Iterator[None]:
 
 
 def client_of(cluster: ClusterOptions, patience_s: float = PATIENCE_S) -> Client:
-    """The client of this process for a cluster; it is closed when the process ends.
+    """Get the client of this process for a cluster; it is closed when the process ends.
 
-    A cluster that cannot be reached may only be starting again, and is tried until the patience is over.
+    A cluster that cannot be reached may only be restarting, and is retried for `patience_s`.
     """
     key = (os.getpid(), cluster.bootstrap, cluster.settings())
     with _lock:
         lock = _locks.setdefault(key, threading.Lock())
-    # A cluster that cannot be reached keeps nobody from the others.
+    # A cluster that cannot be reached does not block the others.
     with lock:
         if key not in _clients:
             _clients[key] = _connected(key, patience_s)

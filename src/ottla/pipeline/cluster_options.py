@@ -1,4 +1,4 @@
-"""Which cluster a source or sink speaks with: the options that begin with `kafka.`, by the names of Kafka's clients."""
+"""Which cluster a source or sink uses: the options that begin with `kafka.`, named like those of Kafka's clients."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ class ClusterOptions:
 
 
 def cluster_options(options: Mapping[str, str]) -> ClusterOptions:
-    """The cluster that the options of a source or sink name; OptionError if they cannot name one.
+    """Read which cluster the options of a source or sink name; OptionError if they name none.
 
-    Spark does not tell upper case from lower in the names of options, and neither do Kafka's properties have any.
+    Spark ignores the case of option names, and Kafka's properties are all in lower case.
     """
     properties = {
         name.lower().removeprefix(PREFIX): value for name, value in options.items() if name.lower().startswith(PREFIX)
@@ -55,7 +55,7 @@ def cluster_options(options: Mapping[str, str]) -> ClusterOptions:
 
 
 def read_properties(read: Callable[[Mapping[str, str]], T], properties: Mapping[str, str]) -> T:
-    """Settings out of properties; what cannot be one is named with its prefix."""
+    """Read settings from properties; an error names the property with its prefix."""
     try:
         return read(properties)
     except InvalidProperty as error:

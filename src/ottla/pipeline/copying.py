@@ -1,7 +1,7 @@
-"""One topic into another, with SQL in between: what a row of the source becomes as a record of the target.
+"""Copying one topic into another, with SQL in between: how a row of the source becomes a record of the target.
 
 Expressions see `key` and `value` as strings, `value` parsed if it is JSON, and the other columns of the source. What
-they do not touch passes as it is, byte by byte: key, value, headers and timestamp.
+they do not touch is copied byte by byte: key, value, headers and timestamp.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from ottla.pipeline.failures import explain_failure, spark_errors
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# The name under which Spark reports how many values were no JSON.
+# The name under which Spark reports how many values were not JSON.
 METRIC: Final = "copy"
 NOT_JSON: Final = "not JSON"
 
@@ -26,7 +26,7 @@ _OWN_COLUMNS: Final = ("key", "value", "headers", "timestamp", "partition")
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """What is asked of each record: a condition, the columns of the new one, and how its value is to be read."""
+    """What to do with each record: a condition, the columns of the new one, and how to read its value."""
 
     where: str | None = None
     select: str | None = None
@@ -35,7 +35,7 @@ class Transformation:
 
 
 def transform(rows: "DataFrame", asked: Transformation) -> "DataFrame":
-    """Records for a sink out of a source's rows; OptionError if an expression means nothing."""
+    """Make records for a sink from a source's rows; OptionError if an expression is invalid."""
     from pyspark.sql import functions as F
 
     with _errors_of("--schema", asked):
@@ -51,7 +51,7 @@ def transform(rows: "DataFrame", asked: Transformation) -> "DataFrame":
 
 @contextmanager
 def _errors_of(option: str, asked: Transformation) -> Iterator[None]:
-    """What Spark says to an expression, as an error of the option that holds it."""
+    """Turn Spark's complaint about an expression into an error of its option."""
     from pyspark.errors import PySparkException
 
     try:
@@ -62,7 +62,7 @@ def _errors_of(option: str, asked: Transformation) -> Iterator[None]:
 
 
 def first_records(rows: "DataFrame", asked: Transformation, count: int) -> list[dict[str, object]]:
-    """What the first rows of a batch become, as text."""
+    """Show what the first rows of a batch become, as text."""
     from pyspark.sql import functions as F
 
     text = [F.col(name).cast("string").alias(name) for name in ("key", "value")]

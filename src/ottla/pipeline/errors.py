@@ -2,12 +2,12 @@
 
 
 class PipelineError(Exception):
-    """Something that whoever runs the pipeline has to know or to change."""
+    """Something that the person who runs the pipeline must know or change."""
 
 
 class OptionError(PipelineError, ValueError):
-    """An option that cannot mean anything, or not together with another one."""
+    """An option that is invalid, or conflicts with another one."""
 
 
 class EndInDoubt(PipelineError):
-    """Whether a transaction was committed or aborted is not known; the coordinator knows."""
+    """It is unknown whether a transaction was committed or aborted; only the coordinator knows."""

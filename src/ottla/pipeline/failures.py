@@ -1,4 +1,4 @@
-"""Why something failed on Spark, in a few lines: its errors come with the traces of two languages, one in the other.
+"""Explaining in a few lines why something failed on Spark, whose errors nest the traces of two languages.
 
 A function that Spark calls back from Java must raise something short for another reason too: Spark searches the whole
 text for signs that the query was only stopped, with an expression that runs out of stack on long ones, and the error is
@@ -17,15 +17,15 @@ _INTERRUPTIONS = re.compile(
 )
 _JAVA_TRACE = re.compile(r"\n\s*at [\w.$]+\(|\nJVM stacktrace:|\nDriver stacktrace:")
 _OWN = re.compile(r"PipelineError: .+|OptionError: .+|^ottla\.client\.[\w.]+: .+", re.MULTILINE)
-# Enough for the traceback of somebody's function, and far from what Spark cannot take.
+# Enough for the traceback of a user's function, and far less than what breaks Spark.
 _REASON_CHARACTERS_MAX = 4_000
 
-# The end of a Python traceback. Classes that carry somebody else's error are left out: what they carry stands below.
+# The end of a Python traceback. Classes that wrap another error are left out: the wrapped one stands below.
 _CARRIERS: Final = r"pyspark\.|py4j\.|java\.|scala\.|org\."
 _ENDINGS: Final = "Error|Exception|Exit|Interrupt|Failure|TimedOut|Timeout"
 _PYTHON_ERROR: Final = re.compile(rf"^(?!{_CARRIERS})(?:\w+\.)*(\w+(?:{_ENDINGS}): .+)$", re.MULTILINE)
-# What failed because something else had, in Spark's own Python: it says nothing. (Its runner of sources stops a reader
-# that was never made.)
+# A follow-up failure in Spark's own Python, which says nothing. (Its runner of sources stops a reader that was never
+# made.)
 _FOLLOWING: Final = re.compile(
     r"\n+During handling of the above exception, another exception occurred:\n+"
     r"Traceback \(most recent call last\):\n(?P<frames>(?:[ \t]+.*\n)*)\S.*"
@@ -39,14 +39,14 @@ _SQL_STATE: Final = re.compile(r"\s*SQLSTATE: \w+;?")
 
 
 class Interrupted(Exception):
-    """The query was stopped while it waited; the text is what Spark knows it by."""
+    """The query was stopped while it waited; Spark recognises that by the text."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"py4j.protocol.Py4JJavaError: An error occurred while calling the sink\n: {kind}\n")
 
 
 def reason_of(error: BaseException) -> str:
-    """What went wrong, without Java's part of the story: our own words if there are any, else the Python traceback."""
+    """Find what went wrong, without Java's traces: our own message if there is one, else the Python traceback."""
     text = str(error)
     own = _OWN.findall(text)
     if own:
@@ -56,17 +56,17 @@ def reason_of(error: BaseException) -> str:
 
 
 def interruption_of(error: BaseException) -> Interrupted | None:
-    """What to raise instead, if the error is only that the query was stopped."""
+    """Make the error to raise instead if the query was only stopped; None if it was not."""
     found = _INTERRUPTIONS.search(str(error))
     return None if found is None else Interrupted(found[0])
 
 
 def explain_failure(error: BaseException) -> str:
-    """Why a query died, on one line: our own words, else the innermost Python error, else what Spark says."""
+    """Explain on one line why a query died: our own message, else the innermost Python error, else what Spark says."""
     text = _without_followers(str(error))
     if not text:
         return type(error).__name__
-    # What carries an error stands above it, so the last one is where it began.
+    # A wrapper stands above what it wraps, so the last error is the root cause.
     causes = {found.start(): found[0].partition(": ")[2] for found in _OWN.finditer(text)}
     causes |= {found.start(1): found[1] for found in _PYTHON_ERROR.finditer(text) if found.start(1) not in causes}
     if causes:
@@ -80,11 +80,11 @@ def explain_failure(error: BaseException) -> str:
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
-    """What Spark raises, as a PipelineError that explains it."""
+    """Turn what Spark raises into a PipelineError that explains it."""
     try:
         yield
     except Exception as error:
-        # By name: where no session was started, Spark need not be loaded to know that the error is not its own.
+        # By name: if no session was started, Spark need not be imported to see that the error is not its own.
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
         raise PipelineError(explain_failure(error)) from error

@@ -1,4 +1,4 @@
-"""The Java that Spark will start, looked at before Spark does: its own complaints are long and name no remedy."""
+"""Checking the Java that Spark will start before Spark does: its own complaints are long and name no remedy."""
 
 import os
 import re
@@ -17,12 +17,12 @@ _ANSWER_TIMEOUT_S: Final = 30
 _INSTALL: Final = (
     f"Install Java {VERSION_MIN} or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless, or "
     "openjdk-21-jre-headless where there is no 17; Fedora: dnf install java-21-openjdk-headless; macOS: brew install "
-    "openjdk@21), or set JAVA_HOME to the directory of one that is there."
+    "openjdk@21), or set JAVA_HOME to the directory of an installed one."
 )
 
 
 def require_java(environment: Mapping[str, str] = os.environ) -> None:
-    """PipelineError that says what is missing and how to get it, unless Spark will find a Java that it can use."""
+    """Raise a PipelineError that says what is missing and how to get it, unless Spark will find a usable Java."""
     java, origin = _java_of(environment)
     if java is None:
         raise PipelineError(f"Spark needs Java, and there is none: {origin}. {_INSTALL}")
@@ -31,7 +31,7 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
             [java, "-version"], capture_output=True, text=True, check=True, timeout=_ANSWER_TIMEOUT_S
         ).stderr
     except (OSError, subprocess.SubprocessError) as error:
-        # macOS has a `java` that only says that there is none.
+        # macOS has a `java` that only says that Java is not installed.
         raise PipelineError(f"Spark needs Java, and {java} ({origin}) does not run: {error}. {_INSTALL}") from None
     version = major_version(said)
     if version is not None and version < VERSION_MIN:
@@ -41,7 +41,7 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def _java_of(environment: Mapping[str, str]) -> tuple[str | None, str]:
-    """The program that Spark's scripts will run, and where it comes from; or None, and why."""
+    """Find the program that Spark's scripts will run, and where it comes from; or None, and why."""
     home = environment.get("JAVA_HOME")
     if home:
         java = Path(home) / "bin" / "java"
@@ -51,7 +51,7 @@ def _java_of(environment: Mapping[str, str]) -> tuple[str | None, str]:
 
 
 def major_version(said: str) -> int | None:
-    """The version in what `java -version` says; None where it cannot be told, and Spark may try."""
+    """Parse the output of `java -version`; None if the version is unclear, and Spark may try."""
     match = re.search(r'version "(\d+)(?:\.(\d+))?', said)
     if match is None:
         return None

@@ -1,7 +1,7 @@
-"""Running queries until they end, one dies, or somebody has seen enough: what `ottla pipeline` does around them.
+"""Running queries until they end, one dies, or the user stops them: what `ottla pipeline` does around them.
 
-A job is as healthy as all of its queries: when one dies, the others are stopped, so that whoever watches the process
-sees it and starts all of them again.
+A job is as healthy as all of its queries: when one dies, the others are stopped, so that a supervisor notices and
+restarts all of them.
 """
 
 import signal
@@ -37,7 +37,7 @@ class Script:
             raise PipelineError(f"{path} is not a Python program: {error}") from None
 
     def run(self, arguments: Sequence[str]) -> None:
-        """Run it as Python would, as the module `__main__`, which stays: its functions go to workers by value."""
+        """Run it as Python would, as the module `__main__`, which stays: its functions are pickled by value."""
         module = types.ModuleType("__main__")
         module.__file__ = str(self.path)
         sys.modules["__main__"] = module
@@ -47,7 +47,7 @@ class Script:
 
 
 def wait_for_queries(spark: "SparkSession") -> None:
-    """Until no query of the session is left; PipelineError as soon as one has died."""
+    """Wait until no query of the session is left; PipelineError as soon as one has died."""
     from pyspark.errors import StreamingQueryException
 
     seen: dict[str, StreamingQuery] = {}
@@ -60,7 +60,7 @@ def wait_for_queries(spark: "SparkSession") -> None:
     if not is_started():
         return
     try:
-        # Of one that was gone before it was seen.
+        # The failure of a query that ended before it was seen.
         spark.streams.awaitAnyTermination(0)
     except StreamingQueryException as failure:
         raise PipelineError(f"a query failed: {explain_failure(failure)}") from failure
@@ -74,9 +74,9 @@ def _raise_failure(query: "StreamingQuery") -> None:
 
 @contextmanager
 def stopping_queries(spark: "SparkSession") -> Iterator[None]:
-    """Whatever happens inside, in the end the queries of the session are stopped, and then Spark.
+    """Stop the queries of the session, and then Spark, when the block ends, however it ends.
 
-    A batch that is running is ended or aborted; with an exactly-once sink nothing is lost or written twice by that.
+    A running batch is ended or aborted; with an exactly-once sink that loses nothing and writes nothing twice.
     """
     try:
         yield
@@ -89,7 +89,7 @@ def stopping_queries(spark: "SparkSession") -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside, Ctrl-C and SIGTERM raise KeyboardInterrupt; PySpark's own handler would let batches fail before that."""
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt; PySpark's own handler would let batches fail before that."""
 
     def interrupt(_number: int, _frame: types.FrameType | None) -> None:
         # The second Ctrl-C ends everything, wherever it is.

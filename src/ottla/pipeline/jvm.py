@@ -1,9 +1,9 @@
-"""Spark's JVM on the driver, as a person wants to see it: silent, but for errors.
+"""Starting Spark's JVM on the driver so that it shows nothing but errors.
 
 What it writes to stderr comes through a pipe, because some of it no setting can silence: the line about incubator
 modules, Python workers that were ended while they wrote, and the stack of a thread that was stopped in the middle of a
-batch (Spark 4 matches the error of a `foreachBatch` with a regular expression that overflows it; the query is stopped
-all the same).
+batch (Spark 4 matches the error of a `foreachBatch` with a regular expression that overflows it; the query is still
+stopped).
 """
 
 import logging
@@ -66,9 +66,9 @@ def launch_jvm(settings: dict[str, str], *, quietly: bool) -> None:
 
 @contextmanager
 def _signals_later() -> Iterator[None]:
-    """Inside, Ctrl-C and SIGTERM wait: a JVM that finds nobody to say its port to stays for ever.
+    """Delay Ctrl-C and SIGTERM: a JVM that cannot report its port runs for ever.
 
-    One that could ends with its parent.
+    One that could report it ends with its parent.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -88,7 +88,7 @@ def _signals_later() -> Iterator[None]:
 
 
 def _silence_pyspark() -> None:
-    """PySpark writes an exception about SQL to stderr, with its Java trace as JSON, and raises it as well."""
+    """Stop PySpark from writing SQL errors to stderr, with their Java traces as JSON: it raises them anyway."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -98,7 +98,7 @@ def _silence_pyspark() -> None:
 def _forward(reading: int) -> None:
     """Copy lines to this process's stderr until the JVM has ended."""
     target = sys.__stderr__.fileno() if sys.__stderr__ is not None else 2
-    # A line of progress may stand there.
+    # A line of progress may be on the terminal.
     prefix = _CLEAR_LINE if os.isatty(target) else b""
     with open(reading, "rb") as lines:
         for told in worth_telling(lines):
@@ -106,7 +106,7 @@ def _forward(reading: int) -> None:
 
 
 def worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines without noise; a Python traceback comes in one piece, and several in one if their lines are mixed."""
+    """Drop the noise from lines; a Python traceback stays in one piece, and so do several whose lines are mixed."""
     trace: list[bytes] = []
     unfinished = 0
     for line in lines:
@@ -118,7 +118,7 @@ def worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
             unfinished -= not line.startswith(b" ")
             if unfinished:
                 continue
-            # Workers that are not needed any more find nobody to say so to.
+            # Workers that are no longer needed cannot report their end to anyone.
             if not all(_PIPE_OF_DAEMON.match(told) for told in trace):
                 yield b"".join(trace)
             trace = []

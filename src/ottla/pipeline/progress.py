@@ -1,7 +1,7 @@
-"""`show_progress`: how queries get on, on a terminal in place, elsewhere as a line now and then.
+"""`show_progress`: shows how queries progress, in place on a terminal, elsewhere as a line now and then.
 
-A thread asks the queries, instead of a listener that is told: what draws on a terminal must not hold up Spark's events,
-a query with ten batches a second needs no ten lines, and one that is stuck in a batch is seen as well.
+A thread polls the queries instead of listening to them: drawing on a terminal must not hold up Spark's events, a query
+with ten batches a second does not need ten lines, and a query that is stuck in a batch must be visible too.
 """
 
 import json
@@ -33,8 +33,8 @@ def show_progress(
 ) -> "Progress":
     """Show a query, or all queries of a session, until `stop()` is called or a `with` block ends.
 
-    By default they are drawn in place where the stream (stderr) is a terminal, and told a line each 10 s elsewhere.
-    Without `tells_failures` somebody else says why a query has died.
+    By default they are drawn in place if the stream (stderr) is a terminal; elsewhere there is a line every 10 s.
+    Without `tells_failures` the caller says why a query has died.
     """
     stream = sys.stderr if stream is None else stream
     drawn = stream.isatty() if in_place is None else in_place
@@ -46,7 +46,7 @@ def show_progress(
 
 
 class Progress:
-    """The thread that asks, and what it has drawn."""
+    """The polling thread, and what it has drawn."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class Progress:
         self._lines_drawn = 0
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start polling."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask no more; what is on the terminal stays, and the next line is below it."""
+        """Stop polling; what is on the terminal stays, and the next line is below it."""
         self._ended.set()
         self._thread.join()
 
@@ -93,7 +93,7 @@ class Progress:
                 self._show()
             self._show()
         except (Py4JError, OSError):
-            # The session has gone, or the terminal: there is nothing more to show, or nobody to see it.
+            # The session or the terminal is gone: there is nothing more to show.
             return
         finally:
             if self._lines_drawn:
@@ -113,7 +113,7 @@ class Progress:
         self._stream.flush()
 
     def _queries(self) -> "list[StreamingQuery]":
-        """Those that run, and those of which it has not been told yet that they do not any more."""
+        """List the queries that run, and those whose end has not been shown yet."""
         from pyspark.sql.streaming.query import StreamingQuery
 
         active = [self._shown] if isinstance(self._shown, StreamingQuery) else self._shown.streams.active
@@ -121,7 +121,7 @@ class Progress:
         return list(self._seen.values())
 
     def _lines_of(self, query: "StreamingQuery") -> list[str]:
-        """The query's line; none where lines are told once and nothing is new."""
+        """The query's line; none where nothing is drawn in place and nothing is new."""
         run = str(query.runId)
         if not query.isActive:
             del self._seen[run]
@@ -141,7 +141,7 @@ class Progress:
         return [progress_line(progress)]
 
     def _draw(self, lasting: list[str], drawn: list[str]) -> None:
-        """Replace what was drawn: first by lines about queries that have ended, which stay, then by the others."""
+        """Redraw: first the lines about queries that have ended, which stay, then the others."""
         if not (lasting or drawn or self._lines_drawn):
             return
         columns = _columns_of(self._stream)

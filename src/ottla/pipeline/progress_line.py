@@ -8,10 +8,10 @@ _UNKNOWN: Final = "-"
 
 
 def progress_line(progress: Mapping[str, Any]) -> str:
-    """A line out of the JSON of a query's progress.
+    """Make a line from the JSON of a query's progress.
 
-    `read` counts the rows of the batch; `in` is how fast they arrived, `done` how fast they were worked through while
-    it ran: there is room as long as it is the larger one.
+    `read` counts the rows of the batch; `in` is how fast they arrived, `done` how fast they were processed while it
+    ran: the query keeps up as long as `done` is larger.
     """
     parts = [
         f"batch {progress['batchId']:,}",
@@ -42,7 +42,7 @@ def observed(progress: Mapping[str, Any]) -> dict[str, object]:
 
 
 def lag(progress: Mapping[str, Any]) -> int | None:
-    """How many offsets the topics are ahead of the batch, over all sources that tell; None if none does."""
+    """How many offsets the topics are ahead of the batch, over all sources that report it; None if none does."""
     lags = [_lag_of(source) for source in progress.get("sources", ())]
     known = [found for found in lags if found is not None]
     return sum(known) if known else None

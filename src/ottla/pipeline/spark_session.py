@@ -1,4 +1,4 @@
-"""`session()`: a Spark session with the settings that pipelines on topics want; each has its reason beside it.
+"""`session()`: a Spark session with the settings that suit pipelines on topics; each has its reason beside it.
 
 They are defaults. What the argument `config` says wins over them, and so does what spark-submit, spark-defaults.conf or
 a running session say. "Measured" is on 2 cores, with batches of 100 rows into a `foreachBatch`.
@@ -33,8 +33,8 @@ _DEFAULTS: Final = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # In a transaction a task writes once: a second attempt would begin its sequence again. The batch fails instead, and
-    # is done again as a whole.
+    # In a transaction a task writes once: a second attempt would restart its sequence. The batch fails instead, and is
+    # repeated as a whole.
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.stage.ignoreDecommissionFetchFailure": "false",
@@ -42,7 +42,7 @@ _DEFAULTS: Final = {
 }
 
 _LOCAL_DEFAULTS: Final = {
-    # Nobody else has to reach this driver; the name of a laptop may lead nowhere.
+    # Nobody else needs to reach this driver, and the name of a laptop may not resolve.
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     # A web server that nobody asked for, and its bookkeeping.
@@ -61,7 +61,7 @@ _LOCAL_FILES: Final = {
 def session(
     app_name: str = "ottla", master: str | None = None, config: Mapping[str, object] | None = None
 ) -> "SparkSession":
-    """The Spark session of this process, started if there is none: on all cores of this machine, or on `master`.
+    """Get the Spark session of this process, or start one: on all cores of this machine, or on `master`.
 
     The master is the argument, or spark.master of `config`, or OTTLA_SPARK_MASTER or SPARK_MASTER of the environment,
     or what spark-submit and spark-defaults.conf say, or local[*].
@@ -83,7 +83,9 @@ def session(
 def require_pyspark() -> None:
     """PipelineError unless PySpark is installed."""
     if importlib.util.find_spec("pyspark") is None:
-        raise PipelineError("pipelines run on PySpark, and there is none: pip install '.[spark]' in a clone of Ottla")
+        raise PipelineError(
+            "pipelines need PySpark, which is not installed: pip install '.[spark]' in a clone of Ottla"
+        )
 
 
 def is_started() -> bool:
@@ -105,7 +107,7 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
         if (master := _master_of_environment()) is not None:
             given.setdefault("spark.master", master)
         _name_python(os.environ, given)
-    # Spark takes a program without spark-submit for a shell, and draws bars over whatever it prints.
+    # Spark mistakes a program without spark-submit for a shell, and draws progress bars over its output.
     launch_jvm({"spark.ui.showConsoleProgress": "false", **given}, quietly="spark.log.level" not in given)
     conf = SparkConf().setAll(list(given.items()))
     conf.setIfMissing("spark.master", "local[*]")
@@ -119,11 +121,11 @@ def _launch(app_name: str, given: dict[str, str]) -> None:
 
 
 def _name_python(environment: MutableMapping[str, str], given: Mapping[str, str]) -> None:
-    """Say which Python works, as the JVM has to know from the start: this one, where ottla is, unless the user does.
+    """Set which Python runs the workers, which the JVM must know from the start: this one, unless the user chose one.
 
     Executors take both variables from the driver, and nothing from their own machine: PYSPARK_PYTHON for functions and
-    the sink, PYSPARK_DRIVER_PYTHON for readers of a data source, which on the driver plan with it too. So on a cluster
-    both have to be one path.
+    the sink, PYSPARK_DRIVER_PYTHON for readers of a data source, which also plan with it on the driver. So on a cluster
+    both must be the same path.
     """
     if "spark.pyspark.python" not in given:
         environment.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -147,11 +149,11 @@ def _master_of_environment() -> str | None:
 
 
 def _defaults(master: str, file_system: str) -> dict[str, str]:
-    """The settings for a master, if nothing else says otherwise."""
+    """The default settings for a master."""
     found = dict(_DEFAULTS)
     if is_local(master):
         found |= _LOCAL_DEFAULTS
-        # Each is a task, of the state too, and a checkpoint keeps their number. On a cluster Spark's 200 may be right.
+        # Each partition is a task, also for state, and a checkpoint fixes their number. On a cluster 200 may be right.
         found["spark.sql.shuffle.partitions"] = str(_local_cores(master))
         if file_system == "file":
             found |= _LOCAL_FILES

@@ -1,8 +1,8 @@
-"""What a Python worker has imported is not searched for garbage after each task.
+"""Keeping a Python worker's imports out of garbage collection.
 
-Spark's daemon collects garbage after every task of a worker, and what Arrow, NumPy and the client import are 90,000
-objects that never become any: 20 to 30 ms of a core for each task, which is as much as a small one takes. So a worker
-freezes what is there when its first task is through (`gc.freeze`), and later collections pass over it.
+Spark's daemon collects garbage after every task of a worker. Arrow, NumPy and the client import 90,000 objects that
+never become garbage; searching them costs 20 to 30 ms of a core for each task, as much as a small task takes. So a
+worker freezes its objects (`gc.freeze`) when its first task is done, and later collections skip them.
 """
 
 import functools
@@ -11,6 +11,6 @@ import gc
 
 @functools.cache
 def freeze_imports() -> None:
-    """Once in each process; called when everything is imported: where a task ends, or planning, which imports less."""
+    """Freeze once in each process. Call this when everything is imported: at the end of a task, or of planning."""
     gc.collect()
     gc.freeze()

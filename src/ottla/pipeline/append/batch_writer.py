@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OttlaBatchWriter(DataSourceArrowWriter):
-    """Holds the options alone: there is nothing to commit, and nothing could take back what a task has written."""
+    """Holds only the options: there is nothing to commit, and nothing could undo what a task has written."""
 
     def __init__(self, options: AppendOptions) -> None:
         self._options = options
@@ -29,7 +29,7 @@ class OttlaBatchWriter(DataSourceArrowWriter):
 
 
 def batch_writer(schema: "StructType", options: AppendOptions, *, overwrite: bool) -> DataSourceArrowWriter:
-    """The writer that the options ask for, after a look at what can be known before any task runs."""
+    """Make the writer for the options, after checking what can be checked before any task runs."""
     if overwrite:
         raise OptionError('mode("overwrite"): records in a topic cannot be replaced, use mode("append")')
     check_columns(schema, options.topic)

@@ -1,11 +1,11 @@
-"""The producers of tasks that are over, for the tasks that come after them in the same process.
+"""The producers of finished tasks, for later tasks in the same process.
 
 Brokers remember every producer in every partition that it wrote to, for a day (`producer.id.expiration.ms`): a stream
-whose tasks each were a new one would fill their memory. So a task goes on as the producer of the task before it, with
-its sequences; tasks at the same time have one each, because the sequences of a partition have one writer.
+with a new producer for each task would fill their memory. So a task reuses the producer of an earlier task, with its
+sequences. Tasks that run at the same time have one each, because the sequences of a partition have one writer.
 
-Invariant: whoever is idle has an answer to everything that it sent, and knows the next sequence of each partition. A
-task that failed leaves nobody behind, whatever it failed of: a batch may still be on its way.
+Invariant: an idle producer has an answer to everything it sent, and knows the next sequence of each partition. A task
+that failed leaves no producer behind: a batch may still be under way.
 """
 
 import os
@@ -31,13 +31,13 @@ _idle: dict[tuple[int, ClusterOptions], list[IdleProducer]] = {}
 
 
 def take_idle(cluster: ClusterOptions) -> IdleProducer | None:
-    """A producer that nobody else in this process has; None if there is none."""
+    """Take a producer that nobody else in this process uses; None if there is none."""
     with _lock:
         found = _idle.get((os.getpid(), cluster))
         return found.pop() if found else None
 
 
 def give_back(cluster: ClusterOptions, producer: IdleProducer) -> None:
-    """For the next task, after one that went well."""
+    """Leave a producer for the next task, after one that succeeded."""
     with _lock:
         _idle.setdefault((os.getpid(), cluster), []).append(producer)

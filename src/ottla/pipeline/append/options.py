@@ -1,4 +1,4 @@
-"""The options of `format("ottla")` as a sink: those of Spark's Kafka sink, with the producer's properties behind."""
+"""The options of `format("ottla")` as a sink: those of Spark's Kafka sink, and the producer's properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ottla.pipeline.cluster_options import PREFIX, ClusterOptions, cluster_optio
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.writing.write_options import WriteOptions, write_options
 
-# Spark hands over all options, and ignores those that it does not know: these would be missed.
+# Spark passes all options on, and unknown ones are ignored: these would be missed.
 _UNPREFIXED: Final = frozenset(
     {
         "acks",
@@ -44,7 +44,7 @@ class AppendOptions:
 
 
 def append_options(options: Mapping[str, str]) -> AppendOptions:
-    """The options of a writer; OptionError names what cannot be one."""
+    """Read the options of a writer; the OptionError names one that is invalid."""
     given = {name.lower(): value for name, value in options.items()}
     for name in sorted(given.keys() & _UNPREFIXED):
         raise OptionError(

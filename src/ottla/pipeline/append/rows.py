@@ -1,9 +1,9 @@
-"""What a task of `format("ottla")` does with its rows, and what it tells the driver.
+"""What a task of `format("ottla")` does with its rows, and what it reports to the driver.
 
 By itself a task is a producer: idempotent, unless the options say otherwise, so that a request which has to be repeated
-is not written twice. It is the producer of an earlier task of its process that went well, or a new one. A task that
-Spark begins again writes all its rows again, and no broker recognises them: at least once. In a transaction the tasks
-share the driver's identity (`ottla.pipeline.writing.transaction`).
+is not written twice. It is the producer of an earlier successful task of its process, or a new one. A task that Spark
+restarts writes all its rows again, and no broker recognises them: at least once. In a transaction the tasks share the
+driver's identity (`ottla.pipeline.writing.transaction`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -76,7 +76,7 @@ class LoneProducer:
         if not self._is_idempotent:
             return dict.fromkeys(targets, NO_SEQUENCE)
         if self._producer is None:
-            # Not before there is a row: many tasks have none.
+            # Only when there is a row: many tasks have none.
             self._producer = take_idle(self._cluster) or IdleProducer(self._new_identity())
         return {target: self._producer.sequences.get(target, 0) for target in targets}
 
@@ -87,7 +87,7 @@ class LoneProducer:
         return self._replacement
 
     def retire(self, written: list[Written]) -> None:
-        """All is written: leave the producer to another task, unless it is not one alone."""
+        """Leave the producer to another task once all is written, unless it was replaced for some partitions."""
         if self._producer is not None and self._replacement is None:
             self._producer.sequences.update({row.target: row.next_sequence for row in written})
             give_back(self._cluster, self._producer)

@@ -1,9 +1,9 @@
 """`df.writeStream.format("ottla")`: micro-batches appended to topics, at least once.
 
 The rows of a micro-batch are acknowledged by the brokers before Spark notes that it is done; one that Spark runs again
-after a failure is written again as a whole. Each row exactly once is what `ottla.pipeline.write_topic` is for.
+after a failure is written again as a whole. Use `ottla.pipeline.write_topic` to write each row exactly once.
 
-Spark makes a writer for each micro-batch, and another one in the process that commits: it may not cost anything.
+Spark makes a writer for each micro-batch, and another one in the process that commits: making one must be cheap.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class OttlaStreamWriter(DataSourceStreamArrowWriter):
-    """Holds the options alone: what a task has written needs no commit, and nothing could take it back."""
+    """Holds only the options: what a task has written needs no commit, and nothing could undo it."""
 
     def __init__(self, schema: "StructType", options: AppendOptions, *, overwrite: bool) -> None:
         if overwrite:
             raise OptionError(
-                'output mode complete would replace what is in the topic: format("ottla") appends alone, and '
+                'output mode complete would replace what is in the topic: format("ottla") only appends, and '
                 "ottla.pipeline.write_topic(df, output_mode=...) writes the results of each batch, exactly once"
             )
         if options.transactional_id is not None:

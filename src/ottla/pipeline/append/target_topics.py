@@ -1,4 +1,4 @@
-"""The topics that rows go to, as a task comes to know them: one after the other, when a row names one.
+"""The topics that rows go to, looked up one by one when a row first names them.
 
 A topic that does not exist is created by the brokers if they may (`auto.create.topics.enable`), as for any producer.
 """
@@ -11,7 +11,7 @@ from ottla.pipeline.errors import PipelineError
 from ottla.protocol.errors import ErrorCode
 
 _AUTO_CREATE = "auto.create.topics.enable"
-# A topic that was created just now may be news to the broker that is asked.
+# The broker that is asked may not know a topic that was just created.
 _NEWS_MS = 3_000
 
 
@@ -49,7 +49,7 @@ class TargetTopics:
             ) from error
 
     def _broker_creates(self) -> bool:
-        """What the brokers are set to; True as well if they do not tell."""
+        """Whether the brokers create topics; True if they do not say."""
         try:
             node_id = self._client.admin.describe_cluster().brokers[0].node_id
             broker = ConfigResource(ResourceType.BROKER, str(node_id))

@@ -1,11 +1,11 @@
 """A DataFrame in one transaction (`kafka.transactional.id`): those who read committed records see all of it or nothing.
 
-Three kinds of processes take part. The one in which Spark plans the write begins the transaction, which fences whoever
-had the id before and aborts what was left open; the tasks write under its identity, each partition in one task alone
+Three kinds of processes take part. The one in which Spark plans the write begins the transaction, which fences earlier
+owners of the id and aborts what they left open; the tasks write under its identity, each partition in only one task
 (`ottla.pipeline.partitioned`); the one in which Spark commits or aborts takes the transaction over and ends it.
 
 If the driver dies, nobody ends the transaction: the brokers abort it after `kafka.transaction.timeout.ms`, or when the
-same id is used again. Until then it keeps back those who read committed records of these partitions.
+same id is used again. Until then readers of committed records of these partitions wait.
 
 A commit that fails is followed by an abort, which Spark asks for. It cannot undo a commit that took place although its
 answer was lost: that transaction is over, and the abort is refused.
@@ -63,15 +63,15 @@ class TransactionalBatchWriter(DataSourceArrowWriter):
         try:
             owner = self._resumed()
             if not written:
-                # Brokers refuse to commit what has nothing in it.
+                # Brokers refuse to commit an empty transaction.
                 owner.abort()
                 return
             owner.add_partitions([row.target for row in written])
             repeat_until_answered(owner.commit, CommitInDoubt)
         except CommitInDoubt as error:
             raise PipelineError(
-                f"the commit of transaction {name} was not answered ({error}). Whether the rows are there is not known "
-                "yet: look at the topic before they are written again"
+                f"the commit of transaction {name} was not answered ({error}). It is not known yet whether the rows "
+                "are there: look at the topic before you write them again"
             ) from error
         except ClientError as error:
             raise PipelineError(f"the transaction {name} was not committed: {error}") from error

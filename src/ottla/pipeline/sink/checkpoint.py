@@ -1,4 +1,4 @@
-"""What Spark has written down about a query: its id, the batches that it planned, and the offsets that they cover.
+"""What Spark has recorded about a query: its id, the batches that it planned, and the offsets that they cover.
 
 A checkpoint is a directory on whatever file system Hadoop knows. `metadata` names the query; `offsets/<batch>` is
 written before a batch runs: a version, a line about the query, then a line for each source. What a Kafka source writes
@@ -24,7 +24,7 @@ class Checkpoint:
         self.location = location
         self._query_id: str | None = None
         jvm: Any = spark._jvm
-        # Kept, because each part of a name is a question to the JVM.
+        # Kept, because each part of a name costs a call to the JVM.
         self._path_class = jvm.org.apache.hadoop.fs.Path
         self._text_of = jvm.org.apache.commons.io.IOUtils.toString
         self._root = self._path_class(location)
@@ -37,20 +37,20 @@ class Checkpoint:
                 self._query_id = str(json.loads(text)["id"])
             except (ValueError, TypeError, KeyError):
                 raise PipelineError(
-                    f"the file metadata of the checkpoint {self.location} is damaged: restore it from a copy, or begin "
+                    f"the file metadata of the checkpoint {self.location} is damaged: restore it from a copy, or start "
                     "with a new checkpoint"
                 ) from None
         return self._query_id
 
     def planned(self, batch_id: int) -> str:
-        """What Spark has written down about a batch before it ran."""
+        """Read what Spark has recorded about a batch before it ran."""
         text = self._read(f"offsets/{batch_id}")
         if text is None:
             raise PipelineError(f"the checkpoint {self.location} has no file offsets/{batch_id}: it was deleted")
         return text
 
     def last_planned(self) -> int:
-        """The highest number of a batch that Spark has written down; -1 if there is none."""
+        """The highest number of a batch that Spark has recorded; -1 if there is none."""
         path = self._path_class(self._root, "offsets")
         if not self._files.exists(path):
             return -1
@@ -69,10 +69,9 @@ class Checkpoint:
 
 
 def topic_offsets(planned: str) -> dict[TopicPartition, int]:
-    """The offsets of topics in the text of a planned batch; what other sources wrote there is left out.
+    """Parse the offsets of topics in the text of a planned batch; what other sources wrote there is left out.
 
-    Of two sources that read one partition, the one that is behind counts: what a group has committed must not be ahead
-    of what was read.
+    Of two sources that read one partition, the one that is behind counts: a group must not commit more than was read.
     """
     found: dict[TopicPartition, int] = {}
     for line in planned.splitlines()[_LINES_BEFORE_SOURCES:]:

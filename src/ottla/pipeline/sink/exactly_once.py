@@ -8,18 +8,17 @@ What happens if the driver dies, by when:
   is written again;
 - after that: the marker is the batch's own, and the batch is skipped when Spark runs it again. `init` waits until the
   earlier transaction is over, so the marker that is read after it is the last one.
-A driver that was only asleep is fenced by the `init` of the next one: its tasks' records, its offsets and its commit
-are refused, so it can neither write nor move the marker.
+A driver that only slept is fenced by the `init` of the next one: its tasks' records, its offsets and its commit are
+refused, so it can neither write nor move the marker.
 
 What happens if a task or an executor dies: the job fails as a whole, because tasks have one attempt; the transaction is
 aborted, which gives the next one a new epoch (KIP-890; by the older protocol a new `init` does), so whatever a lost
 task still sends is refused; and the batch is written again from its beginning.
 
-Rows get to their partitions in one of two ways, which place them alike: by a shuffle into several tasks (`Placement`),
+Rows reach their partitions in one of two ways, which place them alike: by a shuffle into several tasks (`Placement`),
 or, for a small batch, all in one task (`RowPlacement`), which is quicker. Either way a partition has one writer.
 
-A batch without rows is a transaction too, of its offsets and its marker alone: a group whose offsets stood still would
-look as if it lagged behind.
+A batch without rows is a transaction too, of its offsets and its marker only: otherwise the group would seem to lag.
 """
 
 import logging
@@ -99,7 +98,7 @@ class ExactlyOnceSink:
         self._sequences_of: ProducerIdentity | None = None
 
     def open(self) -> Marker | None:
-        """Fence whoever had this sink before, end what it left open, and find out how far it came."""
+        """Fence earlier drivers of this sink, abort what they left open, and find out how far they came."""
         try:
             self._owner.init()
             self._marker = self._place.last()
@@ -108,7 +107,7 @@ class ExactlyOnceSink:
                 given = f"kafka.transaction.timeout.ms={self._options.transaction_timeout_ms}"
                 raise OptionError(f"{given} is more than the brokers allow (transaction.max.timeout.ms)") from None
             raise PipelineError(f"sink {self.name} cannot begin: {error}") from error
-        # Whoever could have written a later one is fenced now.
+        # Every driver that could have written a later one is fenced now.
         self._planned_before = self._checkpoint.last_planned()
         return self._marker
 
@@ -123,7 +122,7 @@ class ExactlyOnceSink:
                 f"sink {self.name}: batch {batch_id} was not written: {error}. If batches take longer than {limit}, "
                 "raise that, or read less at a time (maxOffsetsPerTrigger)"
             ) from None
-        except Exception as error:  # noqa: BLE001 (whatever it is, Spark needs it short)
+        except Exception as error:  # noqa: BLE001 (Spark needs any error in short)
             raise interruption_of(error) or PipelineError(f"sink {self.name}: {reason_of(error)}") from None
 
     def _process(self, df: "DataFrame", batch_id: int) -> None:
@@ -139,12 +138,12 @@ class ExactlyOnceSink:
         except Undecidable as reason:
             raise PipelineError(
                 f"sink {self.name} cannot know whether batch {batch_id} was written: {reason}. Start with a new "
-                f"checkpoint, and let the source begin where the output ends: with startingOffsets=committed and "
+                f"checkpoint, and let the source start where the output ends: with startingOffsets=committed and "
                 f"kafka.group.id={self.name}, if that group still has offsets, or with startingOffsets of your own"
             ) from None
         if decision is Decision.SKIP:
-            logger.info("sink %s: batch %d was committed before, it is skipped", self.name, batch_id)
-            # Its state and its watermark are not saved yet, and Spark insists on them.
+            logger.info("sink %s: batch %d was committed before: skipping it", self.name, batch_id)
+            # Its state and its watermark are not saved yet, and Spark requires them.
             df.write.format("noop").mode("overwrite").save()
             return
         self._write_batch(df, marker, topic_offsets(planned))
@@ -158,7 +157,7 @@ class ExactlyOnceSink:
                 if isinstance(error, PipelineError) or attempt == attempts or interruption_of(error):
                     raise
                 logger.warning(
-                    "sink %s: batch %d failed and is begun again (%d of %d): %s",
+                    "sink %s: batch %d failed, starting it again (%d of %d): %s",
                     self.name,
                     marker.batch_id,
                     attempt,
@@ -169,7 +168,7 @@ class ExactlyOnceSink:
                 return
 
     def _try_batch(self, df: "DataFrame", marker: Marker, offsets: SourceOffsets) -> None:
-        """One transaction; whatever it raises, none is open afterwards, unless its end is unknown."""
+        """Write a batch in one transaction; if this raises, none is open afterwards, unless its outcome is unknown."""
         topics = find_topics(self._topic, self._options.cluster)
         try:
             self._owner.begin()
@@ -222,7 +221,7 @@ class ExactlyOnceSink:
         self._owner.send_offsets(marked, GroupMetadata(self.transactional_id))
 
     def _existing(self, offsets: SourceOffsets) -> dict[TopicPartition, int]:
-        """Without topics of another cluster, whose groups are not here."""
+        """Leave out topics of another cluster, whose groups are not here."""
         if not offsets:
             return {}
         described = self._client.admin.describe_topics({partition.topic for partition in offsets})
@@ -248,7 +247,7 @@ class ExactlyOnceSink:
             ) from error
 
     def _abort_after(self, error: Exception) -> None:
-        """Leave nothing open that would keep readers back; if that fails too, the next start does it."""
+        """Leave nothing open that would hold up readers; if that fails too, the next start does it."""
         if isinstance(error, EndInDoubt):
             return
         try:

@@ -1,10 +1,10 @@
-"""What says whether a batch is in the topic already: a marker that was committed together with its records. Pure.
+"""The marker that shows whether a batch is in the topic already: it is committed together with the records. Pure.
 
-Spark writes down which offsets a batch covers before the batch runs, and that it is done after it; a batch that it does
-not know to be done runs again, under the same number and with the same offsets. The marker tells what happened to it:
-it names the query (a checkpoint that was thrown away begins again with batch 0), the last batch that was committed, and
-what Spark had planned for it (a checkpoint that was restored from a copy plans the same number anew). It was committed
-in the transaction of that batch, so it is there if and only if the batch is. Each batch leaves one.
+Spark records which offsets a batch covers before the batch runs, and afterwards that it is done; a batch that is not
+recorded as done runs again, under the same number and with the same offsets. The marker shows what happened to it: it
+names the query (a new checkpoint starts again with batch 0), the last batch that was committed, and what Spark had
+planned for it (a checkpoint that was restored from a copy plans the same number again). It was committed in the
+transaction of that batch, so it is there if and only if the batch is. Each batch leaves one.
 
     marker of this query, the batch after it              not written: write
     marker of this query, the same batch, the same plan   written: skip
@@ -12,14 +12,14 @@ in the transaction of that batch, so it is there if and only if the batch is. Ea
     no marker, or another query's; batch 0                not written: write
     no marker; a batch that was planned just now          not written: write
     no marker; one that was planned before this start     refuse: the marker was lost
-    another query's; later                                refuse: somebody else has used the name
+    another query's; later                                refuse: another query has used the name
 
-What is refused are the cases in which nobody can say whether records would be missing or there twice, and a second
-start is refused like the first.
+Refused are the cases in which nobody can know whether records would be missing or duplicated; a second start is refused
+like the first.
 
-A marker is a committed offset of the sink's own group, and lives as long as one (`offsets.retention.minutes`, a week by
-default, counted from the last batch). So a query that rested for longer, after a batch that Spark knows to be done, has
-none; its next batch is planned when everybody else is fenced, so nobody can have written it. The offset itself counts
+A marker is a committed offset of the sink's own group, and is kept as long as one (`offsets.retention.minutes`, a week
+by default, counted from the last batch). So a query that paused for longer, after a batch that Spark knows to be done,
+has none; its next batch is planned when all others are fenced, so nobody can have written it. The offset itself counts
 markers: the highest is the last.
 """
 
@@ -52,16 +52,16 @@ class Decision(Enum):
 
 
 class Undecidable(Exception):
-    """Whether the batch was written cannot be known."""
+    """It cannot be known whether the batch was written."""
 
 
 def plan_of(planned: str) -> str:
-    """What Spark has planned for a batch, in a few characters; the text has the time in it, so no two are the same."""
+    """Digest what Spark has planned for a batch; the text holds the time, so no two are the same."""
     return blake2b(planned.encode(), digest_size=_PLAN_BYTES).hexdigest()
 
 
 def parse_marker(serial: int, text: str) -> Marker | None:
-    """A marker out of a committed offset and its metadata; None if it is something else."""
+    """Read a marker from a committed offset and its metadata; None if it is something else."""
     try:
         found = json.loads(text)
         return Marker(str(found["query"]), int(found["batch"]), str(found["plan"]), serial)
@@ -70,7 +70,7 @@ def parse_marker(serial: int, text: str) -> Marker | None:
 
 
 def decide(marker: Marker | None, query_id: str, batch_id: int, plan: str, *, is_new: bool) -> Decision:
-    """What to do with a batch that Spark has planned so; a new one was planned after this start of the sink."""
+    """Decide what to do with a planned batch; a new one was planned after this start of the sink."""
     if marker is None or marker.query_id != query_id:
         if batch_id == 0 or (marker is None and is_new):
             return Decision.WRITE

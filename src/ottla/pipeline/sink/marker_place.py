@@ -1,8 +1,8 @@
-"""Where a sink's marker stands: a committed offset needs a partition that exists, in the group of the sink.
+"""Where a sink keeps its marker: a committed offset needs a partition that exists, in the group of the sink.
 
-A sink with one topic has it there. One whose rows name their topics leaves it where it is, at a topic of its first
-batch, because a marker that moved leaves an old one behind. If that topic is deleted it moves all the same: the highest
-serial is the last.
+A sink with one topic keeps it there. One whose rows name their topics keeps it at a topic of its first batch, because
+moving a marker would leave an old one behind. If that topic is deleted the marker does move: the highest serial is the
+last.
 """
 
 from collections.abc import Collection
@@ -23,7 +23,7 @@ class MarkerPlace:
         self._partition: TopicPartition | None = None
 
     def last(self) -> Marker | None:
-        """The last marker; what an open transaction holds is waited for."""
+        """Find the last marker; waits for an open transaction that may change it."""
         offsets = self._client.admin.list_group_offsets(self._group_id, require_stable=True)
         markers = {where: parse_marker(found.offset, found.metadata) for where, found in offsets.items()}
         found = {where: marker for where, marker in markers.items() if marker is not None}

@@ -11,13 +11,13 @@ from ottla.pipeline.writing.write_options import WriteOptions, write_options
 _ARGUMENTS: Final = {"checkpointlocation": "checkpoint", "topic": "topic", "queryname": "name", "trigger": "trigger"}
 
 _REFUSED: Final = {
-    "transactional.id": "it is made of the sink's name",
+    "transactional.id": "it is derived from the sink's name",
     "enable.idempotence": "transactions need it, and it is always on",
 }
 
 
 def sink_options(options: Mapping[str, str]) -> WriteOptions:
-    """The options of a sink; OptionError names what cannot be one."""
+    """Read the options of a sink; the OptionError names one that is invalid."""
     for name in options:
         if not name.lower().startswith(PREFIX):
             argument = _ARGUMENTS.get(name.lower())

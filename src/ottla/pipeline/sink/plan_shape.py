@@ -1,4 +1,4 @@
-"""What the plan of a query tells: whether it does little with its rows, and what its sources were asked for."""
+"""What the plan of a query shows: whether it does little with its rows, and the options of its sources."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,12 +6,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LITTLE = frozenset({"Project", "Filter", "SubqueryAlias"})
-# With these somebody has asked for several tasks.
+# With these the user has asked for several tasks.
 _TASK_OPTIONS = ("minPartitions", "maxRecordsPerPartition")
 
 
 def does_little(df: "DataFrame") -> bool:
-    """Whether rows are only chosen and reshaped by Spark itself, one by one, from one source: one task does it best."""
+    """Whether Spark itself only filters and reshapes rows, one by one, from one source: one task does it best."""
     plan: Any = df._jdf.queryExecution().analyzed()
     if plan.containsPattern(_python_udf(df.sparkSession)):
         return False

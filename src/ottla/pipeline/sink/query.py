@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 _OUTPUT_MODES = ("append", "update", "complete")
 _TRIGGERS = {"processingTime": "10 seconds", "availableNow": True, "once": True}
-# What Spark does by default, and what keeps it from running a stage again. It does not count the attempts that failed
-# because an executor was told to go.
+# Spark's default, and what keeps it from running a stage again. Spark does not count attempts that failed because an
+# executor was decommissioned.
 _NO_STAGE_TWICE = (
     ("spark.stage.maxConsecutiveAttempts", "4", "1"),
     ("spark.stage.ignoreDecommissionFetchFailure", "true", "false"),
@@ -42,8 +42,8 @@ def write_topic(
 ) -> "StreamingQuery":
     """Write a stream into a topic, or into those that a column `topic` names, each row exactly once.
 
-    `name` is the sink's for ever: its transactional id, its marker and the group with the source's offsets are made of
-    it, and one query at a time may have it. `options` are those of a Kafka sink (`kafka.bootstrap.servers`, ...),
+    `name` is permanent: the sink's transactional id, its marker and the group with the source's offsets are derived
+    from it, and one query at a time may use it. `options` are those of a Kafka sink (`kafka.bootstrap.servers`, ...),
     `trigger` the arguments of Spark's `DataStreamWriter.trigger`.
     """
     place = os.fspath(checkpoint) if isinstance(checkpoint, os.PathLike) else checkpoint
@@ -81,9 +81,9 @@ def _check(df: "DataFrame", name: str, checkpoint: str, output_mode: str) -> Non
             "write_topic writes streams, and this DataFrame is a batch: df.write.format('ottla') writes it"
         )
     if not isinstance(name, str) or not name.strip():
-        raise OptionError(f"name={name!r}: a sink needs a name, under which it goes on after a restart")
+        raise OptionError(f"name={name!r}: a sink needs a name, under which it continues after a restart")
     if not isinstance(checkpoint, str) or not checkpoint.strip():
-        raise OptionError(f"checkpoint={checkpoint!r}: a sink needs a directory, in which Spark notes how far it is")
+        raise OptionError(f"checkpoint={checkpoint!r}: a sink needs a directory in which Spark records its progress")
     if output_mode not in _OUTPUT_MODES:
         raise OptionError(f"output_mode={output_mode!r} is not one of {', '.join(_OUTPUT_MODES)}")
     _check_attempts(df.sparkSession)
@@ -106,14 +106,16 @@ def _check_trigger(trigger: object) -> None:
 
 
 def _check_attempts(spark: "SparkSession") -> None:
-    """Two attempts of a task at the same time could write into one transaction before either sees the other.
+    """Refuse settings that allow two attempts of a task at once: both could write into one transaction.
 
-    An attempt after another one is found out by the tasks themselves. On one machine there are no lost executors, for
-    which stages are repeated while some of their tasks still run.
+    The tasks themselves notice an attempt that follows another. On one machine no executors are lost, for which stages
+    are repeated while some of their tasks still run.
     """
     context = spark.sparkContext
     if context.getConf().get("spark.speculation", "false").lower() == "true":
-        raise PipelineError("spark.speculation=true starts tasks twice, which no transaction can bear: set it to false")
+        raise PipelineError(
+            "spark.speculation=true starts tasks twice, which a transaction does not allow: set it to false"
+        )
     if is_local(context.master or ""):
         return
     for setting, default, needed in _NO_STAGE_TWICE:

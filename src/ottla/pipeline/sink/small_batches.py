@@ -1,8 +1,8 @@
-"""Which batches one task writes quickest: those that are small, of a query that does little with its rows. Pure.
+"""Which batches a single task writes quickest: small ones, of a query that does little with its rows. Pure.
 
-One task spares the shuffle, and Spark the planning of where rows go: half of the time that a small batch takes. How
-large a batch is follows from where the one before ended, so the first is never small, and neither is one after offsets
-went back; its bytes follow from what the last one wrote.
+A single task saves the shuffle, and the planning of where rows go: half of the time of a small batch. The size of a
+batch follows from where the one before ended, so the first is never small, and neither is one after offsets went back;
+its bytes are estimated from what the last one wrote.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Final
 from ottla.pipeline.writing.partition_writer import Written
 from ottla.protocol.topic_partition import TopicPartition
 
-# One task writes about so much in the time that Spark needs to begin another one.
+# About what one task writes in the time that Spark needs to start another one.
 SMALL_OFFSETS: Final = 5_000
 SMALL_BYTES: Final = 8 << 20
 

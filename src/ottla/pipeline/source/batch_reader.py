@@ -40,5 +40,5 @@ class OttlaBatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         from ottla.pipeline.source.reading import read_split
 
-        # Without any split Spark asks for the rows of an input partition of its own.
+        # If there is no split, Spark asks for the rows of an input partition that it made itself.
         return read_split(partition.ranges, self._options.read) if isinstance(partition, Split) else iter(())

@@ -22,7 +22,7 @@ from ottla.protocol.topic_partition import TopicPartition
 
 logger = logging.getLogger(__name__)
 
-# A broker that has just started, or leads since a moment, may know less than others for seconds.
+# A broker that has just started, or just become a leader, may know less than others for seconds.
 LOSS_PATIENCE_S = 3.0
 _LOSS_PAUSE_S_MIN = 0.1
 
@@ -38,10 +38,10 @@ class ClusterView:
         self._believed: Offsets = {}
 
     def partitions(self, known: Iterable[TopicPartition] = (), *, must_exist: bool = True) -> frozenset[TopicPartition]:
-        """The partitions that the source reads now.
+        """Find the partitions that the source reads now.
 
-        What the options name and nobody has is an error if it `must_exist`, except `known` ones: those were there, and
-        whoever knows them decides what it means that they are gone.
+        A missing topic or partition that the options name is an error if it `must_exist`, except for `known` ones:
+        those existed, and the caller decides what their loss means.
         """
         now_s = time.monotonic()
         if self._known is not None and (now_s - self._known[0]) * 1000 < self._options.partitions_ttl_ms:
@@ -55,11 +55,11 @@ class ClusterView:
         return found
 
     def latest(self, known: Mapping[TopicPartition, int]) -> Offsets:
-        """The last offsets of all partitions now.
+        """Find the last offsets of all partitions now.
 
-        An answer without a partition that is known, or with an end that has gone back, may come from a broker that is
-        behind: it is asked for again, a few times (`fetchOffset.numRetries`) and for a few seconds, before it is
-        believed. What was believed once is not doubted again until it changes.
+        An answer that lacks a known partition, or has an end that has gone back, may come from a broker that is behind:
+        the question is repeated, a few times (`fetchOffset.numRetries`) and for a few seconds, before the answer is
+        accepted. An accepted answer is not doubted again until it changes.
         """
         deadline_s = time.monotonic() + LOSS_PATIENCE_S
         retries_left = self._options.offset_retries
@@ -93,7 +93,7 @@ class ClusterView:
         return self.offsets(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
 
     def written_end(self, partition: TopicPartition) -> int:
-        """Where a partition ends, with what is in open transactions."""
+        """Find where a partition ends, including open transactions."""
         with asking("asking for offsets"):
             answer = self._client().admin.list_offsets({partition: OffsetSpec.LATEST})[partition]
         if answer.error is not None:
@@ -101,7 +101,7 @@ class ClusterView:
         return answer.offset
 
     def committed(self, group_id: str, partitions: Iterable[TopicPartition]) -> Offsets:
-        """What a group has committed, where it has; an open transaction that changes it is waited for."""
+        """Find what a group has committed; waits for an open transaction that changes it."""
         with asking(f"asking for the offsets of group {group_id!r}"):
             answers = self._client().admin.list_group_offsets(group_id, partitions, require_stable=True)
         for partition, answer in answers.items():
@@ -110,7 +110,7 @@ class ClusterView:
         return {partition: answer.offset for partition, answer in answers.items() if answer.offset >= 0}
 
     def samples(self, positions: Mapping[TopicPartition, int], sample_bytes: int) -> dict[TopicPartition, memoryview]:
-        """About so many bytes of record batches of each partition."""
+        """Fetch about so many bytes of record batches of each partition."""
         limits = FetchLimits(
             max_wait_ms=0, min_bytes=0, max_bytes=sample_bytes * len(positions), partition_max_bytes=sample_bytes
         )
@@ -127,7 +127,7 @@ class ClusterView:
             return client_of(self._options.read.cluster)
 
     def _look(self) -> tuple[frozenset[TopicPartition], set[TopicPartition]]:
-        """What is there of what the options name, and what is not; -1 is the partition of a topic that is not there."""
+        """Find which named partitions exist and which do not; -1 is the partition of a topic that does not exist."""
         choice = self._options.choice
         with asking("asking for topics"):
             admin = self._client().admin
@@ -157,4 +157,4 @@ class ClusterView:
             what = f"there is no partition {listed(missing)}"
         if must_exist:
             raise PipelineError(f"{what} at {self._options.read.cluster.bootstrap}: create it, or correct the option")
-        logger.warning("%s; the query goes on without it, because failOnDataLoss is false", what)
+        logger.warning("%s; the query continues without it, because failOnDataLoss is false", what)

@@ -1,8 +1,8 @@
-"""`commitGroup`: a stream's progress as the committed offsets of a group, for tools that show lag.
+"""`commitGroup`: publishes a stream's progress as the committed offsets of a group, for tools that show lag.
 
-Nobody depends on it: the stream goes on from its checkpoint. So a commit that fails is a warning, and a stream does not
-wait for one; while one is under way there is no other. One that failed is tried again after a while, also if nothing
-new came. The group must have no members, or the coordinator refuses.
+Nothing depends on it: the stream continues from its checkpoint. So a commit that fails is a warning, and a stream does
+not wait for one; only one is under way at a time. A failed commit is retried after a while, even if nothing new came.
+The group must have no members, or the coordinator refuses.
 """
 
 import logging
@@ -34,9 +34,9 @@ class GroupCommits:
         self._failed_s = float("-inf")
 
     def publish(self, offsets: Offsets, *, waits: bool) -> None:
-        """Commit what is not committed yet; called again and again, so what has to wait now comes later.
+        """Commit what is not committed yet; it is called repeatedly, so what must wait now is committed later.
 
-        A query that is about to end waits for it a little, because its process ends as well.
+        A query that is about to end waits for it briefly, because its process ends too.
         """
         is_running = self._running is not None and not self._running.done()
         if not offsets or offsets == self._published or is_running:
@@ -50,7 +50,7 @@ class GroupCommits:
             wait([self._running], PATIENCE_S)
 
     def close(self) -> None:
-        """Begin no more commits."""
+        """Start no more commits."""
         if self._executor is not None:
             self._executor.shutdown(wait=False)
 

@@ -1,7 +1,7 @@
 """How far a micro-batch of a stream may go: pure decisions about offsets.
 
-A limit is shared among the partitions that have something to read, each in proportion to how much that is, and nobody
-gets nothing: a small partition beside a huge one goes on by at least one offset. So a batch may exceed its limit by one
+A limit is shared among the partitions that have something to read, in proportion to how much each has, and none gets
+nothing: a small partition beside a huge one advances by at least one offset. So a batch may exceed its limit by one
 offset per partition, as with Spark's Kafka connector.
 """
 
@@ -36,7 +36,7 @@ def lag_of(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int
 
 
 def shares(lag: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition, int]:
-    """How many offsets of each partition's lag may be read if all of them together are to be about `limit`."""
+    """Divide a limit of offsets among the partitions by their lag; the sum is about `limit`."""
     total = sum(lag.values())
     if total <= limit:
         return dict(lag)
@@ -46,7 +46,7 @@ def shares(lag: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition
 def byte_shares(
     lag: Mapping[TopicPartition, int], limit_bytes: int, offset_bytes: Mapping[TopicPartition, float]
 ) -> dict[TopicPartition, int]:
-    """The same for a limit in bytes, by what an offset of each partition takes on average."""
+    """Divide a limit in bytes, by what an offset of each partition takes on average."""
     sizes = {partition: max(1, round(size * offset_bytes[partition])) for partition, size in lag.items()}
     allowed = shares(sizes, limit_bytes)
     return {
@@ -63,7 +63,7 @@ def limited(
     limits: TriggerLimits,
     offset_bytes: Mapping[TopicPartition, float],
 ) -> Offsets:
-    """The end of the next batch: never after `end`, and the same partitions."""
+    """Limit the end of the next batch: never after `end`, and with the same partitions."""
     lag = lag_of(start, end)
     allowed = dict(lag)
     if limits.max_offsets is not None:
@@ -78,5 +78,5 @@ def limited(
 
 
 def should_wait(lag: Mapping[TopicPartition, int], limits: TriggerLimits, waited_ms: float) -> bool:
-    """Whether there is too little for a batch yet, and it has not been put off for too long."""
+    """Whether there is too little for a batch, and it has not been delayed for too long."""
     return limits.min_offsets is not None and sum(lag.values()) < limits.min_offsets and waited_ms < limits.max_delay_ms

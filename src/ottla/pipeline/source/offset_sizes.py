@@ -1,7 +1,7 @@
-"""How many bytes an offset of each partition takes on average: learnt by fetching a little from where a batch starts.
+"""Estimating how many bytes an offset of each partition takes: by fetching a little from where a batch starts.
 
-For `maxBytesPerTrigger`. The bytes are those of the log, compressed as they are there. An average of a sample is wrong
-for what follows when records change their size, so the limit is approximate; the next batch has a new sample.
+For `maxBytesPerTrigger`. The bytes are those of the log, compressed as they are there. When records change their size
+the average of a sample is wrong, so the limit is approximate; each batch takes a new sample.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from ottla.protocol.record_batch import iterate_headers
 from ottla.protocol.topic_partition import TopicPartition
 
 SAMPLE_BYTES = 64 * 1024
-# Until a partition has given a sample: nothing came, because its next records are gone or not to be seen.
+# The estimate until a partition has given a sample: its next records may be gone or invisible.
 UNKNOWN_OFFSET_BYTES = 1024.0
 
 
@@ -36,7 +36,7 @@ class OffsetSizes:
         lag: Mapping[TopicPartition, int],
         limit_bytes: int,
     ) -> dict[TopicPartition, float]:
-        """The averages of the partitions with a lag; brokers are asked unless all is sure to fit."""
+        """Estimate the averages of the partitions with a lag; brokers are asked unless everything surely fits."""
         known = all(partition in self._sizes for partition in lag)
         if not known or 2 * sum(size * self._sizes[partition] for partition, size in lag.items()) > limit_bytes:
             samples = view.samples({partition: start[partition] for partition in lag}, SAMPLE_BYTES) if lag else {}

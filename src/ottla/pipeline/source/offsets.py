@@ -3,9 +3,9 @@
 The form is that of Spark's Kafka connector. Topics and partitions are in order, because Spark compares two offsets as
 text to see whether there is anything new.
 
-Spark writes down where each batch ends, and so where the next one starts, but not where the first one did. The end of
-a first batch that is not empty says that too: `{"topic": {"0": 23}, "#start": {"topic-0": 5}}`. No topic can have that
-name, and whoever looks for offsets of topics finds none below it.
+Spark records where each batch ends, and so where the next one starts, but not where the first one did. So the end of a
+first batch that is not empty also holds its start: `{"topic": {"0": 23}, "#start": {"topic-0": 5}}`. No topic can have
+that name, and readers that look for topics find no offsets below it.
 """
 
 import json
@@ -22,7 +22,7 @@ START = "#start"
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> OffsetsJson:
-    """What goes into a checkpoint."""
+    """Make the JSON for a checkpoint."""
     written: OffsetsJson = {}
     for partition in sorted(offsets):
         written.setdefault(partition.topic, {})[str(partition.partition)] = offsets[partition]
@@ -30,7 +30,7 @@ def to_json(offsets: Mapping[TopicPartition, int]) -> OffsetsJson:
 
 
 def from_json(written: Mapping[str, Any]) -> Offsets:
-    """What a checkpoint holds; PipelineError if another source wrote it."""
+    """Read the JSON of a checkpoint; PipelineError if another source wrote it."""
     try:
         return {
             TopicPartition(topic, int(number)): int(offset)
@@ -46,12 +46,12 @@ def from_json(written: Mapping[str, Any]) -> Offsets:
 
 
 def with_start(end: Mapping[TopicPartition, int], start: Mapping[TopicPartition, int]) -> OffsetsJson:
-    """The end of a first batch, which says where it starts."""
+    """Add the start of a first batch to its end."""
     return {**to_json(end), START: {str(partition): start[partition] for partition in sorted(start)}}
 
 
 def start_in(end: Mapping[str, Any]) -> Offsets | None:
-    """Where a batch with this end starts, if it is a first one that says so."""
+    """Find the start in the end of a first batch; None if there is none."""
     if START not in end:
         return None
     found: Offsets = {}
@@ -62,7 +62,7 @@ def start_in(end: Mapping[str, Any]) -> Offsets | None:
 
 
 def parse_numbers(option: str, text: str) -> Offsets:
-    """The value of an option in this form; OptionError says what is wrong with it."""
+    """Parse an option in this form; the OptionError says what is wrong with it."""
     example = '{"topic": {"0": 23, "1": -2}}'
     for topic, numbers in _parsed(option, text, example).items():
         if not isinstance(numbers, dict) or not numbers:
@@ -74,7 +74,7 @@ def parse_numbers(option: str, text: str) -> Offsets:
 
 
 def parse_partitions(option: str, text: str) -> tuple[TopicPartition, ...]:
-    """Partitions without offsets: `{"topic": [0, 1]}`."""
+    """Parse partitions without offsets: `{"topic": [0, 1]}`."""
     example = '{"topic": [0, 1]}'
     found = set()
     for topic, numbers in _parsed(option, text, example).items():
@@ -97,7 +97,7 @@ def _parsed(option: str, text: str, example: str) -> dict[str, Any]:
 
 
 def listed(partitions: Mapping[TopicPartition, object] | set[TopicPartition], most: int = 10) -> str:
-    """Partitions for a message, the first few of them."""
+    """List the first few partitions, for a message."""
     names = [str(partition) for partition in sorted(partitions)]
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest

@@ -35,7 +35,7 @@ _UNITS_US: Final = {
     "d": 86_400_000_000,
 }
 
-# A fetch brings whole batches to be opened at once: many of them, as a consumer's default of 1 MiB would not.
+# A fetch should bring many whole batches to open together; a consumer's default of 1 MiB would bring few.
 PARTITION_FETCH_BYTES: Final = 8 * 1024 * 1024
 FETCH_BYTES: Final = 16 * 1024 * 1024
 
@@ -72,12 +72,12 @@ _KNOWN_BY_LOWER: Final = {name.lower(): name for name in OPTION_NAMES}
 _UNPREFIXED: Final = frozenset({"bootstrap.servers", "group.id", "isolation.level", "security.protocol", "client.id"})
 
 _REFUSED: Final = {
-    "auto.offset.reset": "where reading starts is the option startingOffsets, and a stream goes on from its checkpoint",
+    "auto.offset.reset": "the option startingOffsets sets where to start; a stream continues from its checkpoint",
     "key.deserializer": "keys are bytes: cast the column key instead",
     "value.deserializer": "values are bytes: cast the column value instead",
     "key.serializer": "this is a source: cast the column key instead",
     "value.serializer": "this is a source: cast the column value instead",
-    "enable.auto.commit": "a stream keeps its offsets in its checkpoint; the option commitGroup tells a group of them",
+    "enable.auto.commit": "a stream keeps its offsets in its checkpoint; the option commitGroup publishes them",
     "interceptor.classes": "interceptors are Java classes, and could change what is read",
 }
 
@@ -171,7 +171,7 @@ def _read_options(options: Mapping[str, str], cluster: ClusterOptions, propertie
         fail_on_data_loss=_flag(options, "failOnDataLoss", default=True),
         poll_timeout_ms=_number(options, "kafkaConsumer.pollTimeoutMs", POLL_TIMEOUT_MS, lowest=1),
         isolation=consumer.isolation,
-        # A leader that is told a rack may answer without records and name a nearer replica, which is not followed.
+        # A leader that is told a rack may answer without records and name a nearer replica, which this source ignores.
         fetch=replace(consumer.limits, rack=""),
         check_crc=consumer.check_crc,
     )

@@ -2,9 +2,9 @@
 
 A partition that appears between two batches is read from its beginning, which is 0 unless records are gone already. A
 partition that was read before and is gone, or whose end has gone back, has lost data: `failOnDataLoss` decides whether
-that ends the query, before the batch exists: a plan that Spark has written down would be tried again for ever. If it
-does not, a partition that is gone keeps its offset, in case it comes back, and one whose end went back is read from its
-beginning, because what most often does that is a topic which was deleted and made again.
+that ends the query, before the batch exists: Spark would retry a recorded plan for ever. If it does not, a partition
+that is gone keeps its offset, in case it comes back, and one whose end went back is read from its beginning, because
+its topic was most likely deleted and created again.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from typing import NamedTuple
 from ottla.protocol.topic_partition import TopicPartition
 
 REMEDY = (
-    "If that is as it should be, set the option failOnDataLoss to false (--allow-data-loss of a copy): the query then "
-    "goes on with what is there. "
-    "To begin anew, use a new checkpoint location."
+    "If that is expected, set the option failOnDataLoss to false (--allow-data-loss of a copy): the query then "
+    "continues with what is there. "
+    "To start over, use a new checkpoint location."
 )
 
 
@@ -42,7 +42,7 @@ class OffsetRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlannedRanges:
-    """What is to be read, in the order of topics and partitions, and sentences about what cannot be."""
+    """What to read, in the order of topics and partitions, and sentences about what is lost."""
 
     ranges: tuple[OffsetRange, ...]
     losses: tuple[str, ...]
@@ -75,7 +75,7 @@ def plan_ranges(
         elif partition in start and start[partition] > until:
             losses.append(
                 f"{partition} was read up to offset {start[partition]} and ends at {until} now: "
-                "its topic was deleted and made again, or its log was cut off"
+                "its topic was deleted and created again, or its log was truncated"
             )
         if begin < until:
             ranges.append(OffsetRange(*partition, begin, until))

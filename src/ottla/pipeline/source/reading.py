@@ -1,4 +1,4 @@
-"""The rows of one split, on an executor: fetch, open, hand to Spark, with the next fetch under way meanwhile."""
+"""Reading the rows of one split on an executor: fetch, decode, hand to Spark, with the next fetch under way."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def read_split(ranges: Sequence[OffsetRange], options: ReadOptions) -> "Iterator
                 yield from _rows(chunk, rows, options)
         freeze_imports()
     finally:
-        # Spark may have had enough rows.
+        # Spark may not want all rows.
         if pending is not None:
             pending.cancel()
 
@@ -65,6 +65,6 @@ def _rows(chunk: Chunk, rows: RowMaker, options: ReadOptions) -> "Iterator[pa.Re
 
 
 def _connected(options: ReadOptions) -> Client:
-    """The driver spoke with the cluster a moment ago, so one that cannot be reached now may only be starting again."""
+    """Connect patiently: the driver just reached the cluster, so if it cannot be reached now it may be restarting."""
     with asking("connecting to the cluster"):
         return client_of(options.cluster, options.poll_timeout_ms / 1000)

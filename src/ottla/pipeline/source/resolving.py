@@ -1,4 +1,4 @@
-"""From what the options want to offsets: the brokers are asked for places and times, all partitions at once."""
+"""Turning what the options want into offsets: brokers are asked for places and times of all partitions at once."""
 
 import logging
 from collections.abc import Collection
@@ -22,10 +22,10 @@ logger = logging.getLogger(__name__)
 def resolve(
     view: ClusterView, wanted: WantedOffsets, partitions: Collection[TopicPartition], *, fail_on_data_loss: bool
 ) -> Offsets:
-    """The offset of each partition that is there; one that is given must be too, or is moved.
+    """Find the offset of each partition that exists; a given offset must exist too, or is moved to the nearest one.
 
-    To the nearest that is, except that an offset which was committed and lies behind the end tells of another topic of
-    the same name: nothing of this one was read, so it begins at its beginning.
+    A committed offset beyond the end is the exception: it belongs to an earlier topic of the same name. Nothing of this
+    one was read, so reading starts at its beginning.
     """
     check_partitions(wanted, set(partitions))
     if isinstance(wanted, AtPlace):
@@ -35,10 +35,10 @@ def resolve(
     if isinstance(wanted, AtCommitted):
         given, what = view.committed(wanted.group_id, partitions), f"what group {wanted.group_id!r} has committed"
         if missing := set(partitions) - set(given):
-            # A group without any is one that begins.
+            # A group without any offset is a new one.
             logger.log(
                 logging.WARNING if given else logging.INFO,
-                "group %r has no offset of %s: they are read from the beginning",
+                "group %r has no offset of %s: reading them from the beginning",
                 wanted.group_id,
                 listed(missing),
             )
@@ -55,7 +55,7 @@ def resolve(
             found[partition] = offset
         else:
             is_of_another = isinstance(wanted, AtCommitted) and offset > view.written_end(partition)
-            text = f"{what}: offset {offset} of {partition} is not there, it begins at {low} and ends at {high}"
+            text = f"{what}: offset {offset} of {partition} does not exist: it begins at {low} and ends at {high}"
             nearest = low if offset < low or is_of_another else high
             found[partition] = _instead(text, nearest, fail_on_data_loss=fail_on_data_loss)
     return found
@@ -63,8 +63,8 @@ def resolve(
 
 def _instead(text: str, nearest: int, *, fail_on_data_loss: bool) -> int:
     if fail_on_data_loss:
-        raise PipelineError(f"{text}; choose another one, or set failOnDataLoss to false to take {nearest} instead")
-    logger.warning("%s; %d is taken instead, because failOnDataLoss is false", text, nearest)
+        raise PipelineError(f"{text}; choose another one, or set failOnDataLoss to false to use {nearest} instead")
+    logger.warning("%s; using %d instead, because failOnDataLoss is false", text, nearest)
     return nearest
 
 

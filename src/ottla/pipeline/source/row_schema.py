@@ -35,7 +35,7 @@ def spark_schema(*, include_headers: bool) -> StructType:
 
 
 def check_schema(given: StructType, *, include_headers: bool) -> None:
-    """Spark lets a user give a schema of their own, which this source cannot follow."""
+    """Refuse a schema of the user's own, which Spark allows but this source cannot follow."""
     expected = spark_schema(include_headers=include_headers)
     if [(field.name, field.dataType) for field in given] != [(field.name, field.dataType) for field in expected]:
         raise OptionError(
@@ -45,7 +45,7 @@ def check_schema(given: StructType, *, include_headers: bool) -> None:
 
 
 class RowMaker:
-    """Makes Spark's columns out of `ottla.client.columns`; what is the same in every row is made once and cut."""
+    """Makes Spark's columns from `ottla.client.columns`; what is the same in every row is made once and sliced."""
 
     def __init__(self, *, include_headers: bool) -> None:
         from pyspark.sql.pandas.types import to_arrow_schema
@@ -84,7 +84,7 @@ class RowMaker:
         return made.slice(0, count)
 
     def _headers(self, column: pa.ListArray) -> pa.Array:
-        """Spark's names inside of the list; a record without headers has none, as Spark's connector says it: null."""
+        """Use Spark's names inside the list, and null for a record without headers, as Spark's connector does."""
         kind = self._schema.field("headers").type
         pairs = pa.StructArray.from_arrays(column.flatten().flatten(), fields=list(kind.value_type))
         # The rows may be cut out of more of them, and then their first pair is not the first one.

@@ -1,13 +1,13 @@
 """The fetches of one split: which offsets come next, how many bytes to ask for, and what an answer means.
 
-Guarantees. Each range is fetched in order and without a gap that the log does not have: the next position is what
-follows the last batch that came. A range ends when its position has reached its end, which a batch behind it proves.
-Where the last records of a log were compacted away no batch comes any more, and an empty answer is no proof: brokers
-give one as well when they have not looked (KIP-392), or when tiered storage was too slow (KIP-405). So a range that
-gets nothing although the partition's own end lies behind it is through only after `EMPTY_ANSWERS_MIN` such answers in
-a row, spread over `EMPTY_SPREAD_S`. Data that is gone ends the query or is passed over, by `failOnDataLoss`. That a
-partition is gone is believed only after `LOSS_PATIENCE_S`: a broker that has just started may not know it yet. A range
-that gets nowhere for `kafkaConsumer.pollTimeoutMs` otherwise is an error: nothing waits for ever.
+Guarantees. Each range is fetched in order, without any gap that the log does not have: the next position follows the
+last batch that came. A range ends when its position has reached its end, which a later batch proves. Where the last
+records of a log were compacted away no batch follows, and an empty answer is no proof: brokers also give one when they
+have not looked (KIP-392), or when tiered storage was too slow (KIP-405). So a range that gets nothing, although the
+partition ends later, is done only after `EMPTY_ANSWERS_MIN` such answers in a row, spread over `EMPTY_SPREAD_S`. Lost
+data ends the query or is skipped, by `failOnDataLoss`. A partition counts as gone only after `LOSS_PATIENCE_S`: a
+broker that has just started may not know it yet. Any other range that makes no progress for
+`kafkaConsumer.pollTimeoutMs` is an error: nothing waits for ever.
 
 All ranges of a split share each fetch, and the broker fills it in their order. How many bytes are asked for follows
 from how many offsets are left and what an offset took so far, so that a small batch of a long topic fetches little.
@@ -48,7 +48,7 @@ PAUSE_S: Final = 0.05
 PAUSE_S_MAX: Final = 1.0
 IDLE_ANSWERS_MAX: Final = 10  # counted no further
 
-# A broker that throttles answers without any partition, which the client reports so.
+# A broker that throttles answers without any partition; the client reports it with this code.
 _NO_ANSWER: Final = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -72,13 +72,13 @@ class _Cursor:
         return max(FETCH_BYTES_MIN, int((self.range.until - self.position) * self.offset_bytes * MARGIN))
 
     def note_empty(self, now_s: float) -> None:
-        """An answer said that nothing is left; the range is through when enough of them have."""
+        """Note an answer that says nothing is left; the range is done after enough of them."""
         if not self.empty_answers:
             self.empty_since_s = now_s
         self.empty_answers += 1
         if self.empty_answers >= EMPTY_ANSWERS_MIN and now_s - self.empty_since_s >= EMPTY_SPREAD_S:
             logger.warning(
-                "%s: %d answers brought nothing from offset %d on, so it is taken to be compacted away",
+                "%s: %d answers brought nothing from offset %d on; assuming that it was compacted away",
                 self.range,
                 self.empty_answers,
                 self.position,
@@ -88,7 +88,7 @@ class _Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one fetch brought of a range; records outside of its offsets are among it."""
+    """What one fetch brought of a range; it may include records outside of its offsets."""
 
     range: OffsetRange
     fetched: FetchedBatches
@@ -107,12 +107,12 @@ class SplitFetches:
 
     @property
     def has_more(self) -> bool:
-        """Whether a range is not through yet."""
+        """Whether any range is not done yet."""
         return bool(self._cursors)
 
     @property
     def pause_s(self) -> float:
-        """How long to wait before the next fetch, so that a broker in need is not asked all the time."""
+        """How long to wait before the next fetch, so that a struggling broker is not asked all the time."""
         return min(PAUSE_S_MAX, PAUSE_S * (2.0**self._idle_answers - 1))
 
     def start(self) -> "Future[dict[TopicPartition, FetchedBatches]] | None":
@@ -133,7 +133,7 @@ class SplitFetches:
         )
 
     def take(self, answers: Mapping[TopicPartition, FetchedBatches]) -> list[Chunk]:
-        """What an answer brought; positions move on, and ranges that are through are left out of the next fetch."""
+        """Take an answer; positions advance, and the next fetch leaves out ranges that are done."""
         chunks = []
         has_moved = False
         for partition, answer in answers.items():
@@ -168,7 +168,7 @@ class SplitFetches:
         cursor.empty_answers = 0
 
     def _got_nothing(self, answers: Mapping[TopicPartition, FetchedBatches]) -> None:
-        """Nothing at all came, so it was not for want of room: what has its end behind it may hold no more records."""
+        """Handle an empty answer, which no size limit explains: a range may have no more records."""
         now_s = self._now_s()
         is_committed = self._options.isolation is IsolationLevel.READ_COMMITTED
         for partition, answer in answers.items():
@@ -188,7 +188,7 @@ class SplitFetches:
         if waiting and waited_ms >= self._options.poll_timeout_ms:
             raise PipelineError(
                 f"no records of {waiting[0].range} came from offset {waiting[0].position} on for "
-                f"{self._options.poll_timeout_ms} ms (kafkaConsumer.pollTimeoutMs): look whether its broker is well"
+                f"{self._options.poll_timeout_ms} ms (kafkaConsumer.pollTimeoutMs): check whether its broker is healthy"
             )
 
     def _failed(self, partition: TopicPartition, cursor: _Cursor, error: KafkaError) -> None:
@@ -210,7 +210,7 @@ class SplitFetches:
             found = self._client.admin.list_offsets({partition: OffsetSpec.EARLIEST})[partition]
         if found.error is not None:
             raise PipelineError(f"asking where {partition} begins: {found.error}")
-        # An offset that is not before the beginning is after the end: the log was cut off.
+        # An offset that is not before the beginning is after the end: the log was truncated.
         following = found.offset if found.offset > cursor.position else cursor.range.until
         following = min(following, cursor.range.until)
         self._lost(
@@ -221,5 +221,5 @@ class SplitFetches:
     def _lost(self, cursor: _Cursor, what: str) -> None:
         text = f"data was lost while reading {cursor.range}: {what}"
         if self._options.fail_on_data_loss:
-            raise PipelineError(f"{text} (retention, or somebody deleted them). {REMEDY}")
-        logger.warning("%s; the query goes on, because failOnDataLoss is false", text)
+            raise PipelineError(f"{text} (by retention, or someone deleted them). {REMEDY}")
+        logger.warning("%s; the query continues, because failOnDataLoss is false", text)

@@ -4,10 +4,10 @@ A task in Python costs tens of milliseconds, so there are few of them: as many a
 a small batch, however many partitions it touches. Every offset is in exactly one split, and inside a split each
 partition is in order.
 
-A batch is cut evenly: all ranges are laid end to end, in the order of their partitions, and cut into pieces of the same
-length, so that splits differ by one offset at most. A micro-batch keeps the records of a partition together, because
-what comes from one task stays in order on its way into a topic. They are cut only where the options leave no choice:
-`minPartitions` is more than there are partitions to read, or one of them is over `maxRecordsPerPartition`.
+A batch is cut evenly: all ranges are joined, in the order of their partitions, and cut into pieces of equal length, so
+that splits differ by one offset at most. A micro-batch keeps the records of a partition together, because what one task
+writes into a topic stays in order. They are cut only where the options leave no choice: `minPartitions` is more than
+there are partitions to read, or one of them is over `maxRecordsPerPartition`.
 """
 
 import os
@@ -19,7 +19,7 @@ from ottla.pipeline.source.ranges import OffsetRange
 
 SPLITS_PER_CORE = 2
 
-# About as many records as are opened in the time that one more task costs.
+# About as many records as are decoded in the time that one more task costs.
 SPLIT_OFFSETS_MIN = 10_000
 
 
@@ -38,7 +38,7 @@ def available_core_count() -> int:
 def split_count(
     offset_count: int, core_count: int, min_partitions: int | None = None, max_records_per_partition: int | None = None
 ) -> int:
-    """How many splits so many offsets make; the options are those of the same names."""
+    """Choose how many splits to make; the options are those of the same names."""
     count = min(SPLITS_PER_CORE * core_count, -(-offset_count // SPLIT_OFFSETS_MIN))
     if min_partitions is not None:
         count = max(count, min_partitions)
@@ -53,7 +53,7 @@ def pack_stream(
     min_partitions: int | None = None,
     max_records_per_partition: int | None = None,
 ) -> list[Split]:
-    """The ranges of a micro-batch in splits; whole ones, unless the options leave no choice."""
+    """Pack the ranges of a micro-batch into splits; whole ranges, unless the options leave no choice."""
     sizes = [one.offset_count for one in ranges if one.offset_count > 0]
     count = split_count(sum(sizes), core_count, min_partitions, max_records_per_partition)
     is_over = max_records_per_partition is not None and max(sizes, default=0) > max_records_per_partition
@@ -63,9 +63,9 @@ def pack_stream(
 
 
 def pack_whole(ranges: Iterable[OffsetRange], count: int, offsets_max: int | None = None) -> list[Split]:
-    """The ranges in so many splits at most, each range in one of them: the longest first, to where there is least.
+    """Pack whole ranges into at most `count` splits: the longest first, each into the split with the fewest offsets.
 
-    With `offsets_max`, which no range may exceed, there are more splits if not all fit into so many.
+    With `offsets_max`, which no range may exceed, there are more splits if not all fit into `count`.
     """
     splits: list[list[OffsetRange]] = [[] for _ in range(count)]
     sizes = [0] * count
@@ -82,7 +82,7 @@ def pack_whole(ranges: Iterable[OffsetRange], count: int, offsets_max: int | Non
 
 
 def pack(ranges: Iterable[OffsetRange], count: int) -> list[Split]:
-    """The ranges cut into so many splits, or into one for each offset if there are fewer."""
+    """Cut the ranges into `count` splits, or into one for each offset if there are fewer."""
     waiting = [one for one in ranges if one.offset_count > 0]
     total = sum(one.offset_count for one in waiting)
     count = min(count, total)

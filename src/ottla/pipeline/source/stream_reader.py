@@ -6,13 +6,13 @@ and how it is split. After a restart Spark asks for the splits of the last batch
 checkpoint holds, and expects the same rows.
 
 Spark calls `commit` for a batch only when there is something for the next one: an idle stream would look as if it had
-not read its last batch. But it asks for the end of the next batch, again and again, only when the last one is through,
-and says where that one ended: this is what `commitGroup` publishes.
+not read its last batch. But Spark asks repeatedly for the end of the next batch once the last one is done, and says
+where that one ended: this is what `commitGroup` publishes.
 
-Where the first batch starts Spark does not write down: after a crash in it, it asks for the start again, which is
-another one by then (`latest`), or lacks records that were deleted meanwhile. So the end of a first batch that is not
-empty carries its start (see `offsets`), and only that one counts when the batch is run again. An end without one is
-that of an empty first batch, or was written by Spark's own connector: nothing after it is read.
+Spark does not record where the first batch starts: after a crash in it, Spark asks for the start again, which may have
+moved by then (`latest`), or lacks records that were deleted meanwhile. So the end of a first batch that is not empty
+carries its start (see `offsets`), and only that one counts when the batch is run again. An end without a start is that
+of an empty first batch, or was written by Spark's own connector: nothing after it is read.
 
 Guarantees. The end of a batch is never after what brokers had when it was planned, so a task never waits for records.
 Brokers are asked once for each batch: partitions and latest offsets when its end is chosen, and the beginnings of
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 
 class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """See the module; the names are Spark's. A copy of it goes to executors, for `read` alone."""
+    """See the module; the names are Spark's. Executors get a copy, for `read` only."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -78,7 +78,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_json(self._initial)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """One of the limits that there are: Spark knows none that has two, and only hands it back."""
+        """Return one of the limits: Spark has no kind for several, and only hands it back."""
         limits = self._options.trigger
         if limits.max_offsets is not None:
             return ReadMaxRows(limits.max_offsets)
@@ -101,7 +101,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = self._limited_end(begin) if has_limits else self._latest
         self._has_chosen_an_end = True
         if end == begin:
-            # The very same text, or Spark would see something new.
+            # Exactly the same text, or Spark would see a new batch.
             return start
         is_first = begin == self._initial and not self._has_split
         return with_start(end, begin) if is_first else to_json(end)
@@ -114,7 +114,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._has_split = True
         planned = self._planned(begin, until)
         for loss in planned.losses:
-            logger.warning("data was lost: %s; the query goes on, because failOnDataLoss is false", loss)
+            logger.warning("data was lost: %s; the query continues, because failOnDataLoss is false", loss)
         asked_for = (self._options.min_partitions, self._options.max_records_per_partition)
         return list(pack_stream(planned.ranges, available_core_count(), *asked_for))
 
@@ -128,7 +128,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._commits.close()
 
     def _begin_of(self, start: OffsetsJson, end: OffsetsJson) -> Offsets:
-        """Where the batch really starts, if it is the first one and is run again."""
+        """Find where the batch really starts, if it is the first one and is run again."""
         begin, carried = from_json(start), start_in(end)
         if carried is not None and start_in(start) is None:
             return carried
@@ -137,13 +137,13 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return begin
 
     def _latest_after(self, begin: Offsets) -> Offsets:
-        """Where all partitions end now; PipelineError if something is lost that must not be."""
+        """Find where all partitions end now; PipelineError if data was lost that must not be."""
         latest = self._view.latest(begin)
         gone = {partition: offset for partition, offset in begin.items() if partition not in latest}
         if self._options.read.fail_on_data_loss:
             self._planned(begin, latest)
         elif gone.keys() - self._gone:
-            logger.warning("%s are gone; the query goes on, because failOnDataLoss is false", listed(gone))
+            logger.warning("%s are gone; the query continues, because failOnDataLoss is false", listed(gone))
         self._gone = set(gone)
         return latest | gone
 
@@ -158,7 +158,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first = {**begin, **self._beginnings_of(unknown_beginnings(begin, self._latest))}
         lag = lag_of(first, self._latest)
         now_s = time.monotonic()
-        # What is there now is all there will be: to wait for more would be to wait for ever.
+        # What is there now is all there will be: waiting for more would never end.
         if not self._is_available_now and should_wait(lag, limits, (now_s - self._last_batch_s) * 1000):
             return begin
         self._last_batch_s = now_s
@@ -166,7 +166,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return limited(first, self._latest, limits, sizes)
 
     def _beginnings_of(self, partitions: set[TopicPartition]) -> Offsets:
-        """Asked for once, when the end of a batch is chosen or else when it is split."""
+        """Ask for beginnings once: when the end of a batch is chosen, or else when it is split."""
         missing = partitions - self._beginnings.keys()
         known = {partition: self._beginnings[partition] for partition in partitions - missing}
         self._beginnings = known | self._view.earliest(missing)

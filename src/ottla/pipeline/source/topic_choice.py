@@ -29,7 +29,7 @@ class Subscribed:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """All partitions of the topics whose whole name fits, also later ones; internal topics never do."""
+    """All partitions of the topics whose full name matches, also later ones; internal topics never match."""
 
     pattern: str
 
@@ -41,7 +41,7 @@ TopicChoice: TypeAlias = Assigned | Subscribed | Matching
 
 
 def parse_choice(options: Mapping[str, str]) -> TopicChoice:
-    """The one of the three options that is there, names in lower case; OptionError otherwise."""
+    """Parse the one of the three options that is given, names in lower case; OptionError otherwise."""
     names = (ASSIGN, SUBSCRIBE, PATTERN)
     given = {name: options[name.lower()].strip() for name in names if name.lower() in options}
     if len(given) != 1:

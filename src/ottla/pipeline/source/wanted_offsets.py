@@ -1,7 +1,7 @@
 """Where reading starts or ends, as the options say it: at a place, at offsets, or at times.
 
 Three options say the same thing, and the more general one wins, as in Spark's Kafka connector: a time for all
-partitions, then times by partition, then offsets. `committed` is ours: where a group has got to.
+partitions, then times by partition, then offsets. `committed` is ours: the committed offsets of a group.
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ def parse_end(options: Mapping[str, str]) -> WantedOffsets:
 
 
 def check_batch(start: WantedOffsets, end: WantedOffsets) -> None:
-    """Refuse what leaves a batch nothing to read in any case."""
+    """Refuse options that leave a batch nothing to read."""
     if _is_at(start, OffsetSpec.LATEST):
         raise OptionError(f"a batch cannot start at {LATEST}: it would be empty; a stream can")
     if _is_at(end, OffsetSpec.EARLIEST):
@@ -99,7 +99,7 @@ def check_batch(start: WantedOffsets, end: WantedOffsets) -> None:
 
 
 def check_partitions(wanted: WantedOffsets, partitions: set[TopicPartition]) -> None:
-    """Given offsets or times must be those of exactly the partitions that are read."""
+    """Refuse offsets or times unless they name exactly the partitions that are read."""
     if isinstance(wanted, AtOffsets):
         given = {partition for partition, _ in wanted.offsets}
     elif isinstance(wanted, AtTimes) and not isinstance(wanted.timestamps_ms, int):
@@ -108,7 +108,7 @@ def check_partitions(wanted: WantedOffsets, partitions: set[TopicPartition]) -> 
         return
     if missing := partitions - given:
         raise OptionError(
-            f"{wanted.option} says nothing of {listed(missing)}: it has to name every partition that is read; "
+            f"{wanted.option} does not name {listed(missing)}: it must name every partition that is read; "
             "in offsets -2 is the beginning and -1 the end"
         )
     if extra := given - partitions:
@@ -139,7 +139,7 @@ def _parse(kind: str, options: Mapping[str, str], default: OffsetSpec, *, must_e
     numbers = parse_numbers(offsets, text)
     for partition, offset in numbers.items():
         if offset < OffsetSpec.EARLIEST:
-            raise OptionError(f"{offsets}: {offset} of {partition} is no offset; -2 is the beginning, -1 the end")
+            raise OptionError(f"{offsets}: {offset} of {partition} is not an offset; -2 is the beginning, -1 the end")
     return AtOffsets(tuple(sorted(numbers.items())), offsets)
 
 

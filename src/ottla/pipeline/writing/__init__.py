@@ -1,1 +1,1 @@
-"""What everything that writes rows into topics has in common; `sink` and `append` stand on it, not on each other."""
+"""What everything that writes rows into topics shares; `sink` and `append` use it, not each other."""

@@ -10,7 +10,7 @@ from ottla.protocol.topic_partition import TopicPartition
 
 
 def by_target(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
-    """The rows of each partition, in their order; none keeps the memory of another partition's from being freed."""
+    """Group rows by partition, in order; none holds on to the memory of another partition's rows."""
     partitions = batch.column("partition").to_numpy(zero_copy_only=False)
     topics = [topic]
     numbers = np.zeros(len(partitions), np.int64)

@@ -1,18 +1,18 @@
-"""Rows of one task into the partitions of topics, in whatever role: one of many in a transaction, or by itself.
+"""Writing the rows of one task into partitions, in either role: one of many in a transaction, or on its own.
 
-The batches of a partition are written in order, one request at a time, with sequences that go on from the first number
-that the role gives; a request that is not answered is repeated, and the broker recognises it. Several partitions are
-written to at the same time, and the next batches are built meanwhile. `write` returns when all of it is answered.
+The batches of a partition are written in order, one request at a time, with sequences that start at the number that the
+role gives; a request that is not answered is repeated, and the broker recognises it. Several partitions are written to
+at the same time, and the next batches are built meanwhile. `write` returns when all of it is answered.
 
-A partition may refuse to go on after what an earlier task wrote as the same producer: a broker that lost its last
-records does (OUT_OF_ORDER_SEQUENCE_NUMBER), and one before Kafka 2.5 that has forgotten the producer
-(UNKNOWN_PRODUCER_ID; later ones take any sequence then). So the first batch that goes on like that travels alone: if it
-is refused, nothing of this task is there, since a try that was written and not answered would have been recognised,
-and it is sent again as another producer's first batch, if the role has one to offer. Refused later on, it fails.
+A partition may refuse a batch that continues what an earlier task wrote as the same producer: a broker that lost its
+last records does (OUT_OF_ORDER_SEQUENCE_NUMBER), and one before Kafka 2.5 that has forgotten the producer
+(UNKNOWN_PRODUCER_ID; later ones accept any sequence then). So the first such batch is sent alone. If it is refused,
+nothing of this task is there, since an attempt that was written but not answered would have been recognised; it is sent
+again as another producer's first batch, if the role offers one. A later batch that is refused fails.
 
-What a task holds is bounded, however many partitions there are and however unevenly rows go to them: rows that wait to
-be written and batches on their way count together (BUFFER_BYTES_MAX). A row that waits holds nothing but itself, so the
-rows of each partition are copied out of the batch that Spark handed over.
+The memory of a task is bounded, however many partitions there are and however unevenly rows go to them: waiting rows
+and batches under way count together (BUFFER_BYTES_MAX). A waiting row holds only its own memory, so the rows of each
+partition are copied out of the batch that Spark handed over.
 """
 
 import logging
@@ -66,7 +66,7 @@ class Written:
 
 
 class Role(Protocol):
-    """As whom a task writes."""
+    """The producer that a task writes as."""
 
     @property
     def identity(self) -> ProducerIdentity:
@@ -79,10 +79,10 @@ class Role(Protocol):
     def acks(self) -> int: ...
 
     def join(self, targets: list[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Before the first record goes to partitions: the sequence that each begins with, NO_SEQUENCE for none."""
+        """Call this before the first record goes to partitions; returns the first sequence of each, or NO_SEQUENCE."""
 
     def replacement(self) -> ProducerIdentity | None:
-        """Another identity, for partitions that refuse to go on with the first; None if there is no other."""
+        """Another identity, for partitions that refuse to continue with the first; None if there is none."""
 
 
 class Broker(Protocol):
@@ -146,10 +146,10 @@ class PartitionWriter:
             self._make_room()
 
     def _make_room(self) -> None:
-        """Wait for the oldest answers until what is held is in its bounds; send rows before, if nothing else helps."""
+        """Wait for the oldest answers until the memory is within its bound; send rows first if none is awaited."""
         while self._buffered_bytes + self._requests_bytes > BUFFER_BYTES_MAX:
             if not self._requests:
-                # Half of it, so that many answers are waited for at a time.
+                # Send half of it, so that many answers are awaited at a time.
                 while self._buffered_bytes > BUFFER_BYTES_MAX // 2:
                     self._send(max(self._partitions, key=lambda target: self._partitions[target].buffered_bytes))
             self._wait(next(iter(self._requests)))
@@ -182,7 +182,7 @@ class PartitionWriter:
     def _start(self, target: TopicPartition, batches: bytes) -> None:
         partition, role = self._partitions[target], self._role
         if parse_header(batches).producer_id != partition.identity.producer_id:
-            # They were made before the partition was begun again.
+            # They were made before the partition was restarted as another producer.
             batches = stamp_producer(batches, partition.identity, partition.sequence)
         answer = self._client.start_produce_batches(
             target.topic,
@@ -208,17 +208,17 @@ class PartitionWriter:
             try:
                 request.answer.result()
             except KafkaError as error:
-                if not self._begin_again(target, request, error):
+                if not self._restart_as_other(target, request, error):
                     raise
 
-    def _begin_again(self, target: TopicPartition, request: "_Request", error: KafkaError) -> bool:
+    def _restart_as_other(self, target: TopicPartition, request: "_Request", error: KafkaError) -> bool:
         """Write the batch as another producer, if that is the remedy."""
         if request.first is None or error.code not in _NOT_CONTINUED:
             return False
         identity = self._role.replacement()
         if identity is None:
             return False
-        logger.warning("writing to %s goes on as another producer: %s", target, error)
+        logger.warning("continuing to write to %s as another producer: %s", target, error)
         partition = self._partitions[target]
         partition.identity, partition.sequence = identity, 0
         self._start(target, request.first)
@@ -228,11 +228,11 @@ class PartitionWriter:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """Batches of one partition on their way."""
+    """Batches of one partition under way."""
 
     answer: "Future[tuple[Produced, ...]]"
     size_bytes: int
-    # The batch that goes on after what an earlier task wrote.
+    # The batch that continues what an earlier task wrote.
     first: bytes | None
 
 
@@ -242,17 +242,17 @@ class _Partition:
     def __init__(self, identity: ProducerIdentity, sequence: int) -> None:
         self.identity = identity
         self.sequence = sequence
-        # Whether the next batch goes on after what somebody else has written.
+        # Whether the next batch continues what another task has written.
         self.is_continued = sequence > 0
         self.records = 0
         self.written_bytes = 0
         self.buffered: list[pa.RecordBatch] = []
         self.rows_bytes = 0
-        # In memory, which is more for a row here and a row there.
+        # In memory, which is more than the bytes of scattered rows.
         self.buffered_bytes = 0
 
     def add(self, part: pa.RecordBatch) -> int:
-        """The bytes that these rows hold from now on."""
+        """Add rows; returns the memory that they hold."""
         held = int(part.nbytes) + _PIECE_OVERHEAD_BYTES
         self.buffered.append(part)
         self.records += part.num_rows
@@ -261,7 +261,7 @@ class _Partition:
         return held
 
     def clear(self) -> int:
-        """The bytes that are held no more."""
+        """Forget the rows; returns the memory that they held."""
         held = self.buffered_bytes
         self.buffered, self.rows_bytes, self.buffered_bytes = [], 0, 0
         return held

@@ -1,11 +1,11 @@
-"""Which partition each row goes to, and all rows of a partition into one task.
+"""Choosing the partition of each row, and putting all rows of a partition into one task.
 
-Rows with a number in their column `partition` go there; rows with a key where Kafka's own clients put it (murmur2 of
+Rows with a number in their column `partition` go there; rows with a key go where Kafka's own clients put it (murmur2 of
 its bytes); rows without either are spread in turn. Everything here is one expression and one shuffle of Spark: murmur2
-is a method of Commons Codec, which every Spark carries, so no row passes through Python before it is written. The same
-for the rows of one task is `row_placement`.
+is a method of Commons Codec, which every Spark carries, so no row passes through Python before it is written.
+`row_placement` does the same for the rows of one task.
 
-A partition has one writer, because brokers tell a repetition from a new batch by the sequence of one producer in one
+A partition has one writer, because brokers tell a duplicate from a new batch by the sequence of one producer in one
 partition. Rows that came from one split of the source keep their order.
 """
 
@@ -25,7 +25,7 @@ _COUNT: Final = "ottla_partition_count"
 _BASE: Final = "ottla_slots_before"
 # Kafka's, as a signed number.
 _MURMUR2_SEED: Final = 0x9747B28C - (1 << 32)
-# So many tasks begin their turns differently.
+# How many tasks start their turns differently.
 _BEGINNINGS: Final = 16
 
 
@@ -67,7 +67,7 @@ class Placement:
         ]
 
     def place(self, df: "DataFrame", *, turn: int = 0) -> "DataFrame":
-        """The rows in tasks by where they go; `turn` rotates where rows without a key begin."""
+        """Put rows into tasks by their partitions; `turn` rotates where rows without a key start."""
         from pyspark.sql import functions as F
 
         if self._topic_table is not None:
@@ -112,10 +112,10 @@ def _choices(columns: Sequence[str], count: "Column") -> "list[Column]":
 
 
 def _in_turn(turn: int) -> "Column":
-    """The rows of a task numbered: each task begins with another number, and each batch one further.
+    """Number the rows of a task: each task starts with another number, and each batch one further.
 
-    Spark writes a number into the code that it compiles for a query, and would compile it anew for each batch; an array
-    it hands over.
+    Spark compiles a literal number into the code of a query, and would compile it again for each batch; an array is
+    passed as data.
     """
     from pyspark.sql import functions as F
 
@@ -124,7 +124,7 @@ def _in_turn(turn: int) -> "Column":
 
 
 def _murmur2(key: "Column") -> "Column":
-    """Null for null. Spark has no function for it, but an expression that calls a static method."""
+    """Hash a key; null for null. Spark has no function for it, but an expression that calls a static method."""
     from pyspark import SparkContext
     from pyspark.sql import functions as F
     from pyspark.sql.classic.column import Column as ClassicColumn

@@ -18,7 +18,7 @@ _TYPES: Final = {
 
 
 def check_columns(schema: "StructType", topic: str | None) -> None:
-    """OptionError unless the columns are those of records."""
+    """Raise OptionError unless the columns are those of records."""
     found = {field.name: field.dataType.simpleString() for field in schema.fields}
     strange = sorted(found.keys() - _TYPES.keys())
     if strange:
@@ -29,8 +29,8 @@ def check_columns(schema: "StructType", topic: str | None) -> None:
     if "value" not in found:
         raise OptionError(f"there is no column value among {', '.join(found)}")
     for name, kind in found.items():
-        # Whether a field may be null is no part of the type as it is written here.
+        # The text of a type does not say whether a field may be null.
         if kind not in _TYPES[name]:
-            raise OptionError(f"column {name} is {kind}, and has to be {' or '.join(_TYPES[name])}: cast it")
+            raise OptionError(f"column {name} is {kind}, but must be {' or '.join(_TYPES[name])}: cast it")
     if topic is None and "topic" not in found:
         raise OptionError("no topic is given: name it, or let the rows have a column topic")

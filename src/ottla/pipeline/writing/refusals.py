@@ -1,4 +1,4 @@
-"""What brokers refuse to whoever writes, in words for whoever runs the pipeline."""
+"""Explaining brokers' refusals of writes to the person who runs the pipeline."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _FENCED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER
 
 @contextmanager
 def explained_refusals(target: TopicPartition | None, transactional_id: str | None) -> Iterator[None]:
-    """What the client raises, as a PipelineError with the place and the remedy."""
+    """Turn what the client raises into a PipelineError with the place and the remedy."""
     try:
         yield
     except ClientError as error:
@@ -41,7 +41,7 @@ def _reason(code: ErrorCode | None, transactional_id: str | None) -> str | None:
         )
     if code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
         return (
-            "somebody else writes there in the same transaction. Each partition needs one task, with one attempt "
+            "another task writes there in the same transaction. Each partition needs one task, with one attempt "
             '(for write.format("ottla"): ottla.pipeline.partitioned)'
         )
     return None

@@ -1,8 +1,8 @@
-"""Which partition each row of a task goes to, for whole columns at a time.
+"""Choosing the partition of each row of a task, whole columns at a time.
 
-Rows with a number in their column `partition` go there; rows with a key where Kafka's own clients put it; rows without
-either take the partitions of their topic in turn. Each task begins somewhere else, so that many small ones do not all
-fill the first partitions.
+Rows with a number in their column `partition` go there; rows with a key go where Kafka's own clients put it; rows
+without either take the partitions of their topic in turn. Each task starts somewhere else, so that many small tasks do
+not all fill the first partitions.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class PartitionCounts(Protocol):
 
 
 class RowPlacement:
-    """Gives rows a column `partition` without gaps."""
+    """Fills the column `partition` of rows."""
 
     def __init__(self, topics: PartitionCounts, topic: str | None, first_turn: int) -> None:
         self._topics = topics
@@ -35,7 +35,7 @@ class RowPlacement:
         self._turns: dict[str, int] = {}
 
     def placed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches with rows, each row with its place."""
+        """Yield the batches that have rows, each row with its partition."""
         return (self._place(batch) for batch in batches if batch.num_rows)
 
     def _place(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -69,7 +69,7 @@ class RowPlacement:
         return targets
 
     def _checked_count(self, topic: str, count: int, given: pa.Array) -> int:
-        """The number of partitions, asked for again if a row wants to go further; PipelineError if it cannot."""
+        """Count the partitions, again if a row names a later one; PipelineError if that does not exist."""
         bounds = pc.min_max(given).as_py()
         if bounds["max"] is None:
             return count

@@ -1,10 +1,10 @@
 """One transaction of a driver and its tasks: each task writes its rows into partitions that no other task writes to.
 
 A second attempt of a task inside one transaction would begin with the same sequences, and the broker would take its
-first batches for repetitions of those of the first attempt: records would be missing without an error. So before the
-first batch goes to a partition, the partition is asked what it has seen of this producer (DescribeProducers); anything
-else than what the driver expects fails the task, and with it the transaction, which may be begun again as another one.
-Nothing of a task survives it: its records count only once the driver has committed.
+first batches for duplicates of those of the first attempt: records would be missing without an error. So before the
+first batch goes to a partition, the partition is asked what it has seen of this producer (DescribeProducers). Anything
+other than what the driver expects fails the task, and with it the transaction, which may be repeated as a new one.
+Nothing of a task outlives it: its records count only once the driver has committed.
 
 Two tasks that write to one partition at the same moment may not see each other; `check_disjoint` does, before the
 driver commits. The driver may ask for a commit or an abort as often as it likes, so it repeats the question when the
@@ -46,7 +46,7 @@ class Transaction:
     options: WriteOptions
     transactional_id: str
     identity: ProducerIdentity
-    # By the older protocol partitions have to be added, and sequences go on from one transaction to the next.
+    # Under the older protocol partitions must be added, and sequences continue from one transaction to the next.
     adds_partitions: bool = False
     sequences: Mapping[TopicPartition, int] = field(default_factory=dict)
     # None if each row names its own.
@@ -54,18 +54,18 @@ class Transaction:
 
 
 def refuse_second_attempt() -> None:
-    """PipelineError in a task that Spark has begun before, as after a failure or with `spark.speculation`.
+    """Raise PipelineError in a task that Spark has started before, as after a failure or with `spark.speculation`.
 
-    The tasks of a stage that is begun again because an executor was lost are first attempts like all others, and Spark
-    does not tell Python which attempt of the stage it is: only `spark.stage.maxConsecutiveAttempts=1` keeps them away.
+    When a stage is repeated because an executor was lost, its tasks count as first attempts, and Spark does not tell
+    Python which attempt of the stage it is: only `spark.stage.maxConsecutiveAttempts=1` prevents that.
     """
     from pyspark import TaskContext
 
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
         raise PipelineError(
-            f"attempt {context.attemptNumber() + 1} of a task: in a transaction there is one alone, and all of it has "
-            "to be begun again"
+            f"attempt {context.attemptNumber() + 1} of a task: a transaction allows only one, and must be "
+            "repeated as a whole"
         )
 
 
@@ -79,7 +79,7 @@ def write_partitions(batches: Iterator[pa.RecordBatch], transaction: Transaction
 
 
 class _Participant:
-    """One of those who write in a transaction."""
+    """A task that writes in a transaction."""
 
     acks = _ALL_REPLICAS
 
@@ -107,7 +107,7 @@ class _Participant:
 def check_untouched(
     target: TopicPartition, found: PartitionProducers, identity: ProducerIdentity, expected_sequence: int
 ) -> None:
-    """PipelineError if this producer has written to a partition what the driver does not know of."""
+    """Raise PipelineError if this producer has written something to a partition that the driver does not know of."""
     if found.error is not None:
         raise found.error
     for producer in found.producers:
@@ -117,17 +117,17 @@ def check_untouched(
         if producer.last_sequence >= 0 and (producer.last_sequence + 1) & MAX_SEQUENCE != expected_sequence:
             raise PipelineError(
                 f"another task, or another attempt of this one, has written to {target} in this transaction already. "
-                "Each partition needs one task, with one attempt: spark.speculation has to be false, and rows that go "
-                'through write.format("ottla") have to be put into tasks by ottla.pipeline.partitioned'
+                "Each partition needs one task, with one attempt: spark.speculation must be false, and rows that go "
+                'through write.format("ottla") must be put into tasks by ottla.pipeline.partitioned'
             )
 
 
 def check_disjoint(written: Iterable[Written]) -> None:
-    """PipelineError if two tasks wrote into one partition: the broker may have taken records of one for the other's."""
+    """Raise PipelineError if two tasks wrote into one partition: the broker may have confused their records."""
     twice = sorted(target for target, tasks in Counter(row.target for row in written).items() if tasks > 1)
     if twice:
         raise PipelineError(
-            f"two tasks wrote to {', '.join(map(str, twice))} in one transaction, and only one may: the rows have to "
+            f"two tasks wrote to {', '.join(map(str, twice))} in one transaction, and only one may: the rows must "
             "be repartitioned by topic and partition (ottla.pipeline.partitioned does it)"
         )
 

@@ -1,4 +1,4 @@
-"""The topics that the rows of a batch may go to, as they are when it begins."""
+"""The topics that the rows of a batch may go to, as of its start."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Topics:
 
     @property
     def slot_count(self) -> int:
-        """All their partitions, in one row."""
+        """The number of all their partitions."""
         return sum(self.partition_counts.values())
 
     def partition_count(self, topic: str, *, is_fresh: bool = False) -> int:  # noqa: ARG002
-        """As it was when the batch began, however fresh it has to be: all its rows are placed alike."""
+        """The count as of the start of the batch, even if a fresh one is wanted: all its rows are placed alike."""
         count = self.partition_counts.get(topic)
         if count is None:
             raise PipelineError(f"a row goes to a topic that does not exist: {topic}. Create it, or change the row")
@@ -28,7 +28,7 @@ class Topics:
 
 
 def find_topics(topic: str | None, cluster: ClusterOptions) -> Topics:
-    """The one topic, or with a column `topic` all that there are."""
+    """Look up the one topic, or with a column `topic` all that exist."""
     with asking(f"asking {cluster.bootstrap} for topics"):
         admin = client_of(cluster).admin
         names = [topic] if topic is not None else [found.name for found in admin.list_topics()]

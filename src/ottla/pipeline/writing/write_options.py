@@ -1,4 +1,4 @@
-"""How rows become record batches: the cluster, and the producer's properties that mean something to a writer."""
+"""How rows become record batches: the cluster, and the producer's properties that concern a writer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from ottla.client.properties import ClientProperties, codec_named
 from ottla.pipeline.cluster_options import PREFIX, ClusterOptions, read_properties
 from ottla.pipeline.errors import OptionError
 
-# Long enough for a batch that takes minutes. It is also how long a driver that died, and was not started again, keeps
-# back those who read committed records alone; a driver that is started again ends that at once.
+# Long enough for a batch that takes minutes. If a driver died and is not restarted, readers of committed records wait
+# as long; a driver that is restarted ends that at once.
 TRANSACTION_TIMEOUT_MS: Final = 300_000
 
 _SERIALIZERS: Final = {
@@ -32,9 +32,9 @@ class WriteOptions:
 
 
 def write_options(cluster: ClusterOptions, refused: Mapping[str, str] | None = None) -> WriteOptions:
-    """What the producer's properties say of how batches are made; OptionError names what cannot be one.
+    """Read the producer's properties that concern batches; the OptionError names one that is invalid.
 
-    `refused` are properties that this way of writing cannot have either, and why.
+    `refused` are further properties that this way of writing refuses, and why.
     """
     properties = dict(cluster.properties)
     for name, reason in (_SERIALIZERS | dict(refused or {})).items():

@@ -52,5 +52,5 @@ def test_an_offset_that_is_given_is_moved_to_the_nearest(offset: int, taken: int
 
 @pytest.mark.parametrize("offset", [LOW - 1, STABLE + 1, END + 1])
 def test_an_offset_that_is_not_there_is_an_error_where_data_must_not_be_lost(offset: int) -> None:
-    with pytest.raises(PipelineError, match=f"offset {offset} of t-0 is not there, it begins at 100 and ends at 200"):
+    with pytest.raises(PipelineError, match=f"offset {offset} of t-0 does not exist: it begins at 100 and ends at 200"):
         found(AtCommitted("group"), {T0: offset}, fails=True)

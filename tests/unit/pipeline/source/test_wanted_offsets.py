@@ -42,7 +42,7 @@ def test_a_time_for_all_comes_before_times_and_those_before_offsets() -> None:
     ("options", "message"),
     [
         ({"startingOffsets": "newest"}, "startingOffsets=newest is neither one of earliest, latest, committed nor"),
-        ({"startingOffsets": '{"t": {"0": -3}}'}, "-3 of t-0 is no offset"),
+        ({"startingOffsets": '{"t": {"0": -3}}'}, "-3 of t-0 is not an offset"),
         ({"startingOffsets": "committed"}, "needs a group"),
         ({"startingTimestamp": "yesterday"}, "milliseconds since 1970"),
         ({"startingTimestamp": "-1"}, "milliseconds since 1970"),
@@ -85,7 +85,7 @@ def test_given_offsets_are_those_of_exactly_the_partitions_that_are_read() -> No
     given = AtOffsets(((T0, 1), (T1, 1)), "startingOffsets")
     check_partitions(given, {T0, T1})
     check_partitions(AtTimes(5, "startingTimestamp", must_exist=True), {T0})
-    with pytest.raises(OptionError, match="says nothing of u-0"):
+    with pytest.raises(OptionError, match="does not name u-0"):
         check_partitions(given, {T0, T1, TopicPartition("u", 0)})
     with pytest.raises(OptionError, match="names t-1, which"):
         check_partitions(given, {T0})

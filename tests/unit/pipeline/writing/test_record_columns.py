@@ -21,7 +21,7 @@ def test_the_columns_of_records_may_be_written(columns: str) -> None:
     ("columns", "topic", "why"),
     [
         ("key string", "t", "there is no column value among key"),
-        ("value integer", "t", "column value is int, and has to be string or binary"),
+        ("value integer", "t", "column value is int, but must be string or binary"),
         ("value string, amount integer", "t", "a record has no amount"),
         ("value string, partition long", "t", "column partition is bigint"),
         ("value string", None, "no topic is given"),
