@@ -197,7 +197,7 @@ def test_a_group_goes_on_where_it_was(
         (("consume", "TOPIC", "-p", "9"), 3, "has no partition 9"),
         (("consume", "orders:0", "-p", "1"), 2, "TOPIC:PARTITIONS and -p"),
         (("consume", "orders:0", "-g", "audit"), 2, "TOPIC:PARTITIONS and --group"),
-        (("consume", "orders:x"), 2, "'x' in 'orders:x' is no number of a partition"),
+        (("consume", "orders:x"), 2, "'x' in 'orders:x' is not the number of a partition"),
         (("consume", "TOPIC", "--offset", "middle"), 2, "offset 'middle'"),
         (("consume", "TOPIC", "--offset", "1", "--tail", "1"), 2, "give one of them"),
         (("consume", "TOPIC", "-f", "%q"), 2, "%q is not a directive"),

@@ -74,7 +74,7 @@ def test_ctrl_c_says_what_it_waits_for_and_the_second_one_ends_it(start_server: 
         assert "has failed for " in stuck.stderr.readline()
         stuck.send_signal(signal.SIGINT)
         told = stuck.stderr.readline()
-        assert told == "ottla: waiting for the records that are on their way; Ctrl-C once more gives them up\n"
+        assert told == "ottla: waiting for the records under way; press Ctrl-C again to give them up\n"
         stuck.send_signal(signal.SIGINT)
         assert stuck.wait(timeout=30) == 130
 

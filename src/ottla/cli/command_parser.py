@@ -1,7 +1,7 @@
 """The parsers of Ottla's own commands: argparse without the guesses that a command line should not make.
 
-An abbreviation is no option: `--exec` must not carry out what only `--execute` may. A word that begins with a minus and
-a digit is a value, since times are written `-15m` and shifts `-10`; no option begins so.
+Abbreviated options are refused: `--exec` must not carry out what only `--execute` may. A word that begins with a minus
+and a digit is a value, since times are written `-15m` and shifts `-10`; no option begins like that.
 """
 
 import argparse
@@ -29,20 +29,20 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def learn(self) -> None:
-        """Get to know the arguments, once."""
+        """Load the arguments, once."""
         if self.module_name is not None:
             importlib.import_module(self.module_name).add_arguments(self)
             self.module_name = None
 
     def learn_commands(self, words: Sequence[str]) -> None:
-        """Let the parsers of those commands below learn that are among the words."""
+        """Load the arguments of the commands below that are among the words."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for word in action.choices.keys() & set(words):
                     action.choices[word].learn()
 
     def chosen(self, options: argparse.Namespace) -> "CommandParser":
-        """The parser of the command and the verb that were called, as far as they were."""
+        """Find the parser of the command and verb on the line, as far as the line names them."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 name = getattr(options, action.dest, None)
@@ -50,7 +50,7 @@ class CommandParser(argparse.ArgumentParser):
         return self
 
     def refuse_words(self, words: Sequence[str]) -> NoReturn:
-        """End with the usage: these are no arguments."""
+        """Refuse words that are not arguments, and show the usage."""
         options = [option for option in self._option_string_actions if option.startswith("--")]
         meant = "".join(_meant(word.partition("=")[0], options) for word in words if word.startswith("--"))
         self.error(f"unrecognized arguments: {' '.join(words)}{meant and '.'}{meant}")
@@ -61,7 +61,7 @@ class CommandParser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def no_such_word(self, word: str, known: Sequence[str]) -> str:
-        """What is told about a verb that is none."""
+        """The message for an unknown verb."""
         return f"no such verb: {word}.{_meant(word, known)} Verbs: {', '.join(known)}."
 
 

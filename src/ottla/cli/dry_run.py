@@ -1,8 +1,8 @@
 """Dry runs: what cannot be undone is shown first, done with --execute, and then done whole or not at all.
 
-A command makes its plan out of what the cluster says. A part that is not there, or that the cluster would refuse, is a
-problem: a plan with one is shown, the problem is told and makes the exit code, and nothing is done, with or without
---execute. What goes wrong while a sound plan is carried out is told for each part.
+A command makes its plan from what the cluster says. A part that does not exist, or that the cluster would refuse, is a
+problem: a plan with a problem is shown, the problem is reported and sets the exit code, and nothing is done, with or
+without --execute. Failures while a sound plan is carried out are reported for each part.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def may_act(options: argparse.Namespace, problems: Mapping[str, object], *, need
 
 
 def report_outcome(command: str, errors: Errors, *, acted: bool) -> int:
-    """Tell why nothing was done, if so, and the errors; their exit code."""
+    """Report the errors, and why nothing was done if that is so; returns the exit code."""
     if not acted:
         print(_PROBLEM if any(errors.values()) else _ASK, file=sys.stderr)
     return report_errors(command, errors)

@@ -38,14 +38,14 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """The command line cannot mean anything."""
+    """The command line is invalid."""
 
     def __init__(self, message: str, remedy: str | None = None) -> None:
         super().__init__(message, ExitCode.USAGE, remedy)
 
 
 def report(command: str, error: CommandError) -> int:
-    """Tell the user; the value is the exit code."""
+    """Tell the user; returns the exit code."""
     print(f"{command}: {error}", file=sys.stderr)
     if error.remedy is not None:
         print(f"  {error.remedy}", file=sys.stderr)
@@ -118,7 +118,7 @@ def exit_code_of(error: "ClientError") -> ExitCode:
 
 
 def command_error(error: "ClientError") -> CommandError:
-    """What a call of the client reported, as an error of the command."""
+    """Turn a client's error into an error of the command."""
     from ottla.client.errors import BrokerUnreachable, KafkaError
 
     remedy = None

@@ -1,7 +1,7 @@
 """Ending a command: Ctrl-C and SIGTERM stop the work, and what has to be done at the end is still done.
 
-Signals are taken between two steps of the work, never inside one. Python's own KeyboardInterrupt may come inside a
-cleanup that then waits as if nothing had happened.
+Signals take effect between two steps of the work, never inside one. Python's own KeyboardInterrupt may be raised inside
+a cleanup, which would then wait as if nothing had happened.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def run_interruptibly(work: Coroutine[Any, Any, T]) -> T:
-    """Do work to its end. Each Ctrl-C cancels whatever it waits for then, and KeyboardInterrupt follows its end."""
+    """Do work to its end. Each Ctrl-C cancels what it waits for; KeyboardInterrupt follows the end of the work."""
 
     async def run() -> T:
         loop = asyncio.get_running_loop()
@@ -31,7 +31,7 @@ def run_interruptibly(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def until_interrupted(work: Awaitable[Any]) -> signal.Signals | None:
-    """Do work until it ends or a signal comes; which one did. The work sees a cancellation, and may clean up."""
+    """Do work until it ends or a signal comes; returns the signal. The work is cancelled, and may clean up."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     received: list[signal.Signals] = []
@@ -54,5 +54,5 @@ async def until_interrupted(work: Awaitable[Any]) -> signal.Signals | None:
 
 
 def exit_code_of_signal(number: signal.Signals | None) -> int:
-    """What a shell sees of a process that ended upon a signal; 0 without one."""
+    """The exit code of a process that a signal ended; 0 without a signal."""
     return 0 if number is None else 128 + number

@@ -64,11 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output has closed it.
         _drop_output()
         return ExitCode.DONE
     except OSError as error:
-        # One with a file's name is somebody else's, and a bug if it gets here.
+        # An error with a file's name is not about the output, and a bug if it gets here.
         if error.filename is not None or error.errno not in _OUTPUT_FAILURES:
             raise
         print(f"ottla: the output cannot be written: {error.strerror}", file=sys.stderr)
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Nothing may be flushed at exit into what takes nothing."""
+    """Prevent a flush at exit into an output that accepts nothing."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -96,7 +96,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _take_more(parser: CommandParser, options: argparse.Namespace, words: Sequence[str]) -> None:
-    """Words after an option, which argparse leaves over, go to the list that a command names as `takes_more`."""
+    """Add words after an option, which argparse does not take, to the list that a command names as `takes_more`."""
     strange = [word for word in words if word.startswith("-") and word != "-"]
     if words and (strange or not hasattr(options, "takes_more")):
         parser.chosen(options).refuse_words(strange or words)

@@ -1,4 +1,4 @@
-"""What became of several things that one command was about: a line for each error, one exit code for all."""
+"""The outcomes of a command about several things: a line for each error, one exit code for all."""
 
 import sys
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Errors = Mapping[str, "ClientError | CommandError | None"]
 
 
 def report_errors(command: str, errors: Errors) -> int:
-    """Tell the errors by name; the code is theirs if they agree on one."""
+    """Report the errors by name; returns their exit code if they agree on one."""
     codes = set()
     for name, error in errors.items():
         if error is None:

@@ -1,8 +1,8 @@
 """What commands print: rows, as a table for people or as JSON for programs.
 
 The JSON is part of the interface: the names of the columns are its keys, values keep their types, and a column is never
-left out. A table shows the same columns; nothing is `-`, lists are joined by commas, points in time are dates, in UTC,
-and what is not printable is escaped.
+left out. A table shows the same columns: an empty value is `-`, lists are joined by commas, points in time are dates in
+UTC, and what is not printable is escaped.
 """
 
 import json
@@ -36,7 +36,7 @@ def print_rows(
 ) -> None:
     """Write rows, each with a value for every column.
 
-    Where there are none because of `errors`, which are told elsewhere, there is no table: not even its header.
+    If there are none because of `errors`, which are reported elsewhere, no table is printed, not even its header.
     """
     out = stream or sys.stdout
     listed = [{column: row[column] for column in columns} for row in rows]
@@ -101,7 +101,7 @@ def _cell(value: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """Names of groups and ids of clients are any text: no line of a table ends in them, and no terminal obeys them."""
+    """Escape text: a group name or client id may be anything, but must not break a line or control a terminal."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

@@ -20,7 +20,7 @@ _RESPONSE_V1 = struct.Struct(">ix")
 
 
 class RequestHeader(NamedTuple):
-    """What stands before each request."""
+    """The header of each request."""
 
     api_key: int
     api_version: int
@@ -48,14 +48,14 @@ def read_request_header(frame: bytes | bytearray, flexible_from: dict[int, int])
     if client_id_size >= 0:
         end = position + client_id_size
         if end > len(frame):
-            raise MalformedMessage(f"client id of {client_id_size} bytes ends behind the request")
+            raise MalformedMessage(f"client id of {client_id_size} bytes ends beyond the request")
         try:
             client_id = frame[position:end].decode()
         except UnicodeDecodeError:
             raise MalformedMessage("client id is not UTF-8") from None
         position = end
     if api_version >= flexible_from.get(api_key, 32767):
-        # There are none in what clients send today.
+        # Clients send none today.
         has_no_tags = position < len(frame) and frame[position] == 0
         position = position + 1 if has_no_tags else _skip_tags(frame, position)
     return _make_header((api_key, api_version, correlation_id, client_id, position))
@@ -79,12 +79,12 @@ def _skip_tags(frame: bytes | bytearray, position: int) -> int:
     except (IndexError, ValueError) as error:
         raise MalformedMessage(f"tagged fields of the request header cannot be read: {error}") from None
     if position > len(frame):
-        raise MalformedMessage("a tagged field of the request header ends behind the request")
+        raise MalformedMessage("a tagged field of the request header ends beyond the request")
     return position
 
 
 def response_header(api_key: int, correlation_id: int, *, is_flexible: bool) -> bytes:
-    """The bytes that stand before a response."""
+    """Encode the header of a response."""
     if is_flexible and api_key != _API_VERSIONS:
         return _RESPONSE_V1.pack(correlation_id)
     return _RESPONSE_V0.pack(correlation_id)

@@ -1,7 +1,7 @@
 """Variable-length integers, as the flexible encodings and the records use them.
 
 Readers take a buffer and a position and return the value and the position after it. They raise IndexError at the end of
-the buffer and ValueError for an integer of too many bytes; whoever reads a whole message turns both into one error.
+the buffer and ValueError for an integer of too many bytes; the reader of a whole message turns both into one error.
 """
 
 from typing import Protocol

@@ -71,7 +71,7 @@ def encode_record(record: Record) -> bytes:
 def encode_fields(
     timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> bytes:
-    """A record that nobody made an object of, with its length in front.
+    """Encode the fields of a record, without making an object of it, with its length in front.
 
     A producer spends most of its time here: hence one join, and the varints without a function around the table.
     """
@@ -98,7 +98,7 @@ def encode_records(records: Iterable[Record]) -> bytes:
 
 
 def record_size_bound(key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
-    """The most bytes that a record can take before compression, wherever it stands in its batch."""
+    """The most bytes that a record can take before compression, wherever it is in its batch."""
     size = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
     for name, header in headers:
         size += 4 * len(name) + len(header or b"") + 10

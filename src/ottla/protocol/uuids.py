@@ -33,7 +33,7 @@ def uuid_to_text(raw: bytes | bytearray) -> str:
 
 
 def uuid_from_text(text: str) -> bytes:
-    """The id behind its text; ValueError names a text that is none."""
+    """Parse an id; the ValueError names a text that is not one."""
     try:
         raw = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""The client's settings out of properties, for commands: what cannot be one is a usage error that names it."""
+"""Client settings from properties, for commands: an invalid one is a usage error that names it."""
 
 import functools
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""How commands reach a cluster: the options that name it, and the client that comes of them.
+"""How commands reach a cluster: the options that name it, and the client that they make.
 
-What a properties file says (Java's names, librdkafka's where they differ) is overridden by `-X`, and that by the
-options with names of their own.
+A properties file (Java's names, or librdkafka's where they differ) is overridden by `-X`, and that by options with
+names of their own.
 """
 
 import argparse
@@ -24,7 +24,7 @@ T = TypeVar("T")
 BOOTSTRAP_VARIABLE: Final = "OTTLA_BOOTSTRAP_SERVERS"
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
 
-# librdkafka's names for what Java calls otherwise.
+# librdkafka's names for what has another name in Java.
 _SYNONYMS: Final = {
     "metadata.broker.list": "bootstrap.servers",
     "socket.timeout.ms": "request.timeout.ms",
@@ -69,7 +69,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def cluster_access(options: argparse.Namespace) -> ClusterAccess:
-    """What the options of a command say about the cluster."""
+    """Read from the options of a command how to reach the cluster."""
     properties: dict[str, str] = {}
     if (path := getattr(options, "client_config", None)) is not None:
         properties.update(properties_of_file(path))
@@ -84,14 +84,14 @@ def cluster_access(options: argparse.Namespace) -> ClusterAccess:
 
 
 def access(bootstrap: str | None, properties: Mapping[str, str]) -> ClusterAccess:
-    """The cluster of an option, else of the properties, else of the environment, else of this machine."""
+    """Choose the cluster: of an option, else of the properties, else of the environment, else of this machine."""
     known = {_SYNONYMS.get(name, name): value for name, value in properties.items()}
     found = bootstrap or known.get("bootstrap.servers") or os.environ.get(BOOTSTRAP_VARIABLE) or DEFAULT_BOOTSTRAP
     return ClusterAccess(found, known)
 
 
 def properties_of_file(path: str) -> dict[str, str]:
-    """A client's properties file."""
+    """Load a client's properties file."""
     from ottla.config.properties_file import load_properties
     from ottla.config.values import ConfigError
 

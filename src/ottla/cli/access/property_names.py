@@ -163,7 +163,7 @@ PROPERTY_NAMES: Final = frozenset(
 
 
 def slip(name: str) -> str | None:
-    """What somebody probably meant by a name that no client has; None if it exists, or is like no other."""
+    """Guess which property a name is a misspelling of; None if it exists, or resembles no other."""
     if name in PROPERTY_NAMES:
         return None
     from ottla.config.spelling import closest

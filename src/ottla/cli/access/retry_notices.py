@@ -1,8 +1,8 @@
-"""What a command is waiting for, told on stderr while it waits.
+"""Telling on stderr what a command is waiting for.
 
-A client tries again what may succeed later, for minutes if need be, which a terminal shows as silence. Trouble that
-lasts is told once it has lasted a little, and again now and then; trouble of the same kind with many partitions is one
-line. Brief trouble, such as a leader that moves, is nobody's business.
+A client retries what may succeed later, for minutes if necessary, and a terminal would show only silence. Trouble that
+lasts is reported after a short while, and again now and then; trouble of the same kind with many partitions is one
+line. Brief trouble, such as a leader that moves, is not reported.
 """
 
 import sys
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 FIRST_AFTER_S: Final = 2.0
 AGAIN_AFTER_S: Final = 15.0
-# Retries are at most a second apart, give or take: what was not heard of for longer has ended.
+# Retries are about a second apart at most: what was not retried for longer has ended.
 ENDED_AFTER_S: Final = 1.5
 
 
 @dataclass(slots=True)
 class _Kind:
-    """One kind of trouble: when it was told last, and when what it keeps from succeeding was tried last."""
+    """One kind of trouble: when it was last reported, and when each thing that it affects was last tried."""
 
     told_s: float = float("-inf")
     tried_s: dict[str, float] = field(default_factory=dict)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def describe_cluster(options: argparse.Namespace) -> int:
-    """Everything that concerns the cluster as a whole; what an old broker cannot tell is null."""
+    """Describe the cluster as a whole; what an old broker cannot tell is null."""
     described = with_client(cluster_access(options), _describe)
     shape = output_format(options)
     if shape is not OutputFormat.TABLE:
@@ -75,7 +75,7 @@ async def _describe(client: "Client") -> dict[str, object]:
     log_dirs = await _told(client.admin.describe_log_dirs())
     return {
         "cluster_id": cluster.cluster_id,
-        # Clients may send changes to any broker of a quorum, so what they are told is not who decides.
+        # Clients may send changes to any broker, so the controller that they are given is not the active one.
         "controller": quorum.leader_id if quorum is not None else cluster.controller_id,
         "brokers": _brokers(cluster),
         "quorum": None if quorum is None else _quorum(quorum),

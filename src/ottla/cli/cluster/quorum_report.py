@@ -36,7 +36,7 @@ def replicas_of(quorum: "QuorumDescription") -> list[ReplicaReport]:
 
 
 def follower_lag(quorum: "QuorumDescription") -> tuple[int, int]:
-    """By how many records and milliseconds the voter that is furthest behind is behind; -1 ms if nobody knows."""
+    """How many records and milliseconds the slowest voter lags; -1 ms if that is not known."""
     leader = leader_of(quorum)
     if leader is None:
         return 0, -1

@@ -1,8 +1,8 @@
-"""What may follow in a command line that somebody is writing, found by the parsers that will read it.
+"""Completing a command line, by the parsers that will read it.
 
-The shell runs `ottla` with the line in its environment (argcomplete's protocol). Only the parser of the command that
-stands in the line learns its arguments, so that a key press costs no more than a command. Options are offered to who
-has begun one, files where an argument is one, and Apache's tools to who has begun the name of one.
+The shell runs `ottla` with the line in its environment (argcomplete's protocol). Only the parser of the command in the
+line loads its arguments, so that a key press costs no more than a command. Options are offered once the user has begun
+one, files where an argument is a file, and Apache's tools once the user has begun the name of one.
 """
 
 import argparse
@@ -26,14 +26,14 @@ _FILE_WORDS: Final = ("FILE", "DIR", "PATH", "server.properties")
 
 
 class _Reached(Exception):
-    """A tool has come to where it would read its line."""
+    """Raised where a tool would read its line."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.parser = parser
 
 
 class _Nothing(BaseCompleter):
-    """For what nobody can guess."""
+    """Offers nothing, for values that cannot be guessed."""
 
     def __call__(self, **_: object) -> list[str]:
         return []

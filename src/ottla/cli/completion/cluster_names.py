@@ -1,7 +1,7 @@
 """Names that only the cluster knows, for completion: at once or not at all.
 
-Somebody waits with a finger on the key. So a cluster that is slow, not there or not allowed to be asked gives no names,
-and no word about it: nothing that is printed while a line is edited helps anybody.
+The user waits with a finger on the key. So a cluster that is slow, absent or closed to us gives no names, and no
+message either: nothing printed while a line is being edited would help.
 """
 
 import argparse
@@ -23,7 +23,7 @@ Ask = Callable[["Client"], Awaitable[list[str]]]
 
 
 def topic_names(*, prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """The topics there are; internal ones for whoever has begun to write one."""
+    """List the topics; internal ones only if the user has begun to write one."""
 
     async def ask(client: "Client") -> list[str]:
         topics = await client.admin.list_topics(include_internal=prefix.startswith("_"))
@@ -56,7 +56,7 @@ def _asked(options: argparse.Namespace, ask: Ask) -> list[str]:
 
 
 def _timeout_ms() -> float:
-    """How long the cluster is waited for; clusters that are far away may need longer."""
+    """How long to wait for the cluster; distant clusters may need longer."""
     try:
         return float(os.environ[TIMEOUT_VARIABLE])
     except (KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""What a change of settings does: each setting before and after, and whether records or promises are lost by it.
+"""What a change of settings does: each setting before and after, and whether it loses records or guarantees.
 
 Some settings decide what is kept. A change that lets the broker remove records which it keeps today, or that lets it
 lose records which it has acknowledged, is dangerous: it cannot be undone by changing the setting back.
@@ -31,7 +31,7 @@ class Difference:
 
     @property
     def is_change(self) -> bool:
-        """Whether anything is different; what is not known may be."""
+        """Whether the value changes; an unknown one may."""
         return self.after is None or self.before != self.after
 
 
@@ -73,7 +73,7 @@ def is_dangerous(plan: Mapping[str, Sequence[Difference]]) -> bool:
 
 
 def danger(name: str, before: str | None, after: str | None) -> str | None:
-    """What is lost when a setting changes so; None if nothing is."""
+    """What this change of a setting loses; None if it loses nothing."""
     if after is None or before == after:
         return None
     if name in _LIMITS and _limit(after) < _limit(before):
@@ -114,7 +114,7 @@ def _inherited(entry: "ConfigEntry | None", own: "ConfigSource | None") -> str |
 
 
 def _in_milliseconds(name: str, value: str | None) -> str | None:
-    """Brokers have some durations in larger units too, and tell such a synonym as it is."""
+    """Convert a synonym: brokers have some durations in larger units too, and report them unconverted."""
     unit_ms = _UNITS_MS.get(name.rpartition(".")[2])
     if unit_ms is None or value is None or not value.lstrip("-").isdigit():
         return value

@@ -1,7 +1,7 @@
 """Settings of brokers that no broker has.
 
-Brokers take any name, since a plugin may read it: a slip of the finger would be stored, and change nothing. So names
-that neither the broker describes nor Kafka has are refused here, before the broker is asked.
+Brokers accept any name, since a plugin may read it: a misspelt one would be stored, and change nothing. So names that
+neither the broker describes nor Kafka has are refused here, before the broker is asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unknown_setting(entries: "Mapping[str, ConfigEntry]", changes: "Sequence[ConfigChange]") -> CommandError | None:
-    """What is wrong with the first change of a setting that is none; one that was set before may be deleted."""
+    """Report the first change of an unknown setting; one that was set before may be deleted."""
     from ottla.client.admin.configs import ConfigOperation
 
     for change in changes:
@@ -41,5 +41,5 @@ def _refusal(name: str, entries: "Mapping[str, ConfigEntry]") -> CommandError:
     meant = closest(name, known | {other for other in entries if _is_known(other, entries)})
     hint = "" if meant is None else f" Did you mean {meant}?"
     return CommandError(
-        f"brokers have no setting {name}.{hint}", remedy="If a plugin reads it, add --force: brokers take any name."
+        f"brokers have no setting {name}.{hint}", remedy="If a plugin reads it, add --force: brokers accept any name."
     )

@@ -37,7 +37,7 @@ examples:
 """
 
 _CORRUPT_REMEDY: Final = (
-    "--skip-corrupt goes on behind it. `ottla log verify` on the broker's machine shows what is damaged in its files."
+    "--skip-corrupt continues after it. `ottla log verify` on the broker's machine shows what is damaged in its files."
 )
 
 

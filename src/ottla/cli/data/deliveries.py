@@ -1,7 +1,7 @@
-"""Records on their way to the cluster: what became of each is told once it is known, oldest first.
+"""Deliveries of records: the outcome of each is reported once it is known, oldest first.
 
-Each record has a name of its sender's choice, under which it is told with its place or with its error. A record that
-the producer does not even take is told at once. When telling raises, nothing more is told.
+Each record has a name of its sender's choice, under which its place or its error is reported. A record that the
+producer does not even accept is reported at once. When reporting raises, nothing more is reported.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ class Deliveries(Generic[Name]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether all that was sent was told of."""
+        """Whether everything sent has been reported."""
         return not self._pending
 
     async def add(self, name: Name, sending: Awaitable[Delivery]) -> None:
@@ -38,7 +38,7 @@ class Deliveries(Generic[Name]):
         await self.settle_known()
 
     async def settle_known(self) -> None:
-        """Tell what has happened, without waiting."""
+        """Report what is known, without waiting."""
         while self._pending and self._pending[0][1].is_done:
             await self._settle()
 

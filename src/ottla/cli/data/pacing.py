@@ -13,7 +13,7 @@ class Pace:
         self._started_s: float | None = None
 
     def delay_s(self, done: int, now_s: float) -> float:
-        """How long to wait before the next unit, after so many; 0 or less if it is due."""
+        """How long to wait before the next unit after `count`; 0 or less if it is due."""
         if self._rate is None:
             return 0.0
         if self._started_s is None:

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
                 raise transacting.explained(error) from error
             except asyncio.CancelledError:
                 if not deliveries.is_empty:
-                    told = "waiting for the records that are on their way; Ctrl-C once more gives them up"
+                    told = "waiting for the records under way; press Ctrl-C again to give them up"
                     print(f"ottla: {told}", file=sys.stderr)
                 raise
 
@@ -128,9 +128,9 @@ def _sent(producer: "Producer", options: argparse.Namespace, record: "InputRecor
 
 
 class _Results:
-    """Where records went, if somebody asked; the first one that went nowhere ends the command.
+    """Print where records went, if asked; the first one that failed ends the command.
 
-    In a transaction nothing has gone anywhere before the commit.
+    In a transaction nothing is written before the commit.
     """
 
     def __init__(self, named: str | None, *, waits_for_commit: bool) -> None:

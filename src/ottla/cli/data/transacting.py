@@ -1,8 +1,8 @@
-"""Records in transactions: one for all of them, or one for so many; without a transactional id, in none.
+"""Sending records in transactions: one for all of them, or one for each few; none without a transactional id.
 
 A record belongs to the transaction that was open when it was handed over, and a transaction is committed only when all
-of its records have been told to be written. Whatever raises before leaves it open, and closing the producer aborts it.
-A commit without an answer may have taken place.
+of its records have been reported as written. An error before that leaves it open, and closing the producer aborts it. A
+commit without an answer may have taken place.
 """
 
 from collections.abc import Awaitable, Callable

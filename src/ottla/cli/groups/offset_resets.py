@@ -1,4 +1,4 @@
-"""Moving what a group has committed: where to, the plan that comes of it, and the file that brings it back.
+"""Moving a group's committed offsets: the target, the resulting plan, and the file that undoes it.
 
 A plan is made from what the cluster says and changes nothing. An offset outside the partition is moved to its nearest
 end, as Kafka's tool does; the plan says so. The file has Kafka's format, `[GROUP,]TOPIC,PARTITION,OFFSET` in each line;
@@ -46,7 +46,7 @@ class ToOffset:
 
 @dataclass(frozen=True, slots=True)
 class ShiftBy:
-    """So many records on, or back."""
+    """Forward or back by this many records."""
 
     count: int
 
@@ -78,7 +78,7 @@ _WORDS: Final[Mapping[str, Target]] = {
 
 
 def parse_target(text: str, now_ms: int) -> Target:
-    """Where `groups reset --to` goes: a word, an offset, +N, -N, @TIME, or so long ago without the @."""
+    """Parse the target of `groups reset --to`: a word, an offset, +N, -N, @TIME, or a duration ago without the @."""
     if text in _WORDS:
         return _WORDS[text]
     # A shift has no unit: -10 is ten records back, -10m ten minutes ago.
@@ -227,7 +227,7 @@ async def _bounds(client: "Client", partitions: "Sequence[TopicPartition]") -> "
 
 
 async def commit_plan(client: "Client", group_id: str, planned: Iterable[PlannedOffset]) -> None:
-    """Do what a plan says; the first refusal is the error."""
+    """Carry out a plan; raises the first refusal."""
     moved = {one.partition: one.new for one in planned if one.new != NOTHING_COMMITTED}
     forgotten = [one.partition for one in planned if one.new == NOTHING_COMMITTED and one.old is not None]
     errors: dict[TopicPartition, KafkaError | None] = {}

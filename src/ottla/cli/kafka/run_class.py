@@ -56,12 +56,12 @@ def main(arguments: Sequence[str]) -> int:
         print(f"  These classes have a tool here: {', '.join(sorted(_TOOLS))}.", file=sys.stderr)
         return ExitCode.FAILED
     if daemon and tool != "kafka-server-start":
-        print(f"Error: -daemon works with the server, and {class_name} is none", file=sys.stderr)
+        print(f"Error: -daemon works with the server, and {class_name} is not the server", file=sys.stderr)
         return ExitCode.FAILED
     return run_tool(tool, ["-daemon", *rest] if daemon else rest)
 
 
 def tool_of(class_name: str) -> str | None:
-    """The tool for a class of Kafka's, whatever package it was in; None if there is none."""
+    """Find the tool for a class of Kafka's, whatever package it was in; None if there is none."""
     package, dot, simple = class_name.rpartition(".")
     return _TOOLS.get(simple) if f"{package}{dot}".startswith(_PACKAGES) else None

@@ -19,7 +19,7 @@ from ottla.storage.meta_properties import read_meta_properties
 from ottla.storage.partition_metadata import read_topic_id
 from ottla.storage.segment_files import PARTITION_METADATA
 
-# How many faults of one file are told.
+# How many faults of one file are reported.
 _FAULTS_MAX: Final = 5
 
 
@@ -40,7 +40,7 @@ def check_paths(paths: Iterable[Path]) -> Iterator[Verdict]:
             if check is not None:
                 yield Verdict(file, _faults(check, file))
             elif not path.is_dir():
-                yield Verdict(file, ("it is none of the files of a log directory",))
+                yield Verdict(file, ("it is not a file of a log directory",))
 
 
 def _faults(check: Callable[[Path], Iterable[str]], path: Path) -> tuple[str, ...]:

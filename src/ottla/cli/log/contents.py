@@ -62,7 +62,7 @@ class Contents:
 
 
 def contents_of(path: Path, *, with_records: bool) -> Contents:
-    """What a file holds; UnreadableLog if it is no file of a log directory. Reading rows may raise that too."""
+    """Read a file; UnreadableLog if it is not a file of a log directory. Reading rows may raise that too."""
     if path.suffix in (".log", ".checkpoint"):
         file_title(path)
         kind = "segment" if path.suffix == ".log" else "metadata snapshot"
@@ -72,7 +72,7 @@ def contents_of(path: Path, *, with_records: bool) -> Contents:
     for kind, applies, columns, read in _KINDS:
         if applies(path):
             return Contents(kind, columns, _guarded(path, read))
-    raise UnreadableLog(f"{path} is none of the files of a log directory")
+    raise UnreadableLog(f"{path} is not a file of a log directory")
 
 
 def _guarded(path: Path, read: Callable[[Path], Rows]) -> Rows:

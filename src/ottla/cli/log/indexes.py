@@ -27,7 +27,7 @@ class TimeEntry(NamedTuple):
 
 
 def offset_entries(path: Path) -> list[OffsetEntry]:
-    """The entries of an `.index`; a file that was not closed ends in zeros, which are none."""
+    """The entries of an `.index`; a file that was not closed ends in zeros, which are not entries."""
     base = base_offset(path)
     entries = []
     for number, (relative, position) in enumerate(_rows(path, _OFFSET_ENTRY)):

@@ -1,4 +1,4 @@
-"""`ottla perf`: how fast a cluster takes and gives records, and how long one is on its way."""
+"""`ottla perf`: how fast a cluster accepts and serves records, and how long one takes from end to end."""
 
 import argparse
 import json
@@ -153,7 +153,7 @@ def round_trips(options: argparse.Namespace) -> int:
     access = cluster_access(options)
     settings = replace(_producer_settings(options, access), linger_ms=0)
     if settings.acks == 0:
-        raise UsageError("--acks 0: nobody would tell when a record is written; use all or 1.")
+        raise UsageError("--acks 0: brokers would not say when a record is written; use all or 1.")
     trips = RoundTrips(options.topic, options.count, options.size)
 
     async def work(client: "Client") -> "Meter":

@@ -30,7 +30,7 @@ class RebalanceClock(RebalanceListener):
 
 
 async def consume_records(consumer: "Consumer", count: int, timeout_ms: float, meter: Meter) -> bool:
-    """Read so many records; False if none came for too long."""
+    """Read `count` records; False if none came for too long."""
     deadline_s = time.perf_counter() + timeout_ms / 1000
     while meter.records < count:
         records = await consumer.poll(POLL_MS, max_records=min(count - meter.records, 5_000))
@@ -52,7 +52,7 @@ async def consume_batches(
     timeout_ms: float,
     meter: Meter,
 ) -> bool:
-    """Fetch batches until they hold so many records; False if none came for too long."""
+    """Fetch batches until they hold `count` records; False if none came for too long."""
     deadline_s = time.perf_counter() + timeout_ms / 1000
     while meter.records < count:
         answers = await client.fetch_partitions(offsets, limits=limits)

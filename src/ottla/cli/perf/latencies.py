@@ -1,4 +1,4 @@
-"""Latencies of many records, and what they come to: average, maximum, percentiles.
+"""Latencies of many records, and their average, maximum and percentiles.
 
 They are counted in steps of 10 us, so a run of any length takes the memory of the different latencies that it had.
 """
@@ -22,7 +22,7 @@ class Latencies:
     _steps: Counter[int] = field(default_factory=Counter)
 
     def add(self, latency_ms: float, count: int = 1) -> None:
-        """So many records had this latency."""
+        """Add the latency of `count` records."""
         self.count += count
         self.total_ms += latency_ms * count
         self.max_ms = max(self.max_ms, latency_ms)

@@ -57,5 +57,7 @@ async def travel(
             text = f"record {number + 1} was acknowledged and did not come back within {TIMEOUT_MS:g} ms."
             raise CommandError(text, ExitCode.UNAVAILABLE)
         if len(records) > 1 or records[0].value != value or records[0].key != key:
-            raise CommandError(f"something else than record {number + 1} came back: is somebody writing to the topic?")
+            raise CommandError(
+                f"something other than record {number + 1} came back: is someone else writing to the topic?"
+            )
         each(number, latency_ms)

@@ -1,4 +1,4 @@
-"""Where a copy starts: how far it came before, or the reason why nobody knows.
+"""Where a copy starts: how far it came before, or why that is not known.
 
 Its only memory are the offsets that it committed in the group of its name, and brokers forget these
 (`offsets.retention.minutes`, a week by default, after the last commit). Nothing tells a copy that was forgotten from
@@ -28,7 +28,7 @@ class CopyStart:
 
 
 async def find_start(client: "Client", source: str, target: str, name: str, offsets: str | None) -> CopyStart:
-    """How the copy of this name starts; `offsets` is where the user wants it to, if he says so."""
+    """Decide where the copy of this name starts; `offsets` is where the user wants it to start, if given."""
     topics = {topic.name for topic in await client.admin.list_topics(include_internal=True)}
     partitions = await _source_partitions(client, source, topics)
     # Not only stable ones: a copy that was killed may have left a transaction open, which the sink is going to abort

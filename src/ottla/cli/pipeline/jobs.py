@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_script(script: "Script", arguments: list[str]) -> None:
-    """Errors of Spark are told in a line, with the place in the program; those of the program as Python tells them."""
+    """Report errors of Spark in a line, with the place in the program; those of the program as Python does."""
     from ottla.pipeline.errors import PipelineError
     from ottla.pipeline.failures import explain_failure
 

@@ -15,7 +15,7 @@ _PROC: Final = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class ServerProcess:
-    """A running server and the words behind its command."""
+    """A running server and the words after its command."""
 
     pid: int
     arguments: tuple[str, ...]
@@ -44,7 +44,7 @@ def running_servers() -> list[ServerProcess]:
 
 
 def server_properties(process: ServerProcess) -> dict[str, str] | None:
-    """What the server was told: its file as it is now, and what overrides it; None if the file cannot be read."""
+    """Read the server's configuration: its file as it is now, and the overrides; None if the file cannot be read."""
     from ottla.config.properties_file import load_properties
     from ottla.config.values import ConfigError
 
@@ -66,7 +66,7 @@ def server_properties(process: ServerProcess) -> dict[str, str] | None:
 
 
 def _absolute(pid: int, name: str) -> Path:
-    """A relative name belongs to the directory that the process runs in, which only Linux tells."""
+    """Resolve a relative name in the directory that the process runs in, which only Linux shows."""
     path = Path(name)
     return path if path.is_absolute() or not _PROC.is_dir() else (_PROC / str(pid) / "cwd").readlink() / path
 

@@ -1,7 +1,7 @@
-"""Word to the service manager that started this process: systemd, or another that speaks its sd_notify protocol.
+"""Notifying the service manager that started this process: systemd, or another that speaks its sd_notify protocol.
 
-A manager that wants to know names a datagram socket in NOTIFY_SOCKET. A node tells it when clients are served, which
-after a crash may be long after the process began: whatever waits for the service waits until then.
+A manager that wants to be notified names a datagram socket in NOTIFY_SOCKET. A node tells it when clients are served,
+which after a crash may be long after the process started: whatever depends on the service waits until then.
 """
 
 import logging
@@ -12,7 +12,7 @@ logger = logging.getLogger("ottla.cli.server.service_manager")
 
 
 def tell_ready(variables: MutableMapping[str, str], status: str) -> None:
-    """Says that the node serves, to whom the environment names; nobody else started by this process may say so."""
+    """Tell the manager named in the environment that the node serves; no child process may say so too."""
     address = variables.pop("NOTIFY_SOCKET", "")
     if not address:
         return

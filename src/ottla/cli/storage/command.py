@@ -46,7 +46,7 @@ def _add_node(parser: argparse.ArgumentParser) -> None:
 
 
 def random_uuid(options: argparse.Namespace) -> int:
-    """22 characters that nobody else has."""
+    """Print a new unique id of 22 characters."""
     from ottla.cli.output import OutputFormat
     from ottla.protocol import uuids
 

@@ -36,12 +36,12 @@ async def future_records(
     return [
         f"{one} holds a record dated {_date(found.timestamp_ms)}, at offset {found.offset}: retention.ms keeps "
         "it and what follows it until then. "
-        f"`ottla records delete {one.topic}:{one.partition} --before {found.offset + 1}` deletes what comes up to it; "
+        f"`ottla records delete {one.topic}:{one.partition} --before {found.offset + 1}` deletes everything up to it; "
         "a lower message.timestamp.after.max.ms refuses others like it."
         for one, found in latest.items()
         if found.error is None
         and found.timestamp_ms - now_ms > _TOLERANCE_MS
-        # Kafka tells of deleted records as long as their segment is there.
+        # Kafka reports deleted records as long as their segment exists.
         and found.offset >= (measures[one].start_offset or 0)
     ]
 

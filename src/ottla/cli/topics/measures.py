@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartitionMeasure:
-    """None is what nobody could tell: a partition without leader, a broker that may not be asked for its disks."""
+    """None is what could not be found out: a partition has no leader, or a broker may not be asked about its disks."""
 
     start_offset: int | None = None
     last_stable_offset: int | None = None

@@ -1,6 +1,6 @@
 """Ending transactions by force: a marker in one partition, or a fence before all of a producer's.
 
-A marker goes past the coordinator. In a transaction that the coordinator is going to end, it would abort one partition
+A marker bypasses the coordinator. In a transaction that the coordinator is going to end, it would abort one partition
 of what is then committed in the others; so it is written only where the transaction hangs, or with --force.
 """
 
@@ -104,7 +104,7 @@ async def _owner(client: "Client", producer_id: int) -> "TransactionDescription 
     listed = await client.admin.list_transactions(producer_ids=[producer_id])
     described = await client.admin.describe_transactions(row.transactional_id for row in listed)
     for name, found in described.items():
-        # An id that has expired since is none any more; of any other that cannot be described nothing may be assumed.
+        # An id that has expired since no longer exists; nothing may be assumed about others that cannot be described.
         if found.error is not None and found.error.code.name != "TRANSACTIONAL_ID_NOT_FOUND":
             failed = command_error(found.error)
             raise CommandError(f"{name}: {failed}", failed.code, failed.remedy) from found.error
@@ -124,7 +124,7 @@ def _problem(owner: "TransactionDescription | None", partition: "TopicPartition"
 
 
 def force_terminate(options: argparse.Namespace) -> int:
-    """Show what is open, and with --execute take the ids from their producers."""
+    """Show what is open, and with --execute fence the producers of the ids."""
     ids = list(dict.fromkeys(options.transactional_id))
 
     async def work(client: "Client") -> "tuple[list[TransactionDescription], dict[str, str], Errors, bool]":
@@ -152,7 +152,7 @@ def force_terminate(options: argparse.Namespace) -> int:
 
 
 def _tell_of_nothing_open(found: "Iterable[TransactionDescription]") -> None:
-    """A fence ends what the coordinator knows to be open: a transaction that hangs is not."""
+    """Explain that fencing ends only what the coordinator knows to be open, which a hanging transaction is not."""
     for row in found:
         if not is_open(row):
             print(

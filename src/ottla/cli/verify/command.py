@@ -1,4 +1,4 @@
-"""`ottla verify`: numbered records in, and out again: what was acknowledged must be there, once and in order."""
+"""`ottla verify`: writes numbered records and reads them back: each acknowledged one must be there, once, in order."""
 
 import argparse
 import json

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ottla.client.admin.configs import ConfigEntry, ConfigResource, ConfigSource, ResourceType
 
 ENTITY_TYPES: Final = ("topics", "brokers", "broker-loggers", "groups", "client-metrics")
-# The broker whose settings hold for all brokers that have none of their own.
+# The broker whose settings are the defaults of all brokers.
 DEFAULT_BROKER: Final = ""
 
 

@@ -42,7 +42,7 @@ def is_duration(text: str) -> bool:
 
 
 def parse_duration_ms(text: str) -> int:
-    """How long something lasts, as in 15m or 1h30m; ValueError says how one is written."""
+    """Parse a duration such as 15m or 1h30m; the ValueError says how to write one."""
     found = _DURATION.fullmatch(text)
     if found is None or found[1]:
         raise ValueError(f"{text!r} is not a length of time: write 90s, 15m, 1h30m or 500ms")
@@ -61,7 +61,7 @@ def parse_duration_option(option: str, text: str) -> int:
 
 
 def parse_moment(text: str, now_ms: int, since_ms: int | None = None) -> int:
-    """A time; durations count from `since_ms`, or back from now. ValueError says how one is written."""
+    """Parse a time; durations count from `since_ms`, or back from now. The ValueError says how to write one."""
     moment_ms = _moment(text, now_ms, since_ms)
     if moment_ms > _LAST_MS:
         raise ValueError(f"{text!r} is not a time: it lies beyond the year 9999; {WRITTEN}")
@@ -88,13 +88,13 @@ def _moment(text: str, now_ms: int, since_ms: int | None) -> int:
 
 def _duration_ms(found: re.Match[str]) -> int:
     total_ms = sum(float(number) * _UNITS_MS[unit] for number, unit in _PART.findall(found[2]))
-    # Whatever is longer leads beyond every time there is, and floats of it may be infinite.
+    # Anything longer is beyond every valid time, and may be infinite as a float.
     total_ms = min(total_ms, _LAST_MS + 1)
     return round(-total_ms if found[1] == "-" else total_ms)
 
 
 def iso_to_ms(text: str) -> int:
-    """Milliseconds since 1970 of an ISO 8601 date and time; UTC where it names no zone. ValueError if it is none."""
+    """Parse an ISO 8601 date and time into ms since 1970; UTC unless it names a zone. ValueError if it is invalid."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -102,7 +102,7 @@ def iso_to_ms(text: str) -> int:
 
 
 def ms_to_iso(moment_ms: int) -> str:
-    """A time as this grammar reads it, in UTC; what no calendar has stays a number."""
+    """Write a time as this grammar reads it, in UTC; one beyond the calendar stays a number."""
     try:
         moment = datetime.fromtimestamp(moment_ms // 1000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -111,7 +111,7 @@ def ms_to_iso(moment_ms: int) -> str:
 
 
 def split_moments(text: str) -> tuple[str, str | None]:
-    """The two halves of `t1:t2`, of which either may hold colons of its own."""
+    """Split `t1:t2` into its halves, either of which may contain colons."""
     for pattern in (_TIME, _DURATION):
         found = pattern.match(text)
         if found is not None and text[found.end() :].startswith(":"):

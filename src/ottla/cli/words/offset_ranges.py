@@ -63,7 +63,7 @@ _WRITTEN: Final = "write start, end, N, +N, -N, A:B, :end, @TIME or @TIME:TIME"
 
 
 def parse_offset_range(text: str, now_ms: int) -> OffsetRange:
-    """The range that a word means; ValueError says what it may be."""
+    """Parse a range; the ValueError says how to write one."""
     try:
         found = _parsed(text, now_ms)
     except ValueError as error:
@@ -119,7 +119,7 @@ def _check_order(text: str, found: OffsetRange) -> None:
 
 
 def offset_of(place: Place, ends: PartitionEnds, by_time: Mapping[int, int]) -> int:
-    """The offset of a place in one partition; `by_time` has the offset of each time, negative where there is none."""
+    """Find the offset of a place in one partition; `by_time` has the offset of each time, negative for none."""
     if place.anchor is Anchor.OFFSET:
         return min(max(place.number, ends.earliest), ends.latest)
     if place.anchor is Anchor.TIME:

@@ -9,7 +9,7 @@ from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
 if TYPE_CHECKING:
     from ottla.client import Client, TopicPartition
 
-# More than any topic has: a slip of the finger in a range does not fill the memory.
+# More than any topic has: a typing error in a range must not fill the memory.
 _RANGE_MAX: Final = 100_000
 _WRITTEN: Final = "Write TOPIC or TOPIC:0,1,4-7."
 
@@ -38,7 +38,7 @@ def parse_selection(text: str) -> TopicSelection:
 def _numbers(part: str, text: str) -> Iterable[int]:
     low, dash, high = part.strip().partition("-")
     if not all(number.isascii() and number.isdigit() for number in ((low, high) if dash else (low,))):
-        raise UsageError(f"{part!r} in {text!r} is no number of a partition.", remedy=_WRITTEN)
+        raise UsageError(f"{part!r} in {text!r} is not the number of a partition.", remedy=_WRITTEN)
     first = int(low)
     last = int(high) if dash else first
     if last < first:

@@ -60,7 +60,7 @@ class _Fields:
 
 def _read(octets: Bytes, at: Int64s, ends: Int64s, rows: Int64s, fields: _Fields, slots: Int64s) -> Int64s:
     """The next header of each record; where they end."""
-    refuse(at >= ends, "its headers end behind it", rows)
+    refuse(at >= ends, "its headers end beyond it", rows)
     name_lengths, name_starts = read_varints(octets, at)
     refuse(name_lengths < 0, "a header has no name", rows)
     name_ends = behind_fields(name_starts, name_lengths, ends, "header", rows)
@@ -82,7 +82,7 @@ def _read_row(data: Buffer, at: int, end: int, row: int, fields: _Fields, slots:
             value_length, value_start = read_varint(data, name_start + name_length)
             at = value_start + max(value_length, 0)
             if name_length < 0 or value_length < -1 or at > end:
-                raise ValueError("a header ends behind it")
+                raise ValueError("a header ends beyond it")
             for column, number in zip(found, (name_start, name_length, value_start, value_length), strict=True):
                 column.append(number)
     except (IndexError, ValueError) as error:

@@ -98,7 +98,7 @@ class BatchHeaders:
 
 
 def batch_headers(batches: Buffer) -> BatchHeaders:
-    """The headers of whole batches; CorruptRecords if one is none of version 2, or the last batch is not whole."""
+    """Parse the headers of whole batches; CorruptRecords if one is not of version 2, or the last one is not whole."""
     positions = array("q")
     position, end = 0, len(batches)
     length_at = _LENGTH.unpack_from

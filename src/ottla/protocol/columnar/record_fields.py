@@ -1,6 +1,6 @@
 """The fields of many records, each as a column, up to the length of the value.
 
-Everything is refused that would lead out of a record, so that what stands on these columns can trust their positions.
+Everything that would lead out of a record is refused, so that code that uses these columns can trust their positions.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class RecordFields(NamedTuple):
 def read_fields(data: Bytes, starts: Int64s, ends: Int64s) -> RecordFields:
     """What the records from `starts` to `ends` hold; their lengths are right already."""
     _, at = read_varints(data, starts)
-    # Behind the attributes.
+    # After the attributes.
     timestamp_deltas, at = read_varlongs(data, _inside(at + 1, ends))
     offset_deltas, at = read_varints(data, _inside(at, ends))
     key_lengths, key_starts = read_varints(data, _inside(at, ends))
@@ -38,7 +38,7 @@ def behind_fields(starts: Int64s, lengths: Int64s, ends: Int64s, name: str, rows
     """Where fields end that begin at `starts`; something must follow each of them before its record ends."""
     refuse(lengths < -1, f"its {name} has a negative length", rows)
     found = starts + np.maximum(lengths, 0)
-    refuse(found >= ends, f"its {name} ends behind it", rows)
+    refuse(found >= ends, f"its {name} ends beyond it", rows)
     return found
 
 
@@ -50,5 +50,5 @@ def refuse(is_wrong: Bools, reason: str, rows: Int64s | None = None) -> None:
 
 
 def _inside(positions: Int64s, ends: Int64s) -> Int64s:
-    refuse(positions >= ends, "its fields end behind it")
+    refuse(positions >= ends, "its fields end beyond it")
     return positions

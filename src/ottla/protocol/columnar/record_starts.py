@@ -52,7 +52,7 @@ _JUMPS = _jump_table()
 
 
 def record_starts(data: Buffer, begins: Int64s, ends: Int64s, counts: Int64s) -> Int64s:
-    """The position of each record, its length in front; batch i goes from begins[i] to ends[i] and has counts[i].
+    """Find the position of each record, its length in front; batch i goes from begins[i] to ends[i] and has counts[i].
 
     CorruptRecords unless each batch is filled by exactly its records. Batches follow each other in the data.
     """
@@ -189,7 +189,7 @@ def _candidates(windows: Bytes) -> tuple[Int64s, Int64s]:
 
 
 def _together(data: Buffer, octets: Bytes, places: Int64s, stops: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """Step from all places at once, each up to its stop or behind it: the steps, how many from each, where they end."""
+    """Step from all places at once, each up to its stop or beyond; returns the steps, their counts, and their ends."""
     pairs = _pairs(octets)
     numbers = np.zeros(len(places), np.int64)
     ended_at = places.copy()

@@ -23,7 +23,7 @@ VARLONG_BYTES_MAX = 10
 
 
 def read_varints(data: Bytes, positions: Int64s) -> tuple[Int64s, Int64s]:
-    """The number of at most 32 bits at each position, and the position behind it; CorruptRecords if there is none."""
+    """Read the number of at most 32 bits at each position, and the position after it; CorruptRecords if none is."""
     return _read(data, positions, VARINT_BYTES_MAX)
 
 

@@ -32,9 +32,9 @@ def test_each_field_is_a_column() -> None:
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (b"\x0c\x00\x80\x80\x80\x80\x00", "fields end behind it"),
+        (b"\x0c\x00\x80\x80\x80\x80\x00", "fields end beyond it"),
         (b"\x0c\x00\x00\x00\x03\x00\x00", "key has a negative length"),
-        (b"\x0c\x00\x00\x00\x04\x00\x00", "key ends behind it"),
+        (b"\x0c\x00\x00\x00\x04\x00\x00", "key ends beyond it"),
         (b"\x0c\x00\x00" + b"\xff" * 9, "has no end"),
         (b"\x12\x00\x00\x80\x80\x80\x80\x7f\x00\x00", "longer than 32 bits"),
     ],
@@ -48,7 +48,7 @@ def test_the_record_that_cannot_be_is_named(record: bytes, reason: str) -> None:
 def test_a_field_needs_something_behind_it() -> None:
     starts, ends = np.array([3, 10]), np.array([8, 20])
     assert behind_fields(starts, np.array([-1, 9]), ends, "value").tolist() == [3, 19]
-    with pytest.raises(CorruptRecords, match="record 1 is malformed: its value ends behind it"):
+    with pytest.raises(CorruptRecords, match="record 1 is malformed: its value ends beyond it"):
         behind_fields(starts, np.array([4, 10]), ends, "value")
     with pytest.raises(CorruptRecords, match="record 7 is malformed: its value has a negative length"):
         behind_fields(starts, np.array([4, -2]), ends, "value", np.array([5, 7]))

@@ -35,7 +35,7 @@ _Read = Callable[[], bytes]
 
 @contextlib.contextmanager
 def _stdin_reader() -> Iterator[_Read]:
-    # Python's own types do not say so, but stdin is None if the shell closed it.
+    # stdin is None if the shell closed it, although Python's own types do not say so.
     stdin: TextIO | None = sys.stdin
     if stdin is None:
         raise OSError(errno.EBADF, "it is closed")
@@ -91,7 +91,7 @@ async def _chunks(source: Callable[[], AbstractContextManager[_Read]]) -> AsyncG
                         return
                     chunk = read()
                     put(chunk)
-        except Exception as error:  # noqa: BLE001 - whoever waits for the input gets it
+        except Exception as error:  # noqa: BLE001 - the reader of the input gets it
             put(error)
 
     threading.Thread(target=work, name="input", daemon=True).start()

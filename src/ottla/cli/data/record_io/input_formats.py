@@ -98,7 +98,7 @@ def _read(tokens: list[Token], data: bytes, at: int, fields: _Fields) -> int:
             if not data.startswith(token, at):
                 if token.startswith(data[at:]):
                     raise Incomplete
-                raise ValueError(f"{data[at : at + 20]!r} stands where the format has {token!r}")
+                raise ValueError(f"{data[at : at + 20]!r} is where the format has {token!r}")
             at += len(token)
         elif token.letter in _TEXTS:
             end = _text_end(token, tokens, index, data, at, fields)
@@ -172,5 +172,5 @@ def _read_number(token: Directive, tokens: list[Token], index: int, data: bytes,
     if end == len(data):
         raise Incomplete
     if not data[at:end].lstrip(b"-"):
-        raise ValueError(f"{data[at : at + 20]!r} stands where the format has the number {token}")
+        raise ValueError(f"{data[at : at + 20]!r} is where the format has the number {token}")
     return int(data[at:end]), end

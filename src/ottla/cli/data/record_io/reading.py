@@ -220,7 +220,7 @@ class _Commits(RebalanceListener):
 
     async def on_partitions_revoked(self, _partitions: frozenset[TopicPartition]) -> None:
         if self.is_dealt_with:
-            # What cannot be committed now is read again, by whoever gets the partition.
+            # What cannot be committed now is read again by the partition's next owner.
             with contextlib.suppress(ClientError):
                 await self._consumer.commit()
 

@@ -134,7 +134,7 @@ def parse_scram(name: str, text: str) -> "NewScramCredential":
     parts = dict(part.strip().partition("=")[::2] for part in text.split(","))
     iterations = parts.get("iterations", str(_ITERATIONS_MIN))
     if "password" not in parts or not parts["password"] or not iterations.isdigit():
-        # The text holds a password, so only what was asked for is told.
+        # The text holds a password, so the message shows only what was expected.
         wanted = f"{name}=[iterations=N,password=...]"
         raise CommandError(f"Invalid credential property {name}: write {wanted}, iterations may be left out.")
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ottla.client import Client
     from ottla.client.admin.configs import ConfigEntry
 
-# What a user sets as a password is not told again.
+# A password that a user sets is never shown.
 _PASSWORD: Final = re.compile(r"(password=)[^,\]]*")
 
 # Java's names of where a value comes from.

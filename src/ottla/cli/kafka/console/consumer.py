@@ -135,7 +135,7 @@ def _formatter_properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 class _Tool:
-    """One run: it tells how many messages there were, however it ends."""
+    """One run: it prints how many messages there were, however it ends."""
 
     def __init__(self, options: argparse.Namespace, properties: dict[str, str], formatter: Formatter) -> None:
         self._options = options

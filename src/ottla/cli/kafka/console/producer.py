@@ -1,7 +1,7 @@
 """`kafka-console-producer`: lines of stdin into records, with Apache's flags.
 
-A record that cannot be delivered is told on stderr and the next ones go on, unless `--sync` is set: so Apache's tool
-does it, and it ends with 0 all the same.
+A record that cannot be delivered is reported on stderr and the next ones are sent, unless `--sync` is set. Apache's
+tool does the same, and still ends with 0.
 """
 
 import argparse
@@ -145,7 +145,7 @@ def _prompt(is_interactive: bool) -> None:
 
 
 class _Sending:
-    """Tells of each record that was not delivered."""
+    """Reports each record that was not delivered."""
 
     def __init__(self, producer: "Producer", topic: str, *, is_sync: bool) -> None:
         from ottla.cli.data.deliveries import Deliveries

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = "org.apache.kafka.common.errors"
 
-# Everywhere else the class has the name of the error, in the other spelling and with `Exception` behind it.
+# Everywhere else the class has the name of the error, in camel case and followed by `Exception`.
 _IRREGULAR: Final = {
     "UNKNOWN_SERVER_ERROR": "UnknownServerException",
     "CORRUPT_MESSAGE": "CorruptRecordException",

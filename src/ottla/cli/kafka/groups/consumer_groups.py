@@ -1,6 +1,6 @@
 """`kafka-consumer-groups`: list, describe, reset and delete groups, with Apache's flags, tables and exit codes.
 
-What fails once the line is understood is told on stdout, and the exit code stays 0: scripts look for `Error:`.
+A failure after the line was understood is reported on stdout, and the exit code stays 0: scripts look for `Error:`.
 """
 
 import argparse

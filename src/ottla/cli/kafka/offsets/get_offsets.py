@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ottla.client import Client, TopicPartition
     from ottla.client.offsets import ListedOffset
 
-# A topic's pattern, and behind the colon a partition or a range whose end is not in it.
+# A topic's pattern, and after the colon a partition or a range that excludes its end.
 _RULE: Final = re.compile(r"([^:,]*)(?::(?:([0-9]*)|(?:([0-9]*)-([0-9]*))))?")
 
 Filter = Callable[[str, int], bool]

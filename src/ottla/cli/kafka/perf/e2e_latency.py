@@ -1,4 +1,4 @@
-"""`kafka-e2e-latency`: how long a record is on its way, with Apache's flags, or its older five or six words."""
+"""`kafka-e2e-latency`: how long a record takes from end to end, with Apache's flags, or its older positional form."""
 
 import argparse
 from collections.abc import Sequence

@@ -107,7 +107,7 @@ def replicas_json(replicas: "Iterable[QuorumReplica]", nodes: "Mapping[int, Mapp
 
 
 def replication_text(quorum: "QuorumDescription", now_ms: int | None) -> str:
-    """A table of all replicas; with the present time, their times are told by how long ago they were."""
+    """Print a table of all replicas; with the current time, their times are shown as how long ago they were."""
     from ottla.cli.cluster.quorum_report import replicas_of
     from ottla.protocol.uuids import uuid_to_text
 

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _check_required(options: argparse.Namespace) -> None:
-    """Kafka starts nothing whose file does not say what it is; `ottla server` would run it as a node by itself."""
+    """Refuse a file without process.roles, as Kafka does; `ottla server` would run it as a node of its own."""
     from ottla.config.values import ConfigError
 
     try:
@@ -60,7 +60,7 @@ def _check_required(options: argparse.Namespace) -> None:
 
 def _start_daemon(options: argparse.Namespace) -> int:
     """A process of its own that survives this one and its terminal; its output goes to a file."""
-    # What is wrong with the configuration is told here, where somebody reads it.
+    # Report configuration errors here, where someone reads them.
     server.checked_config(options)
     directory = Path(os.environ.get(_LOG_DIR_VARIABLE) or "logs")
     overrides = [part for override in options.override for part in ("--override", override)]

@@ -1,4 +1,4 @@
-"""`kafka-verifiable-consumer`: a member of a group that tells in JSON what it gets and commits, as Apache's does."""
+"""`kafka-verifiable-consumer`: a member of a group that reports in JSON what it gets and commits, as Apache's does."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The run of a verifiable consumer: what comes, goes and is committed, each told when it happens."""
+"""The run of a verifiable consumer: partitions, records and commits, each reported when it happens."""
 
 import argparse
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ _POLL_MS: Final = 1_000
 
 
 class _Events(RebalanceListener):
-    """Tells which partitions come and go."""
+    """Reports which partitions are assigned and revoked."""
 
     async def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
         tell_event("partitions_assigned", partitions=_rows(partitions))

@@ -96,7 +96,7 @@ class _Tool:
         pace = Pace(options.throughput if options.throughput > 0 else None)
         while options.max_messages in (_ENDLESS, None) or self._sent < options.max_messages:
             await pace.wait(self._sent)
-            # Whoever stops this is heard between two records.
+            # A signal takes effect between two records.
             await asyncio.sleep(0)
             value = str(self._sent) if options.value_prefix is None else f"{options.value_prefix}.{self._sent}"
             key = None if not options.repeating_keys else str(self._sent % options.repeating_keys)
