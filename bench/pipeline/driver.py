@@ -12,7 +12,7 @@ from bench.pipeline.job import Done, read_job
 from bench.pipeline.queries import Queries
 from harness.downloads import downloaded
 from ottla.pipeline import session
-from ottla.pipeline.failures import reason_of
+from ottla.pipeline.failures import find_reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +44,7 @@ def main() -> None:
         try:
             done = queries.run(read_job(line))
         except Exception as error:  # noqa: BLE001 (whatever it is, who asked has to know)
-            done = Done(error=f"{type(error).__name__}: {reason_of(error)}")
+            done = Done(error=f"{type(error).__name__}: {find_reason(error)}")
         answers.write(done.to_line())
         answers.flush()
     spark.stop()

@@ -9,7 +9,7 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
 from harness.servers import Server
 from ottla.pipeline import partitioned
-from ottla.pipeline.failures import reason_of
+from ottla.pipeline.failures import find_reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,7 +120,7 @@ def test_what_cannot_be_written_is_told(
     given = {name: value for name, value in ({"topic": topic} | options).items() if value is not None or name == "mode"}
     with pytest.raises(Exception) as refusal:
         append(spark.range(0, 3, 1, 1).selectExpr(*columns.split(", ")), **given)
-    assert why in reason_of(refusal.value)
+    assert why in find_reason(refusal.value)
     assert reference.end_offset(topic, 0) == reference.end_offset(topic, 1) == 0
 
 
@@ -168,5 +168,5 @@ def test_tasks_that_share_a_partition_are_refused_in_a_transaction(
             topic=topic,
             kafka_transactional_id=fresh_name(),
         )
-    assert "ottla.pipeline.partitioned" in reason_of(refusal.value)
+    assert "ottla.pipeline.partitioned" in find_reason(refusal.value)
     assert read("ottla", subscribe=topic, **{"kafka.isolation.level": "read_committed"}).count() == 0

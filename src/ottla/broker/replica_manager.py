@@ -33,7 +33,7 @@ from ottla.protocol.records import CorruptRecords
 from ottla.protocol.topic_partition import TopicPartition
 from ottla.replication.leader_state import Leadership
 from ottla.replication.partition import Partition
-from ottla.replication.replica_whereabouts import Whereabouts, whereabouts
+from ottla.replication.replica_whereabouts import Whereabouts, decide_whereabouts
 from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log
@@ -400,7 +400,7 @@ class ReplicaManager:
             directory_id = state.directories[state.replicas.index(self.broker_id)]
             # A replica that was assigned before is either in service, or known to be offline.
             is_known = (topic.name, index) in self._offline and index not in uncreated
-            where = whereabouts(
+            where = decide_whereabouts(
                 directory_id,
                 online,
                 has_offline=self.logs.has_missing_directories,

@@ -175,10 +175,10 @@ class Consumer:
 
         Everything in between is skipped, including sound batches that the broker cannot reach past the damage.
         """
-        from ottla.client.corrupt_batches import offset_behind
+        from ottla.client.corrupt_batches import find_readable_offset
 
         self._check_assigned(error.partition)
-        offset = await offset_behind(self._cluster, error.partition, error.offset)
+        offset = await find_readable_offset(self._cluster, error.partition, error.offset)
         self._fetcher.start(error.partition, offset)
         return offset
 

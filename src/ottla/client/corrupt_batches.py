@@ -21,23 +21,23 @@ from ottla.protocol.topic_partition import TopicPartition
 _LIMITS = FetchLimits(max_wait_ms=0)
 
 
-async def offset_behind(cluster: Cluster, partition: TopicPartition, offset: int) -> int:
+async def find_readable_offset(cluster: Cluster, partition: TopicPartition, offset: int) -> int:
     """Find the first offset that can be read after the damaged batch that holds `offset`."""
     listed = (await list_offsets(cluster, {partition: OffsetSpec.LATEST}))[partition]
     if listed.error is not None:
         raise listed.error
     end = listed.offset
-    following = await _begin_of_next(cluster, partition, offset)
+    following = await _find_next_begin(cluster, partition, offset)
     if following is not None and offset < following <= end:
         return following
 
     async def is_sound(probe: int) -> bool:
         return await _is_sound(cluster, partition, probe)
 
-    return await first_sound(offset, end, is_sound)
+    return await find_first_sound(offset, end, is_sound)
 
 
-async def first_sound(bad: int, end: int, is_sound: Callable[[int], Awaitable[bool]]) -> int:
+async def find_first_sound(bad: int, end: int, is_sound: Callable[[int], Awaitable[bool]]) -> int:
     """Search for the least sound offset after a bad one; the end is sound, since nothing is there."""
     step = 1
     while (probe := min(bad + step, end)) < end and not await is_sound(probe):
@@ -51,7 +51,7 @@ async def first_sound(bad: int, end: int, is_sound: Callable[[int], Awaitable[bo
     return probe
 
 
-async def _begin_of_next(cluster: Cluster, partition: TopicPartition, offset: int) -> int | None:
+async def _find_next_begin(cluster: Cluster, partition: TopicPartition, offset: int) -> int | None:
     """Find the base offset of the batch after the one at an offset; None if the broker does not send both."""
     try:
         fetched = await fetch_batches(cluster, *partition, offset, limits=_LIMITS)

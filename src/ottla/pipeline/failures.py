@@ -45,7 +45,7 @@ class Interrupted(Exception):
         super().__init__(f"py4j.protocol.Py4JJavaError: An error occurred while calling the sink\n: {kind}\n")
 
 
-def reason_of(error: BaseException) -> str:
+def find_reason(error: BaseException) -> str:
     """Find what went wrong, without Java's traces: our own message if there is one, else the Python traceback."""
     text = str(error)
     own = _OWN.findall(text)
@@ -55,7 +55,7 @@ def reason_of(error: BaseException) -> str:
     return python_part[-_REASON_CHARACTERS_MAX:] or type(error).__name__
 
 
-def interruption_of(error: BaseException) -> Interrupted | None:
+def find_interruption(error: BaseException) -> Interrupted | None:
     """Make the error to raise instead if the query was only stopped; None if it was not."""
     found = _INTERRUPTIONS.search(str(error))
     return None if found is None else Interrupted(found[0])

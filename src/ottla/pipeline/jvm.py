@@ -101,11 +101,11 @@ def _forward(reading: int) -> None:
     # A line of progress may be on the terminal.
     prefix = _CLEAR_LINE if os.isatty(target) else b""
     with open(reading, "rb") as lines:
-        for told in worth_telling(lines):
+        for told in drop_noise(lines):
             os.write(target, prefix + told)
 
 
-def worth_telling(lines: Iterable[bytes]) -> Iterator[bytes]:
+def drop_noise(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Drop the noise from lines; a Python traceback stays in one piece, and so do several whose lines are mixed."""
     trace: list[bytes] = []
     unfinished = 0

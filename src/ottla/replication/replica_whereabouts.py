@@ -29,7 +29,7 @@ class Whereabouts(Enum):
     OFFLINE = "offline"
 
 
-def whereabouts(
+def decide_whereabouts(
     directory_id: bytes, online_ids: Collection[bytes], *, has_offline: bool, is_just_assigned: bool
 ) -> Whereabouts:
     """Decide where to create the log of a replica; `has_offline` if the broker has, or had, an offline directory."""

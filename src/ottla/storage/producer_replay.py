@@ -112,7 +112,7 @@ def _headers_before(segments: list[Segment], offset: int) -> Iterator[BatchHeade
     for segment in reversed(segments):
         if segment.base_offset >= offset:
             continue
-        end, start = segment.size_bytes, segment.surely(segment.position_before, offset)
+        end, start = segment.size_bytes, segment.look_up(segment.position_before, offset)
         while True:
             block: list[BatchHeader] = []
             for _, header in scan_headers(segment.file, start, end, chunk_bytes=LOOKUP_CHUNK_BYTES):
@@ -126,7 +126,7 @@ def _headers_before(segments: list[Segment], offset: int) -> Iterator[BatchHeade
             yield from reversed(block)
             if start == 0:
                 break
-            end, start = start, segment.surely(segment.batch_start_before, start - 1)
+            end, start = start, segment.look_up(segment.batch_start_before, start - 1)
 
 
 class ProducerSnapshots:

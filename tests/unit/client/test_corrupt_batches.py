@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from ottla.client.corrupt_batches import first_sound
+from ottla.client.corrupt_batches import find_first_sound
 
 
 @pytest.mark.parametrize("damaged", [range(10, 11), range(10, 13), range(10, 500), range(10, 1000)])
@@ -13,7 +13,7 @@ def test_the_end_of_one_damaged_stretch_is_found_exactly(damaged: range) -> None
         probes.append(offset)
         return offset not in damaged
 
-    assert asyncio.run(first_sound(10, 1000, is_sound)) == damaged.stop
+    assert asyncio.run(find_first_sound(10, 1000, is_sound)) == damaged.stop
     assert len(probes) < 25, "the steps double"
 
 
@@ -22,4 +22,4 @@ def test_the_end_of_the_log_is_where_to_go_if_nothing_behind_is_sound() -> None:
         assert 3 < offset < 7, "only what the log holds is asked for"
         return False
 
-    assert asyncio.run(first_sound(3, 7, is_sound)) == 7
+    assert asyncio.run(find_first_sound(3, 7, is_sound)) == 7

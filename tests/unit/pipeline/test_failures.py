@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.pipeline.errors import OptionError, PipelineError
-from ottla.pipeline.failures import explain_failure, interruption_of, reason_of, spark_errors
+from ottla.pipeline.failures import explain_failure, find_interruption, find_reason, spark_errors
 
 FROM_WORKER = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -13,25 +13,25 @@ ZeroDivisionError: division by zero
 
 
 def test_the_python_part_of_a_failure_is_told() -> None:
-    told = reason_of(Exception(FROM_WORKER))
+    told = find_reason(Exception(FROM_WORKER))
     assert told.endswith("ZeroDivisionError: division by zero")
     assert "org.apache.spark" not in told
 
 
 def test_our_own_words_are_enough() -> None:
     text = f"{FROM_WORKER}ottla.pipeline.errors.PipelineError: topic x is gone: create it\n\tat java.lang.Thread.run(T)"
-    assert reason_of(Exception(text)) == "topic x is gone: create it"
+    assert find_reason(Exception(text)) == "topic x is gone: create it"
 
 
 def test_a_failure_without_words_has_its_name() -> None:
-    assert reason_of(KeyboardInterrupt()) == "KeyboardInterrupt"
+    assert find_reason(KeyboardInterrupt()) == "KeyboardInterrupt"
 
 
 def test_a_query_that_was_stopped_is_no_failure() -> None:
-    stopped = interruption_of(Exception("calling o1\n: java.lang.InterruptedException\n\tat x.y(Z)\n" * 1000))
+    stopped = find_interruption(Exception("calling o1\n: java.lang.InterruptedException\n\tat x.y(Z)\n" * 1000))
     assert stopped is not None
     assert str(stopped).endswith(": java.lang.InterruptedException\n")
-    assert interruption_of(Exception(FROM_WORKER)) is None
+    assert find_interruption(Exception(FROM_WORKER)) is None
 
 
 def raised_by_spark(text: str) -> Exception:

@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from ottla.pipeline.jvm import _signals_later, worth_telling
+from ottla.pipeline.jvm import _signals_later, drop_noise
 
 STOPPED_IN_A_BATCH = b"""\
 Exception in thread "stream execution thread for [id = 277a, runId = 383a]" java.lang.StackOverflowError
@@ -25,7 +25,7 @@ BrokenPipeError: [Errno 32] Broken pipe
 
 
 def told(text: bytes) -> bytes:
-    return b"".join(worth_telling(text.splitlines(keepends=True)))
+    return b"".join(drop_noise(text.splitlines(keepends=True)))
 
 
 def test_noise_is_not_told() -> None:

@@ -3,13 +3,13 @@
 import pytest
 
 from ottla.protocol.uuids import ZERO_UUID
-from ottla.replication.replica_whereabouts import LOST_DIRECTORY, Whereabouts, whereabouts
+from ottla.replication.replica_whereabouts import LOST_DIRECTORY, Whereabouts, decide_whereabouts
 
 ONLINE, OFFLINE, FOREIGN = b"a" * 16, b"b" * 16, b"c" * 16
 
 
 def judged(directory_id: bytes, *, has_offline: bool, is_just_assigned: bool = False) -> Whereabouts:
-    return whereabouts(directory_id, {ONLINE}, has_offline=has_offline, is_just_assigned=is_just_assigned)
+    return decide_whereabouts(directory_id, {ONLINE}, has_offline=has_offline, is_just_assigned=is_just_assigned)
 
 
 def test_a_replica_of_a_directory_that_is_online_belongs_there() -> None:

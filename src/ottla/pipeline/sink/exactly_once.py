@@ -38,7 +38,7 @@ from ottla.client.producer_ids import ProducerIdentity
 from ottla.client.sync import Client
 from ottla.pipeline.cluster_clients import asking, client_of
 from ottla.pipeline.errors import EndInDoubt, OptionError, PipelineError
-from ottla.pipeline.failures import interruption_of, reason_of
+from ottla.pipeline.failures import find_interruption, find_reason
 from ottla.pipeline.sink.checkpoint import Checkpoint, topic_offsets
 from ottla.pipeline.sink.marker import Decision, Marker, Undecidable, decide, plan_of
 from ottla.pipeline.sink.marker_place import MarkerPlace
@@ -123,7 +123,7 @@ class ExactlyOnceSink:
                 "raise that, or read less at a time (maxOffsetsPerTrigger)"
             ) from None
         except Exception as error:  # noqa: BLE001 (Spark needs any error in short)
-            raise interruption_of(error) or PipelineError(f"sink {self.name}: {reason_of(error)}") from None
+            raise find_interruption(error) or PipelineError(f"sink {self.name}: {find_reason(error)}") from None
 
     def _process(self, df: "DataFrame", batch_id: int) -> None:
         query_id = self._checkpoint.query_id()
@@ -154,7 +154,7 @@ class ExactlyOnceSink:
             try:
                 self._try_batch(df, marker, offsets)
             except Exception as error:
-                if isinstance(error, PipelineError) or attempt == attempts or interruption_of(error):
+                if isinstance(error, PipelineError) or attempt == attempts or find_interruption(error):
                     raise
                 logger.warning(
                     "sink %s: batch %d failed, starting it again (%d of %d): %s",
@@ -162,7 +162,7 @@ class ExactlyOnceSink:
                     marker.batch_id,
                     attempt,
                     attempts,
-                    reason_of(error),
+                    find_reason(error),
                 )
             else:
                 return

@@ -35,7 +35,7 @@ def lag_of(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int
     }
 
 
-def shares(lag: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition, int]:
+def share_offsets(lag: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition, int]:
     """Divide a limit of offsets among the partitions by their lag; the sum is about `limit`."""
     total = sum(lag.values())
     if total <= limit:
@@ -43,12 +43,12 @@ def shares(lag: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition
     return {partition: min(size, max(1, limit * size // total)) for partition, size in lag.items()}
 
 
-def byte_shares(
+def share_bytes(
     lag: Mapping[TopicPartition, int], limit_bytes: int, offset_bytes: Mapping[TopicPartition, float]
 ) -> dict[TopicPartition, int]:
     """Divide a limit in bytes, by what an offset of each partition takes on average."""
     sizes = {partition: max(1, round(size * offset_bytes[partition])) for partition, size in lag.items()}
-    allowed = shares(sizes, limit_bytes)
+    allowed = share_offsets(sizes, limit_bytes)
     return {
         partition: size
         if allowed[partition] == sizes[partition]
@@ -57,7 +57,7 @@ def byte_shares(
     }
 
 
-def limited(
+def limit_end(
     start: Mapping[TopicPartition, int],
     end: Mapping[TopicPartition, int],
     limits: TriggerLimits,
@@ -67,9 +67,9 @@ def limited(
     lag = lag_of(start, end)
     allowed = dict(lag)
     if limits.max_offsets is not None:
-        allowed = shares(lag, limits.max_offsets)
+        allowed = share_offsets(lag, limits.max_offsets)
     if limits.max_bytes is not None:
-        by_bytes = byte_shares(lag, limits.max_bytes, offset_bytes)
+        by_bytes = share_bytes(lag, limits.max_bytes, offset_bytes)
         allowed = {partition: min(count, by_bytes[partition]) for partition, count in allowed.items()}
     return {
         partition: start[partition] + allowed[partition] if partition in allowed else offset

@@ -37,7 +37,7 @@ from pyspark.sql.streaming.datasource import (
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.source.cluster_view import ClusterView
 from ottla.pipeline.source.group_commits import GroupCommits
-from ottla.pipeline.source.limits import lag_of, limited, should_wait
+from ottla.pipeline.source.limits import lag_of, limit_end, should_wait
 from ottla.pipeline.source.offset_sizes import OffsetSizes
 from ottla.pipeline.source.offsets import Offsets, OffsetsJson, from_json, listed, start_in, to_json, with_start
 from ottla.pipeline.source.options import SourceOptions
@@ -163,7 +163,7 @@ class OttlaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return begin
         self._last_batch_s = now_s
         sizes = {} if limits.max_bytes is None else self._sizes.of(self._view, first, lag, limits.max_bytes)
-        return limited(first, self._latest, limits, sizes)
+        return limit_end(first, self._latest, limits, sizes)
 
     def _beginnings_of(self, partitions: set[TopicPartition]) -> Offsets:
         """Ask for beginnings once: when the end of a batch is chosen, or else when it is split."""
