@@ -8,7 +8,7 @@ The analyses are those of Jepsen's workload for Kafka: every value is unique, so
 
 from ottla.testing.history.anomalies import Anomaly, AnomalyKind
 from ottla.testing.history.checker import check
-from ottla.testing.history.final_log import DURABLE, FinalLog, FinalRecord, Promise, RecordState
+from ottla.testing.history.final_log import DURABLE, FinalCopy, FinalLog, FinalRecord, Promise, RecordState
 from ottla.testing.history.history import History
 from ottla.testing.history.operations import Outcome, ProducerKind, TransactionResult, Value
 from ottla.testing.history.recorder import Recorder
@@ -17,6 +17,7 @@ __all__ = [
     "DURABLE",
     "Anomaly",
     "AnomalyKind",
+    "FinalCopy",
     "FinalLog",
     "FinalRecord",
     "History",

@@ -20,6 +20,8 @@ class AnomalyKind(Enum):
     COMMITTED_OFFSET_WENT_BACK = "committed offset went back"
     PHANTOM_COMMITTED_OFFSET = "phantom committed offset"
     TWO_OWNERS = "two owners"
+    COPY_SKIP = "copy skip"
+    COPY_AHEAD = "copy ahead"
 
 
 @dataclass(frozen=True, slots=True)

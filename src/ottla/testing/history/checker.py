@@ -6,6 +6,7 @@ sorts them, so a history of a million takes seconds.
 
 from ottla.testing.history.anomalies import Anomaly
 from ottla.testing.history.committed_offsets import find_committed_offset_anomalies
+from ottla.testing.history.copies import find_copy_anomalies
 from ottla.testing.history.end_offsets import find_end_offsets_that_went_back
 from ottla.testing.history.group_owners import find_second_owners
 from ottla.testing.history.history import History
@@ -29,4 +30,5 @@ def check(history: History) -> list[Anomaly]:
         *find_end_offsets_that_went_back(history),
         *find_committed_offset_anomalies(history),
         *find_second_owners(history),
+        *find_copy_anomalies(history),
     ]

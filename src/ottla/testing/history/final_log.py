@@ -1,5 +1,6 @@
 """What is found at the end, and what of it had been promised."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
@@ -41,6 +42,20 @@ class FinalLog:
     start_offset: int
     end_offset: int
     records: tuple[FinalRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FinalCopy:
+    """What a group that consumes and produces in transactions has done, read when none of them is under way any more.
+
+    Each record that it wrote names the record that it read.
+    """
+
+    group: str
+    # By partition of the source: the group's committed offset, None if there is none.
+    offsets: Mapping[TopicPartition, int | None]
+    # By partition of the target: the values of the source that readers of committed records find copied there.
+    copied: Mapping[TopicPartition, Sequence[Value]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ottla.client.offsets import IsolationLevel
 from ottla.protocol.topic_partition import TopicPartition
-from ottla.testing.history.final_log import DURABLE, FinalLog, Promise
+from ottla.testing.history.final_log import DURABLE, FinalCopy, FinalLog, Promise
 from ottla.testing.history.operations import (
     Assignment,
     EndOffset,
@@ -40,6 +40,7 @@ class History:
     offset_fetches: Sequence[OffsetFetch] = ()
     # A partition that is not here could not be read; then nobody knows what is missing in it.
     final_logs: Mapping[TopicPartition, FinalLog] = field(default_factory=dict)
+    copies: Sequence[FinalCopy] = ()
     # Of partitions that are not here everything is promised.
     promises: Mapping[TopicPartition, Promise] = field(default_factory=dict)
     # Whether __consumer_offsets and __transaction_state kept what was acknowledged.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ottla.client.offsets import IsolationLevel
 from ottla.protocol.topic_partition import TopicPartition
-from ottla.testing.history.final_log import FinalLog, Promise
+from ottla.testing.history.final_log import FinalCopy, FinalLog, Promise
 from ottla.testing.history.history import ConsumerHistory, History
 from ottla.testing.history.operations import (
     Assignment,
@@ -206,6 +206,7 @@ class Recorder:
         final_logs: Iterable[FinalLog],
         promises: Mapping[TopicPartition, Promise] | None = None,
         *,
+        copies: Iterable[FinalCopy] = (),
         keeps_coordinator_state: bool = True,
     ) -> History:
         """All that was recorded, with what was found at the end."""
@@ -222,6 +223,7 @@ class Recorder:
             offset_commits=[commit.to_operation() for commit in self._offset_commits],
             offset_fetches=tuple(self._offset_fetches),
             final_logs={log.partition: log for log in final_logs},
+            copies=tuple(copies),
             promises=promises or {},
             keeps_coordinator_state=keeps_coordinator_state,
         )
