@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.broker.coordinators.transactions.shard_driver import TransactionShardDriver
 from ottla.storage.cleaning.offset_map import OffsetMap
@@ -142,13 +142,23 @@ def sequence_window_forgotten() -> Any:
 
 
 def group_state_above_the_watermark() -> Any:
-    """What a coordinator has written counts as committed at once."""
+    """What a group coordinator has given to its log is told to others at once; only its own client waits."""
 
-    def is_committed(self: PartitionCoordinatorLog, *_: Any) -> bool:
-        del self
-        return True
+    def change(original: Any) -> Any:
+        def commit_ready(self: ShardWrites) -> None:
+            if self._topic == OFFSETS_TOPIC:
+                for write in self._in_flight:
+                    on_committed, write.on_committed = write.on_committed, _do_nothing
+                    on_committed(write.number)
+            original(self)
 
-    return _change(PartitionCoordinatorLog, "is_committed", lambda _: is_committed)
+        return commit_ready
+
+    return _change(ShardWrites, "commit_ready", change)
+
+
+def _do_nothing(_: int) -> None:
+    """What was done too early is not done again."""
 
 
 PLANTED = {

@@ -28,17 +28,19 @@ from ottla.testing.sim.server import Life, SimulatedServer
 
 # With every fault healed before it, a start that fails so often will always fail.
 _STARTS_MAX = 5
-_AT_ANY_TIME_SHARE = 0.3
-_MOMENT_WAIT_S = 10.0
-# Requests of which something comes.
-_MOMENTS = (
-    ApiKey.PRODUCE,
-    ApiKey.OFFSET_COMMIT,
-    ApiKey.JOIN_GROUP,
-    ApiKey.INIT_PRODUCER_ID,
-    ApiKey.END_TXN,
-    ApiKey.TXN_OFFSET_COMMIT,
-)
+_AT_ANY_TIME_SHARE = 0.2
+_MOMENT_WAIT_S = 20.0
+_SLOW_FIRST_SHARE = 0.75
+_CLIENT_DIES_TOO_SHARE = 0.5
+# Requests of which something comes, and how often each is waited for: most often those that acknowledge or settle.
+_MOMENTS = {
+    ApiKey.PRODUCE: 2,
+    ApiKey.OFFSET_COMMIT: 4,
+    ApiKey.END_TXN: 4,
+    ApiKey.TXN_OFFSET_COMMIT: 1,
+    ApiKey.INIT_PRODUCER_ID: 1,
+    ApiKey.JOIN_GROUP: 1,
+}
 
 
 class ServerStaysDown(Exception):
@@ -55,12 +57,10 @@ class FaultPlan:
     @classmethod
     def draw(cls, chance: random.Random, *, is_synced: bool) -> FaultPlan:
         """Some kinds of faults; every run has a way for the server to die."""
-        possible = [kind for kind in KINDS if is_synced or kind != "power cut"]
+        death = "power cut" if is_synced else "kill"
+        possible = [kind for kind in KINDS if kind not in {"power cut", death}]
         kinds = [kind for kind in possible if chance.random() < 0.5]
-        deaths = [kind for kind in kinds if kind in ("kill", "power cut")]
-        if not deaths:
-            kinds.append(chance.choice(["kill", "power cut"] if is_synced else ["kill"]))
-        return cls(tuple(kinds), chance.choice([5.0, 15.0, 40.0, 90.0]))
+        return cls((death, *kinds), chance.choice([5.0, 10.0, 20.0, 60.0]))
 
 
 class Faults:
@@ -73,6 +73,7 @@ class Faults:
         network: SimulatedNetwork,
         client_names: Sequence[str],
         kill_client: Callable[[str], None],
+        on_up: Callable[[], None],
         chance: random.Random,
     ) -> None:
         self.counts: Counter[str] = Counter()
@@ -82,6 +83,7 @@ class Faults:
         self._network = network
         self._client_names = client_names
         self._kill_client = kill_client
+        self._on_up = on_up
         self._chance = chance
 
     async def run(self) -> None:
@@ -94,20 +96,30 @@ class Faults:
     async def _tell_story(self, kinds: Sequence[str], do: Mapping[str, Callable[[Faults], Awaitable[None]]]) -> None:
         while kinds and not self.is_over:
             await asyncio.sleep(self._chance.expovariate(1 / self._plan.pause_s))
-            await self._wait_for_a_bad_moment()
-            kind = self._chance.choice(kinds)
+            kind = self._chance.choice([*kinds, *(one for one in kinds if one in _DEATHS)])
+            if kind not in _DEATHS:
+                await self._wait_for_a_bad_moment()
+            if do is _BLOWS and self._server.life is Life.DOWN:
+                # It ended itself. Between two blows nobody else has it down.
+                await self.bring_up()
             if self._server.life is Life.UP and not self.is_over:
                 self.counts[kind] += 1
                 await do[kind](self)
 
-    async def _wait_for_a_bad_moment(self) -> None:
-        """Mostly until something is to be written on the server: a fault while it is idle harms nobody."""
+    async def _wait_for_a_bad_moment(self) -> str | None:
+        """Mostly until something is to be written on the server: a fault while it is idle harms nobody.
+
+        Returns the name of the client that has asked for it, if somebody has.
+        """
         if self._chance.random() < _AT_ANY_TIME_SHARE:
-            return
+            return None
+        (api_key,) = self._chance.choices(list(_MOMENTS), list(_MOMENTS.values()))
         with contextlib.suppress(TimeoutError):
-            arrival = self._network.next_arrival(self._server.name, self._chance.choice(_MOMENTS))
-            await asyncio.wait_for(arrival, _MOMENT_WAIT_S)
-            await asyncio.sleep(self._chance.choice([0.000_3, 0.003, 0.1]) * self._chance.random())
+            arrival = self._network.next_arrival(self._server.name, api_key)
+            asking = await asyncio.wait_for(arrival, _MOMENT_WAIT_S)
+            await asyncio.sleep(self._chance.choice([0.000_3, 0.003, 0.03, 0.1]) * self._chance.random())
+            return asking
+        return None
 
     async def heal(self) -> None:
         """Nothing is wrong any more, and the server is up."""
@@ -134,6 +146,7 @@ class Faults:
                     disk.faults.heal()
                     disk.capacity_bytes = None
                 await asyncio.sleep(0.5)
+        self._on_up()
 
     # -- the faults -------------------------------------------------------------------------------------------------
 
@@ -142,11 +155,29 @@ class Faults:
         await self.bring_up()
 
     async def kill(self) -> None:
-        self._server.kill()
-        await self._down_time()
+        await self._strike(self._server.kill)
 
     async def cut_power(self) -> None:
-        self._server.cut_power(self._chance.choice(list(Survival)))
+        survival = self._chance.choice(list(Survival))
+        await self._strike(lambda: self._server.cut_power(survival))
+
+    async def _strike(self, blow: Callable[[], None]) -> None:
+        """Ends the server, often after a while with a slow disk, so that much is under way.
+
+        Often the client that waits for an answer dies as well, as in a rack without power. Then nobody repeats the
+        request, and the next life begins with whatever the server has made of it.
+        """
+        is_slowed = self._chance.random() < _SLOW_FIRST_SHARE
+        if is_slowed:
+            self._server.slow_down(THREAD_S * self._chance.choice([100, 1_000]))
+            await asyncio.sleep(self._chance.random() * 3)
+        asking = await self._wait_for_a_bad_moment()
+        if is_slowed:
+            self._server.slow_down(THREAD_S)
+        if self._server.life is Life.UP:
+            blow()
+            if asking is not None and self._chance.random() < _CLIENT_DIES_TOO_SHARE:
+                self._kill_client(asking)
         await self._down_time()
 
     async def kill_while_starting(self) -> None:
@@ -228,3 +259,5 @@ _CONDITIONS: dict[str, Callable[[Faults], Awaitable[None]]] = {
     "full disk": Faults.fill_disk,
 }
 KINDS = (*_BLOWS, *_CONDITIONS)
+# These choose their moment themselves.
+_DEATHS = ("kill", "power cut")

@@ -7,6 +7,7 @@ it, it goes on. Each life has a name of its own in the history: what a dead proc
 - `TransactionalLoad`: transactions over several partitions, committed or aborted.
 - `CopyLoad`: consumes, transforms, produces, each step one transaction; the key of what it writes is what it read.
 - `GroupLoad`: a member of a group that commits what it has read.
+- `WatchingLoad`: asks what a group has committed, often just when it commits.
 - `ReadingLoad`: reads everything again and again, and asks where partitions end.
 - `KeyedLoad`: ever newer values of a few keys, for a compacted topic.
 """
@@ -17,14 +18,15 @@ import asyncio
 import contextlib
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ottla.client import (
     Client,
     ClientError,
     ClientSettings,
     CommitInDoubt,
+    CommittedOffset,
     Consumer,
     ConsumerSettings,
     FatalProducerError,
@@ -265,15 +267,26 @@ class TransactionAttempt:
             position.fail()
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that members and watchers know: what it reads, and when its offsets are worth a look.
+
+    That is when a member commits, and when the server is back.
+    """
+
+    name: str
+    topics: Sequence[str]
+    is_worth_a_look: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class CopyLoad(Load):
-    """Consume, transform, produce: every record of one topic comes out once in another."""
+    """Consume, transform, produce: every record of some topics comes out once in another."""
 
     def __init__(
-        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, source: str, target: Sequence[TopicPartition]
+        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, group: Group, target: Sequence[TopicPartition]
     ) -> None:
         super().__init__(name, bootstrap, recorder, pace)
-        self.group = f"group-{name}"
-        self.source = source
+        self._group = group
         self._target = target
 
     async def work(self, client: Client, life: str, chance: random.Random) -> None:
@@ -283,10 +296,10 @@ class CopyLoad(Load):
         )
         async with (
             client.producer(transactional(self.name)) as producer,
-            client.consumer(settings, group_settings(self.group)) as consumer,
+            client.consumer(settings, group_settings(self._group.name)) as consumer,
         ):
             await producer.init_transactions()
-            consumer.subscribe([self.source])
+            consumer.subscribe(self._group.topics)
             while not self.is_over:
                 records = await consumer.poll(POLL_MS, max_records=self._pace.records_max)
                 if records and not await self._copy(producer, consumer, recorder, records, chance):
@@ -306,8 +319,10 @@ class CopyLoad(Load):
             for record in records:
                 await attempt.send(chance.choice(self._target), record.value)
             offsets = {TopicPartition(one.topic, one.partition): one.offset + 1 for one in records}
-            commits = [self._recorder.commit_offset(self.group, place, offset) for place, offset in offsets.items()]
+            name = self._group.name
+            commits = [self._recorder.commit_offset(name, place, offset) for place, offset in offsets.items()]
             await attempt.send_offsets(consumer, offsets, commits)
+            self._group.is_worth_a_look.set()
             await attempt.commit()
         except FatalProducerError:
             raise
@@ -347,18 +362,15 @@ class _AssignmentNotes(RebalanceListener):
 class GroupLoad(Load):
     """A member of a group that reads everything and commits what it has read."""
 
-    def __init__(
-        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, group: str, topics: Sequence[str]
-    ) -> None:
+    def __init__(self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, group: Group) -> None:
         super().__init__(name, bootstrap, recorder, pace)
         self._group = group
-        self._topics = topics
 
     async def work(self, client: Client, life: str, chance: random.Random) -> None:
         recorder = self._recorder.consumer(life, IsolationLevel.READ_UNCOMMITTED)
         settings = ConsumerSettings(limits=LIMITS, offset_reset=OffsetReset.EARLIEST, auto_commit=False)
-        async with client.consumer(settings, group_settings(self._group)) as consumer:
-            consumer.subscribe(self._topics, _AssignmentNotes(consumer, recorder, self._group))
+        async with client.consumer(settings, group_settings(self._group.name)) as consumer:
+            consumer.subscribe(self._group.topics, _AssignmentNotes(consumer, recorder, self._group.name))
             while not self.is_over:
                 note_polled(recorder, await consumer.poll(POLL_MS))
                 await self._commit(consumer)
@@ -370,7 +382,8 @@ class GroupLoad(Load):
         offsets = {one: place for one in sorted(consumer.assignment) if (place := consumer.position(one)) is not None}
         if not offsets:
             return
-        pending = [self._recorder.commit_offset(self._group, one, offset) for one, offset in offsets.items()]
+        pending = [self._recorder.commit_offset(self._group.name, one, offset) for one, offset in offsets.items()]
+        self._group.is_worth_a_look.set()
         await consumer.commit(offsets)
         for position in pending:
             position.ok()
@@ -379,9 +392,69 @@ class GroupLoad(Load):
         asked = sorted(consumer.assignment)
         invoked = self._recorder.now()
         found = await consumer.committed(asked)
-        for one in asked:
-            offset = found[one].offset if one in found else None
-            self._recorder.saw_committed_offset(self._group, one, offset, invoked=invoked)
+        note_committed(self._recorder, self._group.name, asked, found, invoked=invoked)
+
+
+def note_committed(
+    recorder: Recorder,
+    group: str,
+    asked: Iterable[TopicPartition],
+    found: Mapping[TopicPartition, CommittedOffset],
+    *,
+    invoked: int,
+) -> dict[TopicPartition, int | None]:
+    """Writes down what a client was told of a group's committed offsets; by partition, None if there is none."""
+    # A broker answers -1 where nothing was committed.
+    offsets = {one: found[one].offset if one in found and found[one].offset >= 0 else None for one in asked}
+    for one, offset in offsets.items():
+        recorder.saw_committed_offset(group, one, offset, invoked=invoked)
+    return offsets
+
+
+async def read_committed(
+    client: Client, recorder: Recorder, group: str, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, int | None]:
+    """Asks for a group's committed offsets, and writes down the answer.
+
+    A transaction counts as committed once that is logged, before its offsets show; who needs to see them asks for
+    stable ones.
+    """
+    invoked = recorder.now()
+    found = await client.admin.list_group_offsets(group, partitions, require_stable=True)
+    return note_committed(recorder, group, partitions, found, invoked=invoked)
+
+
+class WatchingLoad(Load):
+    """Asks what a group has committed, on a connection of its own and often while a commit is under way.
+
+    A coordinator that tells what is not committed yet is found out if it dies then: nobody else would know.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bootstrap: str,
+        recorder: Recorder,
+        pace: Pace,
+        group: Group,
+        partitions: Sequence[TopicPartition],
+    ) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self._group = group
+        self._partitions = partitions
+
+    def end(self) -> None:
+        super().end()
+        self._group.is_worth_a_look.set()
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        del life
+        while not self.is_over:
+            await read_committed(client, self._recorder, self._group.name, self._partitions)
+            self._group.is_worth_a_look.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._group.is_worth_a_look.wait(), chance.expovariate(1 / self._pace.pause_s))
+                await asyncio.sleep(chance.random() * 0.000_5)
 
 
 def note_polled(recorder: ConsumerRecorder, records: Iterable[Record]) -> None:

@@ -130,7 +130,7 @@ class End(asyncio.Transport):
 
     def arrive(self, item: _Item) -> None:
         """Something from the other end is here."""
-        self._network.note_arrival(self.machine, item)
+        self._network.note_arrival(self, item)
         self._arrived.append(item)
         self._deliver()
 
@@ -254,7 +254,7 @@ class SimulatedNetwork:
         self._links: dict[tuple[str, str], Link] = {}
         self._ends: dict[End, None] = {}
         self._next_port = _FIRST_EPHEMERAL_PORT
-        self._awaited: dict[tuple[str, bytes], list[asyncio.Future[None]]] = {}
+        self._awaited: dict[tuple[str, bytes], list[asyncio.Future[str]]] = {}
 
     # -- what a simulation does with it -------------------------------------------------------------------------------
 
@@ -291,18 +291,18 @@ class SimulatedNetwork:
         for one in (end, end.peer):
             self.loop.call_soon(one.reset, context=machine_context(one.machine))
 
-    def next_arrival(self, name: str, api_key: int) -> asyncio.Future[None]:
-        """Done when the next request of a kind reaches a machine: something is about to happen there."""
-        arrival: asyncio.Future[None] = self.loop.create_future()
+    def next_arrival(self, name: str, api_key: int) -> asyncio.Future[str]:
+        """Done when the next request of a kind reaches a machine, with the name of the machine that sent it."""
+        arrival: asyncio.Future[str] = self.loop.create_future()
         self._awaited.setdefault((name, api_key.to_bytes(2)), []).append(arrival)
         return arrival
 
-    def note_arrival(self, machine: SimulatedMachine, item: object) -> None:
+    def note_arrival(self, end: End, item: object) -> None:
         """Something has reached a machine; a request begins with its size and its API key."""
         if self._awaited and isinstance(item, bytes):
-            for arrival in self._awaited.pop((machine.name, item[4:6]), ()):
+            for arrival in self._awaited.pop((end.machine.name, item[4:6]), ()):
                 if not arrival.done():
-                    arrival.set_result(None)
+                    arrival.set_result(end.peer.machine.name)
 
     def process_died(self, machine: SimulatedMachine) -> None:
         """The kernel closes what a dead process had open."""

@@ -23,13 +23,14 @@ from typing import Any
 
 from ottla.client import Client, ClientError, IsolationLevel, NewTopic, TopicPartition
 from ottla.config.broker_config import single_node_defaults
-from ottla.testing.history import FinalLog, Recorder, check
+from ottla.testing.history import FinalCopy, Recorder, Value, check
 from ottla.testing.sim.end_state import read_log, read_table
 from ottla.testing.sim.faults import FaultPlan, Faults, ServerStaysDown
 from ottla.testing.sim.host import SimulatedHost
 from ottla.testing.sim.load import (
     TRANSACTION_TIMEOUT_MS,
     CopyLoad,
+    Group,
     GroupLoad,
     IdempotentLoad,
     KeyedLoad,
@@ -38,7 +39,9 @@ from ottla.testing.sim.load import (
     PlainLoad,
     ReadingLoad,
     TransactionalLoad,
+    WatchingLoad,
     client_settings,
+    read_committed,
 )
 from ottla.testing.sim.loop import SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
@@ -47,6 +50,7 @@ from ottla.testing.sim.server import PORT, SimulatedServer
 SERVER = "node-1"
 ORDERS, PAYMENTS, COPIES, TABLE = "orders", "payments", "copies", "table"
 PARTITIONS = {ORDERS: 3, PAYMENTS: 2, COPIES: 2, TABLE: 1}
+READERS, COPIERS = "readers", "copiers"
 KEY_COUNT = 20
 # After everything is healed: no request may be unanswered for longer.
 LIVENESS_S = 120.0
@@ -89,6 +93,7 @@ class Simulation:
         self.loop = SimulatedLoop()
         self.network = SimulatedNetwork(self.loop, self._chance("network"))
         self.recorder = Recorder()
+        self._groups = Group(READERS, [ORDERS, PAYMENTS]), Group(COPIERS, [ORDERS])
         chance = self._chance("settings")
         is_synced = chance.random() < 0.5
         self.server = SimulatedServer(
@@ -99,7 +104,9 @@ class Simulation:
         self._running: dict[str, asyncio.Task[None]] = {}
         plan = FaultPlan.draw(chance, is_synced=is_synced)
         names = [load.name for load in self.loads]
-        self.faults = Faults(plan, self.server, self.network, names, self._kill_client, self._chance("faults"))
+        self.faults = Faults(
+            plan, self.server, self.network, names, self._kill_client, self._look_at_groups, self._chance("faults")
+        )
 
     def _chance(self, purpose: str) -> random.Random:
         """A source of its own for each purpose: what one of them draws changes nothing for the others."""
@@ -140,15 +147,18 @@ class Simulation:
         pace = Pace(pause_s=chance.choice([4.0, 15.0, 60.0]), records_max=chance.choice([2, 5, 20]))
         base = (f"{SERVER}:{PORT}", self.recorder, pace)
         orders, payments, copies = (list(partitions_of(topic)) for topic in (ORDERS, PAYMENTS, COPIES))
+        readers, copiers = self._groups
         return [
             IdempotentLoad("idempotent-1", *base, orders),
             IdempotentLoad("idempotent-2", *base, [*orders, *payments]),
             PlainLoad("plain-1", *base, payments),
             TransactionalLoad("transactional-1", *base, [*orders, *payments]),
             TransactionalLoad("transactional-2", *base, orders),
-            CopyLoad("copy-1", *base, ORDERS, copies),
-            GroupLoad("member-1", *base, "readers", [ORDERS, PAYMENTS]),
-            GroupLoad("member-2", *base, "readers", [ORDERS, PAYMENTS]),
+            CopyLoad("copy-1", *base, copiers, copies),
+            GroupLoad("member-1", *base, readers),
+            GroupLoad("member-2", *base, readers),
+            WatchingLoad("watcher-1", *base, readers, list(partitions_of(*readers.topics))),
+            WatchingLoad("watcher-2", *base, copiers, list(partitions_of(*copiers.topics))),
             ReadingLoad("reader-1", *base, [*orders, *payments], IsolationLevel.READ_UNCOMMITTED),
             ReadingLoad("reader-2", *base, [*orders, *copies], IsolationLevel.READ_COMMITTED),
             KeyedLoad("keyed-1", *base, TABLE, KEY_COUNT),
@@ -166,6 +176,10 @@ class Simulation:
         self.loop.drop(host)
         self.network.process_died(host)
         self._start_client(next(load for load in self.loads if load.name == name))
+
+    def _look_at_groups(self) -> None:
+        for group in self._groups:
+            group.is_worth_a_look.set()
 
     async def _end_loads(self) -> None:
         for load in self.loads:
@@ -207,22 +221,22 @@ class Simulation:
     async def _look(self, client: Client) -> None:
         try:
             async with asyncio.timeout(LIVENESS_S):
-                logs = [
-                    await read_log(client, partition)
-                    for topic in (ORDERS, PAYMENTS, COPIES)
-                    for partition in partitions_of(topic)
-                ]
+                logs = [await read_log(client, partition) for partition in partitions_of(ORDERS, PAYMENTS, COPIES)]
                 table = await read_table(client, TABLE)
+                offsets = {
+                    group.name: await read_committed(
+                        client, self.recorder, group.name, list(partitions_of(*group.topics))
+                    )
+                    for group in self._groups
+                }
         except (TimeoutError, ClientError) as error:
             self.report.anomalies.append(f"a partition cannot be read at the end: {type(error).__name__}: {error}")
             return
-        history = self.recorder.history([log for log, _ in logs])
+        copied = {log.partition: list(map(Value.decode, keys)) for log, keys in logs if log.partition.topic == COPIES}
+        copy = FinalCopy(COPIERS, offsets[COPIERS], copied)
+        history = self.recorder.history([log for log, _ in logs], copies=[copy])
         self.report.operation_count = len(history.sends) + len(history.offset_commits)
         self.report.anomalies += [str(anomaly) for anomaly in check(history)]
-        copies: Counter[bytes | None] = Counter(
-            key for log, keys in logs if log.partition.topic == COPIES for key in keys
-        )
-        self.report.anomalies += list(_copying_anomalies([log for log, _ in logs], copies))
         self.report.anomalies += list(self._table_anomalies(table))
         digest = hashlib.sha256()
         for log, _ in logs:
@@ -251,8 +265,8 @@ class Simulation:
         ]
 
 
-def partitions_of(topic: str) -> Iterator[TopicPartition]:
-    return (TopicPartition(topic, index) for index in range(PARTITIONS[topic]))
+def partitions_of(*topics: str) -> Iterator[TopicPartition]:
+    return (TopicPartition(topic, index) for topic in topics for index in range(PARTITIONS[topic]))
 
 
 def _draw_config(chance: random.Random, *, is_synced: bool) -> dict[str, str]:
@@ -268,26 +282,11 @@ def _draw_config(chance: random.Random, *, is_synced: bool) -> dict[str, str]:
         "metadata.log.max.record.bytes.between.snapshots": str(chance.choice([5_000, 20 * 1024 * 1024])),
         "metadata.max.idle.interval.ms": str(chance.choice([500, 5_000, 5_000, 5_000])),
         "log.cleaner.backoff.ms": "15000",
+        "log.flush.offset.checkpoint.interval.ms": str(chance.choice([1_000, 60_000])),
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "5000",
     }
-    if chance.random() < 0.4:
+    if chance.random() < 0.5:
         config["log.dirs"] = "/disk-1,/disk-2"
     if is_synced:
         config["log.flush.interval.messages"] = "1"
     return config
-
-
-def _copying_anomalies(logs: list[FinalLog], copies: Counter[bytes | None]) -> Iterator[str]:
-    """Every visible record of the source comes out at most once; what comes out was visible in the source."""
-    source = {
-        record.value.encode()
-        for log in logs
-        if log.partition.topic == ORDERS
-        for record in log.records
-        if record.state.is_visible
-    }
-    for key, count in copies.items():
-        if count > 1:
-            yield f"{key!r} was copied {count} times"
-        if key not in source:
-            yield f"{key!r} was copied and is not visible in the source"

@@ -106,6 +106,22 @@ def test_nobody_listens() -> None:
     world.run(story())
 
 
+def test_a_request_of_an_awaited_kind_names_its_sender() -> None:
+    world = World()
+    produce, fetch = (b"\0\0\0\4" + api_key.to_bytes(2) + b"\0\0" for api_key in (0, 1))
+
+    async def story() -> None:
+        peer = await world.connect()
+        awaited = world.network.next_arrival("server", 1)
+        peer.transport.write(produce)
+        await asyncio.sleep(1)
+        assert not awaited.done()
+        peer.transport.write(fetch)
+        assert await awaited == "client"
+
+    world.run(story())
+
+
 def test_a_killed_process_resets_its_connections_and_a_machine_without_power_is_silent() -> None:
     world = World()
 
