@@ -1,6 +1,7 @@
 """Whole nodes under the simulator: a few runs of every kind of fault, and that a run can be repeated.
 
-`make sim HOURS=n` runs many more. A seed that found something is kept here, with the sentence that it told.
+`make sim HOURS=n` runs many more. A seed that found something is kept here, with the sentence that it told. It tells
+another story once the loads or the faults have changed; what it found has a unit test of its own.
 """
 
 import os
