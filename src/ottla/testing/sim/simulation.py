@@ -144,7 +144,7 @@ class Simulation:
     # -- clients ------------------------------------------------------------------------------------------------------
 
     def _draw_loads(self, chance: random.Random) -> list[Load]:
-        pace = Pace(pause_s=chance.choice([4.0, 15.0, 60.0]), records_max=chance.choice([2, 5, 20]))
+        pace = Pace(pause_s=chance.choice([5.0, 20.0, 60.0]), records_max=chance.choice([2, 5, 20]))
         base = (f"{SERVER}:{PORT}", self.recorder, pace)
         orders, payments, copies = (list(partitions_of(topic)) for topic in (ORDERS, PAYMENTS, COPIES))
         readers, copiers = self._groups
