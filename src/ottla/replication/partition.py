@@ -22,14 +22,14 @@ What survives a crash is the log and the metadata log; in-sync set and epochs co
 watermark from a checkpoint and, at the latest, from the replicas' next fetches.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar
 
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
-from ottla.replication.leader_state import InSyncProposal, Leadership, LeaderState
+from ottla.replication.leader_state import InSyncProposal, Leadership, LeaderState, LeadingBroker
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import MAX_INT64, LogConfig
@@ -77,20 +77,8 @@ class AppendQueue(Protocol):
         """
 
 
-class BrokerView(Protocol):
+class BrokerView(LeadingBroker, Protocol):
     """What a partition needs of its broker."""
-
-    @property
-    def broker_id(self) -> int:
-        """The id that replicas name it by."""
-
-    @property
-    def replica_lag_time_max_ms(self) -> int:
-        """For how long a replica may lag behind before it leaves the in-sync set."""
-
-    @property
-    def live_brokers(self) -> Mapping[int, int]:
-        """The brokers neither fenced nor shutting down, with their epochs."""
 
     def monotonic_ms(self) -> int:
         """A clock that never jumps."""
