@@ -21,8 +21,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sized
 from typing import Generic, Protocol, TypeVar
 
-from ottla.broker.coordinators.internal_topic import InternalTopic
-from ottla.broker.coordinators.partition_log import CoordinatorLog
+from ottla.broker.coordinators.internal_topic import CoordinatorStore
 from ottla.broker.coordinators.shard_writes import ShardWrites
 from ottla.broker.tasks import Tasks
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -48,9 +47,8 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
 
     def __init__(
         self,
-        topic: InternalTopic,
+        store: CoordinatorStore,
         contents: str,
-        log: CoordinatorLog,
         tasks: Tasks,
         commit_timeout_ms: int,
         load: Callable[[int, Iterator[memoryview]], LoadedT],
@@ -60,10 +58,10 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
 
         `contents` says of what a loaded partition has so and so many.
         """
-        self._topic = topic
-        self._name = topic.spec.name
+        self._topic = store.topic
+        self._name = store.topic.spec.name
         self._contents = contents
-        self._log = log
+        self._log = store.log
         self._tasks = tasks
         self._commit_timeout_ms = commit_timeout_ms
         self._load = load

@@ -13,7 +13,13 @@ from harness.transaction_wire import TransactionWire
 from harness.waiting import eventually_async
 from harness.wire import WireClient
 from ottla.broker.coordinators import runtime
-from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC, TRANSACTION_TOPIC, InternalTopic, InternalTopicSpec
+from ottla.broker.coordinators.internal_topic import (
+    OFFSETS_TOPIC,
+    TRANSACTION_TOPIC,
+    CoordinatorStore,
+    InternalTopic,
+    InternalTopicSpec,
+)
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.shard_writes import ShardWrites
 from ottla.coordinator.partitioning import partition_for
@@ -176,9 +182,11 @@ class Coordinator:
 
         self.node.log.wait_all_committed = noting  # type: ignore[method-assign]
         self.runtime: CoordinatorRuntime[Counted, CountingShard] = CoordinatorRuntime(
-            InternalTopic(InternalTopicSpec(OFFSETS_TOPIC, 1, 1, {}), lambda: self.node.image, self.node._create),
+            CoordinatorStore(
+                InternalTopic(InternalTopicSpec(OFFSETS_TOPIC, 1, 1, {}), lambda: self.node.image, self.node._create),
+                self.node.log,
+            ),
             "batches",
-            self.node.log,
             self.node.tasks,
             60_000,
             self._load,

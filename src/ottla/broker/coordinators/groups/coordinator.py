@@ -65,9 +65,8 @@ class GroupCoordinator:
         self._host = host
         self._clock = steady_clock(host)
         self.shards: CoordinatorRuntime[GroupShard, GroupShardDriver] = CoordinatorRuntime(
-            store.topic,
+            store,
             "groups",
-            store.log,
             tasks,
             config.offsets_commit_timeout_ms,
             lambda partition, pieces: load_shard(config, partition, pieces),

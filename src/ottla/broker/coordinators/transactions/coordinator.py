@@ -61,9 +61,8 @@ class TransactionCoordinator:
         self._host = host
         self._clock = steady_clock(host)
         self.shards: CoordinatorRuntime[TransactionShard, TransactionShardDriver] = CoordinatorRuntime(
-            store.topic,
+            store,
             "transactional ids",
-            store.log,
             tasks,
             config.request_timeout_ms,
             load_shard,
