@@ -450,8 +450,9 @@ class WatchingLoad(Load):
     async def work(self, client: Client, life: str, chance: random.Random) -> None:
         del life
         while not self.is_over:
-            await read_committed(client, self._recorder, self._group.name, self._partitions)
+            # Before the look: what happens meanwhile, the end of the load too, is worth another one.
             self._group.is_worth_a_look.clear()
+            await read_committed(client, self._recorder, self._group.name, self._partitions)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._group.is_worth_a_look.wait(), chance.expovariate(1 / self._pace.pause_s))
                 await asyncio.sleep(chance.random() * 0.000_5)

@@ -135,10 +135,9 @@ class Simulation:
         self.faults.is_over = True
         await harm
         await self._end_loads()
-        if not self.report.anomalies:
-            # Transactions of clients that died end when their time is over.
-            await asyncio.sleep(2 * TRANSACTION_TIMEOUT_MS / 1000)
-            await self._on_new_host("look", self._look)
+        # Transactions of clients that died end when their time is over.
+        await asyncio.sleep(2 * TRANSACTION_TIMEOUT_MS / 1000)
+        await self._on_new_host("look", self._look)
         self._tell_bugs()
 
     # -- clients ------------------------------------------------------------------------------------------------------
