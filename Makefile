@@ -48,7 +48,7 @@ SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pi
 
 help:
 	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
-	@echo "make check               the short version of make test, a few minutes: lint, unit tests, one client, one kill -9"
+	@echo "make check               the short version of make test, a few minutes: lint, unit tests, one client, one kill -9, a simulated hour"
 	@echo "make test                all slices: $(SLICES)"
 	@echo "make format              let ruff rewrite the sources"
 	@echo "make site                the documentation as a site, into site/"

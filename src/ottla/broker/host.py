@@ -9,7 +9,7 @@ own (`ottla.client.machine`): it runs in programs that are not nodes, knows neit
 random numbers and the time of day, since threads, disks and listening concern nodes.
 
 Nothing else in `ottla.broker` reads a clock, draws a random number, starts a thread or opens a file
-(tests/tidy/test_seam.py).
+(tests/tidy/test_seam.py). Metrics are the exception: they measure the real process, and no simulation has them.
 """
 
 from __future__ import annotations

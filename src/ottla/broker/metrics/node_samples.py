@@ -103,7 +103,7 @@ def add_cleaning(out: Exposition, services: Services, cleaning: Cleaning) -> Non
     out.add(c.COMPACTION_DELAY, record.delay_ms_max // 1000)
     out.add(c.DEAD_CLEANERS, cleaning.dead_count)
     out.add(c.DIRTY_PERCENT, int(100 * record.dirty_ratio_max))
-    out.add(c.SINCE_CLEANER_RUN, int(1000 * (time.monotonic() - record.looked_at_s)))
+    out.add(c.SINCE_CLEANER_RUN, int(1000 * (services.host.monotonic_s() - record.looked_at_s)))
     logs = services.replicas.logs
     for path in [directory.path for directory in logs.online_directories]:
         uncleanable = logs.cleaning.uncleanable_in(path)

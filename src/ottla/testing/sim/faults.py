@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +26,8 @@ from ottla.testing.sim.disk import DiskOperation, Survival
 from ottla.testing.sim.host import THREAD_S
 from ottla.testing.sim.network import SimulatedNetwork
 from ottla.testing.sim.server import Life, SimulatedServer
+
+logger = logging.getLogger("ottla.testing.sim.faults")
 
 # With every fault healed before it, a start that fails so often will always fail.
 _STARTS_MAX = 5
@@ -104,7 +107,9 @@ class Faults:
                 await self.bring_up()
             if self._server.life is Life.UP and not self.is_over:
                 self.counts[kind] += 1
+                logger.info("%s begins", kind)
                 await do[kind](self)
+                logger.info("%s is over", kind)
 
     async def _wait_for_a_bad_moment(self) -> str | None:
         """Mostly until something is to be written on the server: a fault while it is idle harms nobody.
@@ -175,8 +180,11 @@ class Faults:
         if is_slowed:
             self._server.slow_down(THREAD_S)
         if self._server.life is Life.UP:
+            logger.info("strikes")
             blow()
             if asking is not None and self._chance.random() < _CLIENT_DIES_TOO_SHARE:
+                logger.info("%s dies too", asking)
+                self.counts["client killed"] += 1
                 self._kill_client(asking)
         await self._down_time()
 
