@@ -19,6 +19,7 @@ import contextvars
 import gc
 import heapq
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
@@ -81,12 +82,15 @@ def current_machine() -> SimulatedMachine:
 
 def _let_go(work: Any) -> None:
     """Ends a coroutine, however often its cleanup wants to wait for something."""
-    for _ in range(_CLEANUPS_MAX):
-        try:
-            work.close()
-        except Exception:  # noqa: BLE001 - nobody is left who could be told
-            continue
-        return
+    with warnings.catch_warnings():
+        # What it was about to await is let go with it, and Python complains that nobody has awaited that.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for _ in range(_CLEANUPS_MAX):
+            try:
+                work.close()
+            except Exception:  # noqa: BLE001 - nobody is left who could be told
+                continue
+            return
 
 
 class DeadlockedSimulation(Exception):
