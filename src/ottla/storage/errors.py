@@ -41,7 +41,7 @@ class LogOffline(Exception):
     def __init__(self, topic: str, partition: int, away: Sequence[str]) -> None:
         super().__init__(
             f"the log of {topic}-{partition} is in no online directory; it may be in {' or '.join(away)}. "
-            "Bring that back and restart the broker; if it is lost for good, delete the topic."
+            "Bring that back and restart the broker; only if it is lost for good, delete the topic."
         )
 
 

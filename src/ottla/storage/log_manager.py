@@ -75,6 +75,7 @@ class LogManager:
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
         self.cleaning = LogCleaning(self.fail_directory)
         self._told_full_s: dict[Path, float] = {}
+        self._full_at_start: dict[Path, DiskFull] = {}
         # Directories that get no new logs, as long as there is another.
         self.cordoned: frozenset[Path] = frozenset()
 
@@ -93,13 +94,17 @@ class LogManager:
         return bool(self.offline_paths or self._absent)
 
     def load(self, config_for: Callable[[str], LogConfig], *, recovery_threads: int, now_ms: int) -> None:
-        """Open the logs of every directory; `config_for` gives a topic's settings."""
+        """Open the logs of every directory; `config_for` gives a topic's settings.
+
+        A directory without the space that opening takes stays offline until the next start. DiskFull if all are so.
+        """
 
         def in_directory(directory: LogDirectory) -> None:
             try:
                 directory.load(config_for, recovery_threads=recovery_threads, now_ms=now_ms)
             except DiskFull as error:
                 # Logs that were not opened must not be mistaken for logs that do not exist.
+                self._full_at_start[directory.path] = error
                 self._fail(directory, error)
                 return
             for key, log in list(directory.logs.items()):
@@ -118,6 +123,8 @@ class LogManager:
                 self._directory_of[key] = directory
 
         self._for_each_directory(in_directory)
+        if self._full_at_start and not self.online_directories:
+            raise next(iter(self._full_at_start.values()))
 
     # Partitions.
 
@@ -221,8 +228,7 @@ class LogManager:
     ) -> LogDirectory:
         """Choose the directory with the fewest logs for one that was not found, counting those `taken` for others."""
         if not is_new and self.has_missing_directories:
-            offline = [f"{path}, which is offline" for path in self.offline_paths]
-            raise LogOffline(*key, [*offline, *self._absent])
+            raise LogOffline(*key, [*map(self._describe_offline, self.offline_paths), *self._absent])
         online = self.online_directories
         if not online:
             raise NoLogDirectory
@@ -304,6 +310,11 @@ class LogManager:
         if now_s - self._told_full_s.get(error.log_dir, -_TELL_FULL_EVERY_S) >= _TELL_FULL_EVERY_S:
             self._told_full_s[error.log_dir] = now_s
             _log.error("log directory %s has no space left; refusing writes until it has: %s", error.log_dir, error)
+
+    def _describe_offline(self, path: Path) -> str:
+        if path in self._full_at_start:
+            return f"{path}, which had no space when the broker started: make space there"
+        return f"{path}, which is offline"
 
     def _fail(self, directory: LogDirectory, error: StorageError) -> list[TopicPartition]:
         lost = directory.take_offline()

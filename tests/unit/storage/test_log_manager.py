@@ -24,21 +24,21 @@ class FailingFileSystem(OsFileSystem):
     is_full = False
 
     def write_file(self, path: Path, data, *, sync: bool) -> None:
-        self.check(path)
+        self.check(path, needs_space=True)
         super().write_file(path, data, sync=sync)
 
     def open(self, path: Path, *, create: bool = False):
-        self.check(path, creates=create)
+        self.check(path, needs_space=create)
         return super().open(path, create=create)
 
     def list_directory(self, path: Path) -> list[str]:
         self.check(path)
         return super().list_directory(path)
 
-    def check(self, path: Path, *, creates: bool = False) -> None:
+    def check(self, path: Path, *, needs_space: bool = False) -> None:
         if self.is_broken:
             raise StorageError(self.root, "use", path, "Input/output error")
-        if self.is_full and creates:
+        if self.is_full and needs_space:
             raise DiskFull(self.root, "create", path, "No space left on device")
 
 
@@ -75,11 +75,13 @@ class Broker:
         self.failed: list[tuple[Path, list[tuple[str, int]]]] = []
         self.start()
 
-    def start(self, broken: str = "") -> None:
+    def start(self, broken: str = "", full: str = "") -> None:
         self.disks = {name: FailingFileSystem(self.root / name) for name in ("a", "b")}
         directories = [LogDirectory(disk) for disk in self.disks.values()]
         if broken:
             self.disks[broken].is_broken = True
+        for name in full:
+            self.disks[name].is_full = True
         self.manager = LogManager(
             directories, on_directory_failure=lambda directory, lost: self.failed.append((directory.path, lost))
         )
@@ -510,6 +512,27 @@ def test_a_directory_without_space_stays_online(broker: Broker) -> None:
     assert broker.manager.fail_directory(DiskFull(path, "write", path / "x", "No space left on device")) == []
     assert len(broker.manager.online_directories) == 2
     assert broker.failed == []
+
+
+def test_a_directory_without_space_at_a_start_is_offline_and_the_error_asks_for_space(
+    broker: Broker, make_batch
+) -> None:
+    for number in range(2):
+        fill(broker.create("t", number), make_batch)
+    broker.kill()
+    broker.start(full="a")
+    assert [directory.path.name for directory in broker.manager.online_directories] == ["b"]
+    (lost,) = (number for number in range(2) if broker.manager.get("t", number) is None)
+    with pytest.raises(LogOffline, match="which had no space when the broker started: make space there"):
+        broker.create("t", lost, is_new=False)
+
+
+def test_a_start_without_any_space_fails(broker: Broker, make_batch) -> None:
+    for number in range(2):
+        fill(broker.create("t", number), make_batch)
+    broker.kill()
+    with pytest.raises(DiskFull, match="No space left on device"):
+        broker.start(full="ab")
 
 
 def test_logs_in_a_directory_with_space_are_compacted_while_another_is_full(broker: Broker, make_batch) -> None:
