@@ -5,6 +5,11 @@ past what a truncation took away meanwhile. A crash costs nothing below it; abov
 start. Flushes of one log run one after the other; one that waited may find its work done. Without space for the indexes
 and epochs that go with them, the batches are synced all the same, and the recovery point stays.
 
+A failed sync is final. Linux reports a write error to one sync per descriptor and then counts the lost pages as clean:
+the next sync would report success, and records would be acknowledged that are on no disk. So every later flush of the
+log fails as well, the one that waited for the failed one too, until a restart has scanned what is there. Only a disk
+without space may be asked again.
+
 No lock of the log is held over a sync: files are opened under it, so that they are the right ones whatever is renamed
 or removed afterwards. The directory keeps its name until the flush that is under way has ended.
 """
@@ -27,6 +32,7 @@ class LogFlush:
 
     __slots__ = (
         "_access",
+        "_failure",
         "_file_system",
         "_leader_epochs",
         "_segments",
@@ -54,6 +60,8 @@ class LogFlush:
         self.last_flush_ms = now_ms
         # Held over a flush.
         self.under_way = threading.Lock()
+        # Why a sync failed, if one did. As text: an error would keep alive the stack that it passed.
+        self._failure: str | None = None
         # The newest segment whose name is known to be on the disk.
         self._synced_active: Segment | None = None
 
@@ -63,6 +71,7 @@ class LogFlush:
             self.last_flush_ms = now_ms
             wanted = end_offset()
         with self.under_way:
+            self._require_no_failure()
             # The flush that was under way may have done this one's work.
             if wanted > self.recovery_point:
                 self._sync(end_offset)
@@ -70,6 +79,7 @@ class LogFlush:
     def flush_at_close(self, end_offset: Callable[[], int]) -> None:
         """Sync everything, and note what lets the next start trust the indexes."""
         with self.under_way:
+            self._require_no_failure()
             self._sync(end_offset)
             # Without it the next start takes longer, no more.
             with self._access.unless_gone(), suppress(DiskFull):
@@ -78,6 +88,12 @@ class LogFlush:
     def cut_back(self, offset: int) -> None:
         """Lower the recovery point after a truncation; the caller holds the log's lock."""
         self.recovery_point = min(self.recovery_point, offset)
+
+    def _require_no_failure(self) -> None:
+        """StorageError if a sync failed before."""
+        if self._failure is not None:
+            cause = f"an earlier sync failed: {self._failure}"
+            raise StorageError(self._file_system.root, "sync", self._access.directory, cause)
 
     def _sync(self, end_offset: Callable[[], int]) -> None:
         with self._access.changing():
@@ -103,7 +119,9 @@ class LogFlush:
                 if no_space is not None:
                     raise no_space
                 self._leader_epochs.write()
-        except StorageError:
+        except StorageError as error:
+            if not isinstance(error, DiskFull):
+                self._failure = str(error)
             for segment, paths in indexes:
                 segment.give_back_unsynced(paths)
             for segment in cut:

@@ -1,6 +1,7 @@
 """What of a log is on the disk, and when."""
 
 import random
+import threading
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,69 @@ def append(log: Log, batch: bytes) -> None:
 def test_a_flush_moves_the_recovery_point_after_the_sync(open_log, make_batch, disk) -> None:
     log = open_log()
     append(log, make_batch(3))
-    assert log.recovery_point == 0
+    points: list[int] = []
+    disk.on_sync = lambda: points.append(log.recovery_point)
+    log.flush(NOW_MS)
+    assert set(points) == {0}
+    assert log.recovery_point == 3
+
+
+@pytest.mark.parametrize("is_closing", [False, True])
+def test_after_a_failed_sync_no_later_one_is_believed(open_log, make_batch, disk, is_closing: bool) -> None:
+    """The kernel tells an error once, and counts the lost pages as clean from then on."""
+    log = open_log()
+    append(log, make_batch(3))
     disk.fails_sync = True
-    with pytest.raises(StorageError):
+    with pytest.raises(StorageError, match="Input/output error"):
+        log.flush(NOW_MS)
+    disk.fails_sync = False
+    for _ in range(2):
+        with pytest.raises(StorageError, match=r"an earlier sync failed: .*Input/output error") as refused:
+            if is_closing:
+                log.close(NOW_MS)
+            else:
+                log.flush(NOW_MS)
+        assert refused.value.log_dir == disk.root
+    assert log.recovery_point == 0
+
+
+def test_a_flush_that_waited_for_one_that_fails_does_not_count(open_log, make_batch, disk) -> None:
+    log = open_log()
+    append(log, make_batch(3))
+    errors: list[Exception] = []
+
+    def flush() -> None:
+        try:
+            log.flush(NOW_MS)
+        except StorageError as error:
+            errors.append(error)
+
+    second = threading.Thread(target=flush)
+
+    def fail_once() -> None:
+        disk.fails_sync = second.ident is None
+        if second.ident is None:
+            second.start()
+
+    disk.on_sync = fail_once
+    flush()
+    second.join()
+    assert len(errors) == 2
+    assert log.recovery_point == 0
+
+
+def test_a_flush_that_found_no_space_may_succeed_later(open_log, make_batch, disk) -> None:
+    log = open_log()
+    append(log, make_batch(3))
+
+    def refuse() -> None:
+        raise DiskFull(disk.root, "sync", disk.root, "No space left on device")
+
+    disk.on_sync = refuse
+    with pytest.raises(DiskFull):
         log.flush(NOW_MS)
     assert log.recovery_point == 0
-    disk.fails_sync = False
+    disk.on_sync = lambda: None
     log.flush(NOW_MS)
     assert log.recovery_point == 3
 
