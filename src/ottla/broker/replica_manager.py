@@ -415,10 +415,13 @@ class ReplicaManager:
             topic.name, topic.id, sorted(missing), new, config, placed=placed, waits_for_all=not may_be_new
         )
         for index, log in made.items():
-            partitions[index] = self._partition(topic.name, index, topic.id, log, _leadership(missing[index]))
-        self._offline -= {TopicPartition(topic.name, index) for index in made}
+            partition = self._partition_unless_gone(topic, index, log, _leadership(missing[index]))
+            if partition is not None:
+                partitions[index] = partition
+        self._offline -= {TopicPartition(topic.name, index) for index in missing if index in partitions}
         self._offline |= {TopicPartition(topic.name, index) for index in missing if index not in partitions}
-        still_uncreated = {index for index in (*new, *placed) if index not in partitions}
+        # A log that was created and then lost stays offline: a second one elsewhere would contradict it.
+        still_uncreated = {index for index in (*new, *placed) if index not in made}
         if still_uncreated and may_be_new and self.logs.online_directories:
             self._uncreated[topic.id] = still_uncreated
 
@@ -453,6 +456,16 @@ class ReplicaManager:
         directory = self.logs.directory_of(topic, index)
         queue = None if directory is None else self.threads[directory].writer
         return Partition(topic, index, topic_id, self, log, leadership, queue)
+
+    def _partition_unless_gone(
+        self, topic: TopicImage, index: int, log: Log, leadership: Leadership
+    ) -> Partition | None:
+        """The partition of a log; None if its disk failed while other disks were still creating their logs."""
+        try:
+            return None if log.is_gone else self._partition(topic.name, index, topic.id, log, leadership)
+        except ApiError as error:
+            logger.warning("%s-%d cannot go into service: %s", topic.name, index, error)
+            return None
 
     async def _remove_topic(self, topic_id: bytes, name: str) -> None:
         logger.info("Topic %s is deleted", name)

@@ -239,6 +239,15 @@ def test_a_log_whose_disk_hangs_at_the_end_of_its_move_stays_where_it_is(
     run(tmp_path, scenario)
 
 
+def code_of(disks: TwoDisks, topic: str, index: int) -> ErrorCode | None:
+    """Why a partition is not in service, None if it is."""
+    try:
+        disks.replicas.partition(topic, index)
+    except ApiError as error:
+        return error.code
+    return None
+
+
 def test_a_new_partition_that_cannot_be_made_keeps_no_other_one_from_its_service(tmp_path: Path) -> None:
     async def scenario(disks: TwoDisks) -> None:
         names = ("first", "second", "third")
@@ -257,27 +266,48 @@ def test_a_new_partition_that_cannot_be_made_keeps_no_other_one_from_its_service
         async def retry_creation() -> None:
             await disks.replicas.retry_creation(lambda: image, lambda: made.append(disks.replicas.offline_count))
 
-        def error_of(name: str) -> ErrorCode | None:
-            try:
-                disks.replicas.partition(name, 0)
-            except ApiError as error:
-                return error.code
-            return None
-
-        assert [error_of(name) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
+        assert [code_of(disks, name, 0) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
         disks.topics_without_config.update(names)
         with pytest.raises(ExceptionGroup):
             await retry_creation()
-        assert [error_of(name) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
+        assert [code_of(disks, name, 0) for name in names] == [ErrorCode.KAFKA_STORAGE_ERROR] * 3
         disks.topics_without_config = {"second"}
         with pytest.raises(ExceptionGroup) as failed:
             await retry_creation()
         assert [str(error) for error in failed.value.exceptions] == ["second has no config"]
-        assert [error_of(name) for name in names] == [None, ErrorCode.KAFKA_STORAGE_ERROR, None]
+        assert [code_of(disks, name, 0) for name in names] == [None, ErrorCode.KAFKA_STORAGE_ERROR, None]
         disks.topics_without_config = set()
         await retry_creation()
-        assert [error_of(name) for name in names] == [None] * 3
+        assert [code_of(disks, name, 0) for name in names] == [None] * 3
         assert made == [3, 1, 0]
+
+    run(tmp_path, scenario)
+
+
+def test_a_disk_that_fails_while_another_still_makes_its_part_of_a_topic_takes_only_its_own(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        topic_id = b"u".ljust(16)
+        image = image_with(offsets_partitions=0)
+        topic = TopicImage("u", topic_id, Map({index: partition_state() for index in range(4)}))
+        image = replace(image, topics=image.topics.with_topic(topic))
+        disks.other.is_asked.clear()
+        disks.other.takes_names.clear()
+        applying = asyncio.ensure_future(disks.replicas.apply(ImageDelta(created_topics={topic_id}), image))
+        assert await asyncio.to_thread(disks.other.is_asked.wait, PATIENCE_S)
+        first = next(directory for directory in disks.logs.directories if directory.path == disks.disk.root)
+        await disks.replicas.threads[first].run_change(lambda: None)
+        assert [index for index in range(4) if disks.logs.get("u", index)] == [0, 2]
+        disks.disk.is_broken = True
+        with pytest.raises(ApiError):
+            await outcome(disks.append(disks.partition))
+        disks.other.wake_up()
+        await applying
+        lost, made = ErrorCode.KAFKA_STORAGE_ERROR, None
+        assert [code_of(disks, "u", index) for index in range(4)] == [lost, made, lost, made]
+        assert disks.replicas.offline_count == 3
+        # A log of that name is on the failed disk, so none is created on the other.
+        await disks.replicas.retry_creation(lambda: image, lambda: None)
+        assert disks.replicas.offline_count == 3
 
     run(tmp_path, scenario)
 
@@ -292,14 +322,6 @@ async def apply_third(disks: TwoDisks, state: PartitionState) -> None:
     await disks.replicas.apply(ImageDelta(changed_partitions={(TOPIC_ID, 2)}), image)
 
 
-def code_of_third(disks: TwoDisks) -> ErrorCode | None:
-    try:
-        disks.replicas.partition("t", 2)
-    except ApiError as error:
-        return error.code
-    return None
-
-
 def test_a_replica_that_was_taken_away_goes_with_its_log_and_comes_back_empty(tmp_path: Path) -> None:
     async def scenario(disks: TwoDisks) -> None:
         here = replace(partition_state(), directories=(ID_OF_SECOND,))
@@ -310,7 +332,7 @@ def test_a_replica_that_was_taken_away_goes_with_its_log_and_comes_back_empty(tm
         woken: list[int] = []
         partition.watch(woken.append)
         await apply_third(disks, replace(here, replicas=(9,), isr=(9,), leader=9, leader_epoch=1, partition_epoch=1))
-        assert code_of_third(disks) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert code_of(disks, "t", 2) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert woken == [0]
         assert disks.logs.get("t", 2) is None
         assert not (disks.other.root / "t-2").exists()
@@ -339,7 +361,7 @@ def test_a_replica_whose_record_names_a_disk_that_is_away_waits_for_it(tmp_path:
     async def scenario(disks: TwoDisks) -> None:
         disks.logs.fail_directory(StorageError(disks.other.root, "sync", disks.other.root, "broken"))
         await apply_third(disks, replace(partition_state(), directories=(ID_OF_SECOND,)))
-        assert code_of_third(disks) is ErrorCode.KAFKA_STORAGE_ERROR
+        assert code_of(disks, "t", 2) is ErrorCode.KAFKA_STORAGE_ERROR
         assert not (disks.disk.root / "t-2").exists()
 
     run(tmp_path, scenario)
