@@ -523,11 +523,12 @@ class Partition:
             self._sync_failure = None
         if counted > leader.log_end_offset:
             leader.appended(counted, self._broker.monotonic_ms())
-            if leader.high_watermark > self.log.high_watermark:
-                self._commit(leader.high_watermark)
-            else:
-                # Those who do not wait for replicas.
-                self.wake(0)
+        if leader.high_watermark > self.log.high_watermark:
+            self._commit(leader.high_watermark)
+        else:
+            # Those who do not wait for replicas. An append that needed no sync may have counted their records since the
+            # disk was done, and woke nobody.
+            self.wake(0)
 
     def _too_few_in_sync(self, leader: LeaderState, code: ErrorCode) -> ApiError:
         count = len(leader.in_sync if code is ErrorCode.NOT_ENOUGH_REPLICAS else leader.maximal_in_sync)

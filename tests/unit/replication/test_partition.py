@@ -103,6 +103,22 @@ def test_a_record_that_replicas_have_is_committed_when_the_leader_has_synced_it(
     assert not partition.is_acknowledged(ACKS_ALL, replace_offset(info, 1))
 
 
+def test_who_waits_for_a_sync_looks_again_though_a_later_append_has_counted_its_records(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO, flush_messages=2)
+    append(partition)
+    info = append(partition)
+    assert not partition.is_acknowledged(1, info)
+    heard: list[int] = []
+    partition.watch(heard.append)
+    # The thread has synced, and the partition is yet to be told.
+    partition.log.flush(1)
+    append(partition)
+    assert heard == []
+    partition.synced()
+    assert heard == [0]
+    assert partition.is_acknowledged(1, info)
+
+
 def replace_offset(info: AppendInfo, offset: int) -> AppendInfo:
     return info._replace(first_offset=offset, last_offset=offset)
 
