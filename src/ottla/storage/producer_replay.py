@@ -1,9 +1,9 @@
 """Bringing producer state up to date from the log: from the newest usable snapshot, then batch by batch.
 
-And back from there: `recall` finds the batches of one producer that a snapshot leaves out. It reads headers, from one
-index entry to the next, backwards, and gives up after RECALLED_HEADERS_MAX of them or RECALLED_BYTES_MAX of log: a
-client repeats what it had under way when the node stopped, and that is near. It runs where appends run, which is on the
-event loop if there is but one disk.
+And back from there: `recall` finds the batches of one producer that a snapshot leaves out. It reads headers in blocks,
+from one index entry to the next, the last block first, and reads no further block after RECALLED_HEADERS_MAX headers or
+RECALLED_BYTES_MAX of log. A block is read from its start, so the batches that are nearest come at its end: it is always
+read whole, which costs what any lookup of an offset costs.
 """
 
 import logging
@@ -25,7 +25,11 @@ from ottla.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)
 
-RECALLED_HEADERS_MAX = 1000
+# A client repeats what it had under way when the node stopped: at most five batches, sent within one round trip. The
+# others that wrote meanwhile had at most five under way as well, so this is enough for forty producers of a partition.
+# More would cost too much: all producers may repeat at once after a restart, and `recall` runs where appends run, which
+# is on the event loop if there is only one disk.
+RECALLED_HEADERS_MAX = 40 * BATCHES_REMEMBERED
 RECALLED_BYTES_MAX = 16 * 1024 * 1024
 
 
@@ -118,12 +122,12 @@ def _headers_before(segments: list[Segment], offset: int) -> Iterator[BatchHeade
             for _, header in scan_headers(segment.file, start, end, chunk_bytes=LOOKUP_CHUNK_BYTES):
                 if header.base_offset >= offset:
                     break
-                headers_left -= 1
-                bytes_left -= header.size_bytes
-                if headers_left < 0 or bytes_left < 0:
-                    return
                 block.append(header)
+                bytes_left -= header.size_bytes
             yield from reversed(block)
+            headers_left -= len(block)
+            if headers_left <= 0 or bytes_left <= 0:
+                return
             if start == 0:
                 break
             end, start = start, segment.look_up(segment.batch_start_before, start - 1)

@@ -124,6 +124,33 @@ def test_the_look_back_is_bounded(
     assert refusal(write, log, 0) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+@pytest.mark.parametrize(("limit", "value"), [("RECALLED_HEADERS_MAX", 20), ("RECALLED_BYTES_MAX", 2000)])
+def test_the_nearest_batches_are_found_however_far_apart_index_entries_are(
+    open_log, restart, write, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    monkeypatch.setattr(producer_replay, limit, value)
+    settings = {"index_interval_bytes": 1024 * 1024}
+    log = open_log(**settings)
+    for other in range(50):
+        write(log, other, producer_id=8)
+    for sequence in range(5):
+        write(log, sequence)
+    log = restart(log, **settings)
+    assert [write(log, sequence) for sequence in range(5)] == [(50 + sequence, True) for sequence in range(5)]
+
+
+def test_a_batch_that_is_larger_than_the_look_back_is_found(
+    open_log, restart, write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(producer_replay, "RECALLED_BYTES_MAX", 2000)
+    log = open_log()
+    for sequence in range(3):
+        write(log, sequence, value=b"v" * 10_000)
+    log = restart(log)
+    assert write(log, 1) == (1, True)
+    assert refusal(write, log, 0) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
 def test_a_damaged_batch_hides_what_is_before_it_and_nothing_else(open_log, restart, write, disk) -> None:
     log = open_log(index_interval_bytes=100)
     for sequence in range(4):
