@@ -12,9 +12,9 @@ Guarantees
   for the old one hears NOT_LEADER_OR_FOLLOWER, wherever the watermark is.
 - acks=all is refused, before anything is written, while fewer replicas are in sync than the topic asks for, or has.
 - An append that reaches flush.messages counts for the watermark, and is acknowledged under any acks, only when the sync
-  it asks for has ended. Nobody reads what a power cut could still take back. One sync serves all appends that it finds.
-  If it fails, producers hear so at once. A disk that is only full may have space later: the records stay in the log,
-  the broker tries again, and coordinators wait for that.
+  it asks for has ended, see `unsynced_tail`. Nobody reads what a power cut could still take back. If the sync fails,
+  producers hear so at once. A disk that is only full may have space later: the records stay in the log, the broker
+  tries again, and coordinators wait for that.
 
 Invariants: log start <= high watermark <= log end; epochs only grow; a log has one `Partition`.
 
@@ -30,6 +30,7 @@ from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
 from ottla.replication.leader_state import InSyncProposal, Leadership, LeaderState, LeadingBroker
+from ottla.replication.unsynced_tail import UnsyncedTail
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import MAX_INT64, LogConfig
@@ -99,13 +100,11 @@ class Partition:
     __slots__ = (
         "_broker",
         "_committed_watchers",
-        "_is_syncing",
         "_leader",
         "_queue",
-        "_sync_failure",
         "_told_log_start_offset",
         "_uncommitted_bytes",
-        "_unsynced_end_offset",
+        "_unsynced",
         "_watchers",
         "index",
         "is_leader",
@@ -137,10 +136,7 @@ class Partition:
         self._watchers: dict[Watcher, None] = {}
         self._committed_watchers: dict[Watcher, None] = {}
         self._uncommitted_bytes = 0
-        # Where the appends end that wait for a sync; whether one is under way, or why the last one failed.
-        self._unsynced_end_offset: int | None = None
-        self._is_syncing = False
-        self._sync_failure: ApiError | None = None
+        self._unsynced = UnsyncedTail()
         self._told_log_start_offset = log.log_start_offset
         self.leadership = leadership
         self.leader_epoch = NO_EPOCH
@@ -375,26 +371,21 @@ class Partition:
 
     def synced(self) -> None:
         """The sync has ended that the partition began: what waited for it counts."""
-        self._is_syncing = False
-        self._sync_failure = None
+        self._unsynced.sync_ended()
         self._count_synced()
 
     def sync_failed(self, error: ApiError) -> None:
         """The sync has failed: producers that wait for it hear so."""
-        self._is_syncing = False
-        self._sync_failure = error
+        self._unsynced.sync_ended(error)
         self.wake(0)
 
     def check_sync(self) -> None:
         """ApiError if the last sync failed, and none is under way."""
-        failure = self._sync_failure
-        if failure is not None:
-            # Another one each time: what is raised keeps the stack of everybody whom it passes.
-            raise ApiError(failure.code, failure.message)
+        self._unsynced.check()
 
     def sync_again(self) -> None:
         """After a failure, or when it may not be needed any more."""
-        if not self._is_syncing:
+        if not self._unsynced.is_syncing:
             self._count_synced()
 
     # -- waiting ------------------------------------------------------------------------------------------------------
@@ -435,7 +426,7 @@ class Partition:
             now_ms=self._broker.monotonic_ms(),
         )
         self._uncommitted_bytes = 0
-        self._unsynced_end_offset = self._sync_failure = None
+        self._unsynced.clear()
         # What a crash left unsynced waits for its sync as well.
         self._count(leader, log.log_end_offset)
         epoch = leadership.leader_epoch
@@ -503,27 +494,24 @@ class Partition:
             leader.appended(end_offset, self._broker.monotonic_ms())
 
     def _hold_until_synced(self, end_offset: int) -> None:
-        self._unsynced_end_offset = end_offset
-        if not self._is_syncing:
-            self._is_syncing = True
-            self._sync_failure = None
+        self._unsynced.hold(end_offset)
+        self._begin_sync()
+
+    def _begin_sync(self) -> None:
+        if self._unsynced.begin_sync():
             self._broker.begin_sync(self)
 
     def _count_synced(self) -> None:
-        leader, end_offset = self._leader, self._unsynced_end_offset
-        if leader is None or end_offset is None:
+        leader, log = self._leader, self.log
+        if leader is None:
             return
-        if self.log.must_flush_now:
-            # More was appended since the sync looked, or it failed. What it did sync counts.
-            counted = min(end_offset, self.log.recovery_point)
-            self._hold_until_synced(end_offset)
-        else:
-            counted = end_offset
-            self._unsynced_end_offset = None
-            self._sync_failure = None
+        counted = self._unsynced.count(log.recovery_point, must_flush=log.must_flush_now)
+        if counted is None:
+            return
+        self._begin_sync()
         if counted > leader.log_end_offset:
             leader.appended(counted, self._broker.monotonic_ms())
-        if leader.high_watermark > self.log.high_watermark:
+        if leader.high_watermark > log.high_watermark:
             self._commit(leader.high_watermark)
         else:
             # Those who do not wait for replicas. An append that needed no sync may have counted their records since the
