@@ -13,8 +13,9 @@ Guarantees
   cannot, its state includes a record that the log does not have: every uncommitted write fails, and the shard is loaded
   again. Kafka reverts its state to the snapshot before the write and never reloads. Here a group's metadata cannot be
   taken back, because the members may have acted on it.
-- Whoever waits longer than the commit timeout hears COORDINATOR_NOT_AVAILABLE. The write goes on without them, as it
-  does when a client goes away.
+- A client that waits longer than the commit timeout hears COORDINATOR_NOT_AVAILABLE. The write goes on without it, as
+  it does when the client goes away. A task of the shard itself waits for the write until its fate is known
+  (`Write.wait`): the log may still refuse it.
 
 Nothing here survives a crash: the next shard reads the log.
 """
@@ -73,8 +74,8 @@ class Write:
                 # One for each: an error keeps the stack of whoever raised it.
                 waiter.set_exception(ApiError(error.code, error.message))
 
-    async def wait(self, timeout_s: float, on_timeout: ApiError) -> None:
-        """Returns once the write is committed; ApiError if it fails, or is not known in time."""
+    async def wait(self, timeout_s: float | None = None) -> None:
+        """Returns once the write is committed; ApiError if it fails, TimeoutError if neither is known in time."""
         if self.error is not None:
             raise ApiError(self.error.code, self.error.message)
         if self.is_committed:
@@ -82,17 +83,18 @@ class Write:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
         self._waiters.append(waiter)
-        timer = loop.call_later(timeout_s, _give_up, waiter, on_timeout)
+        timer = None if timeout_s is None else loop.call_later(timeout_s, _give_up, waiter)
         try:
             await waiter
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             self._waiters.remove(waiter)
 
 
-def _give_up(waiter: "asyncio.Future[None]", error: ApiError) -> None:
+def _give_up(waiter: "asyncio.Future[None]") -> None:
     if not waiter.done():
-        waiter.set_exception(error)
+        waiter.set_exception(TimeoutError())
 
 
 class ShardWrites:
@@ -162,9 +164,11 @@ class ShardWrites:
 
     async def wait(self, write: Write) -> None:
         """Returns once a write has taken effect; ApiError in a coordinator's words if not, or not in time."""
-        message = f"{self._topic}-{self.partition} did not commit within {self._commit_timeout_ms} ms"
-        too_late = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message)
-        await write.wait(self._commit_timeout_ms / 1000, too_late)
+        try:
+            await write.wait(self._commit_timeout_ms / 1000)
+        except TimeoutError as error:
+            message = f"{self._topic}-{self.partition} did not commit within {self._commit_timeout_ms} ms"
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message) from error
 
     def close(self) -> None:
         """Leadership is gone, or the shard is loaded again: whoever waits hears so."""

@@ -4,6 +4,9 @@ A state that is written takes effect when it is committed, whether or not the cl
 client that waited too long gets COORDINATOR_NOT_AVAILABLE and retries; until the state is committed, its id answers
 CONCURRENT_TRANSACTIONS. A write that the log refuses, at once or later, is forgotten, and the id keeps the state that
 it had. A write that is lost otherwise need not be undone: the shard is discarded with its leadership.
+
+A prepared transaction has a task that ends only when the completion is committed or the shard is closed. Nobody else
+completes the transaction: its client hears CONCURRENT_TRANSACTIONS until then.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ottla.broker.coordinators.client_errors import coordinator_error
 from ottla.broker.coordinators.internal_topic import TRANSACTION_TOPIC
 from ottla.broker.coordinators.replay import replay
-from ottla.broker.coordinators.shard_writes import ShardWrites
+from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.broker.coordinators.transactions.markers import CoordinatorReplaced, MarkerWriter
 from ottla.broker.tasks import Tasks
 from ottla.coordinator.transaction.metadata import TransactionMetadata
@@ -75,16 +78,7 @@ class TransactionShardDriver:
 
     async def write(self, states: Sequence[TransactionMetadata]) -> None:
         """Returns once the states are committed; ApiError if the log refuses them, or if that takes too long."""
-        try:
-            write = self._writes.append(
-                self._encode(states), lambda _: self._logged(states), on_refused=lambda _: self._refused(states)
-            )
-        except Exception as error:
-            self._refused(states)
-            if isinstance(error, ApiError):
-                raise coordinator_error(error) from error
-            raise
-        self._writes.commit_ready()
+        write = self._append(states)
         if not write.is_committed:
             await self._writes.wait(write)
 
@@ -122,10 +116,10 @@ class TransactionShardDriver:
                 break
         while not self._writes.is_closed:
             try:
-                await self.write((self.shard.complete(metadata.transactional_id, self._clock()),))
+                # However long that takes: the disk may refuse the record long after a client would have given up.
+                await self._append((self.shard.complete(metadata.transactional_id, self._clock()),)).wait()
             except ApiError as error:
-                if self.shard.is_pending(metadata.transactional_id):
-                    # The state is in the log; it will be committed, or lost together with this shard.
+                if self._writes.is_closed:
                     return
                 logger.warning(
                     "The completion of a transaction of %s could not be logged: %s", metadata.transactional_id, error
@@ -133,6 +127,19 @@ class TransactionShardDriver:
                 await asyncio.sleep(_RETRY_PAUSE_S)
             else:
                 return
+
+    def _append(self, states: Sequence[TransactionMetadata]) -> Write:
+        try:
+            write = self._writes.append(
+                self._encode(states), lambda _: self._logged(states), on_refused=lambda _: self._refused(states)
+            )
+        except Exception as error:
+            self._refused(states)
+            if isinstance(error, ApiError):
+                raise coordinator_error(error) from error
+            raise
+        self._writes.commit_ready()
+        return write
 
     def _logged(self, states: Sequence[TransactionMetadata]) -> None:
         for state in states:
