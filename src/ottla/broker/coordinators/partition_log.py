@@ -38,8 +38,8 @@ class CoordinatorLog(Protocol):
         A marker that is repeated is not appended again; it has the offset of what was appended last.
         """
 
-    def is_led(self, partition: int, leader_epoch: int) -> bool:
-        """Whether this node leads the partition in that epoch, and can serve it."""
+    async def is_still_led(self, partition: int, leader_epoch: int) -> bool:
+        """Whether this node leads the partition in that epoch, and can serve it once it stands still."""
 
     def is_committed(self, partition: int, appended: AppendInfo) -> bool:
         """Whether an append is committed: then nobody has to wait."""
@@ -88,10 +88,12 @@ class PartitionCoordinatorLog:
             transaction_version=transaction_version,
         )
 
-    def is_led(self, partition: int, leader_epoch: int) -> bool:
-        """Whether the partition is in service here, in that epoch."""
-        led = self._replicas.find(self._topic, partition)
-        return led is not None and led.is_leader and led.leader_epoch == leader_epoch
+    async def is_still_led(self, partition: int, leader_epoch: int) -> bool:
+        """Whether the partition is in service here, in that epoch; at the end of a move, whether it is after that."""
+        try:
+            return (await self._after_move(partition, leader_epoch)).is_leader
+        except ApiError:
+            return False
 
     def is_committed(self, partition: int, appended: AppendInfo) -> bool:
         """Whether every in-sync replica has the records."""

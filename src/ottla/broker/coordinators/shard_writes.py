@@ -203,7 +203,7 @@ class ShardWrites:
                     await self._wait_for(write)
                 except ApiError as error:
                     if error.code is not ErrorCode.REQUEST_TIMED_OUT:
-                        self._failed(write, error)
+                        await self._failed(write, error)
                     continue
                 # Unless somebody who wrote meanwhile has seen it first.
                 if self._in_flight and self._in_flight[0] is write:
@@ -217,13 +217,16 @@ class ShardWrites:
             write.outcome = await write.outcome.result(deadline)
         await self._log.wait_committed(self.partition, write.outcome)
 
-    def _failed(self, write: Write, error: ApiError) -> None:
-        if self.is_closed:
+    async def _failed(self, write: Write, error: ApiError) -> None:
+        # A log that moves to another directory is out of service for a moment, but its epoch goes on, and the shard
+        # with it: whether the shard has to answer for the write is known after the move.
+        is_led = await self._log.is_still_led(self.partition, self.leader_epoch)
+        if self.is_closed or not self._in_flight or self._in_flight[0] is not write:
+            # Somebody who wrote meanwhile may have seen that it is committed after all.
             return
-        is_led = self._log.is_led(self.partition, self.leader_epoch)
         is_in_log = isinstance(write.outcome, AppendInfo)
         if write.on_refused is not None and is_led and not is_in_log:
-            self._in_flight.remove(write)
+            self._in_flight.popleft()
             write.on_refused(write.number)
             write.fail(coordinator_error(error))
             return

@@ -35,8 +35,8 @@ def test_a_shard_of_an_epoch_that_is_over_cannot_write_though_this_node_leads_ag
         with pytest.raises(ApiError) as refused:
             node.append(1)
         assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-        assert not node.log.is_led(0, 1)
-        assert node.log.is_led(0, 3)
+        assert not await node.log.is_still_led(0, 1)
+        assert await node.log.is_still_led(0, 3)
 
     run(tmp_path, scenario)
 

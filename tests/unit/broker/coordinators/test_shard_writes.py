@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.waiting import eventually_async
 from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
@@ -214,3 +215,33 @@ def test_a_write_that_fails_when_it_takes_effect_does_not_hold_up_the_next(
 
     run(tmp_path, scenario)
     assert "KeyError: 'a bug'" in caplog.text
+
+
+@pytest.mark.parametrize("can_be_taken_back", [True, False])
+def test_what_a_full_disk_refuses_while_the_log_moves_is_taken_back_or_the_shard_is_loaded_again(
+    tmp_path: Path, *, can_be_taken_back: bool
+) -> None:
+    async def scenario(node: DiskNode) -> None:
+        shard = Shard(node)
+        await shard.writes.wait(shard.write())
+        disk = shard.disk
+        target = next(directory for directory in node.replicas.logs.online_directories if directory.path != disk.root)
+        move = node.replicas.move(OFFSETS_TOPIC, 0, target)
+        assert move is not None
+        disk.takes_appends.clear()
+        write = shard.write(can_be_taken_back=can_be_taken_back)
+        moving = asyncio.ensure_future(move)
+
+        async def is_swapping() -> bool:
+            return node.replicas.is_swapping(OFFSETS_TOPIC, 0)
+
+        # The swap waits for the disk, as the write does.
+        await eventually_async(is_swapping)
+        disk.is_full = True
+        disk.wake_up()
+        assert await error_of(shard, write) is ErrorCode.NOT_COORDINATOR
+        await moving
+        assert node.partition.log.log_end_offset == 1, "the record is nowhere"
+        assert (shard.refused, shard.lost) == (([1], 0) if can_be_taken_back else ([], 1))
+
+    run(tmp_path, scenario)

@@ -59,7 +59,7 @@ class MemoryLog(CoordinatorLog):
         self.next_offset[partition] = parse_header(placed).next_offset
         return AppendInfo(base, self.next_offset[partition] - 1, leader_epoch, -1, -1, 0, is_duplicate=False)
 
-    def is_led(self, partition: int, leader_epoch: int) -> bool:
+    async def is_still_led(self, partition: int, leader_epoch: int) -> bool:
         return self.is_led_here
 
     def is_committed(self, partition: int, appended: AppendInfo) -> bool:
