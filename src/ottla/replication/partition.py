@@ -270,6 +270,11 @@ class Partition:
         self.tell_log_start()
         return log_start_offset
 
+    @property
+    def has_queue(self) -> bool:
+        """Whether appends wait for their turn: some may be on their way to the log, of an earlier epoch as well."""
+        return self._queue is not None
+
     def barrier(self) -> Appending[None] | None:
         """Is done when all that was appended before is done; None if nothing is ever on its way."""
         return None if self._queue is None else self._queue.put(_nothing, b"", _nothing)

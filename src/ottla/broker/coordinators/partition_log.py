@@ -53,8 +53,8 @@ class CoordinatorLog(Protocol):
     async def wait_all_committed(self, partition: int, leader_epoch: int) -> None:
         """Returns once everything is committed that the log holds now; ApiError if a full disk keeps it from that."""
 
-    def is_empty(self, partition: int) -> bool:
-        """Whether there is nothing to load."""
+    def is_surely_empty(self, partition: int) -> bool:
+        """Whether there is nothing to load, and nothing on its way to the log."""
 
     def read_batches(self, partition: int) -> Iterator[memoryview]:
         """The whole log from its start, in pieces of whole batches; called in a thread."""
@@ -134,10 +134,10 @@ class PartitionCoordinatorLog:
                 if error.code is not ErrorCode.REQUEST_TIMED_OUT:
                     raise
 
-    def is_empty(self, partition: int) -> bool:
-        """Whether there is nothing to load."""
-        log = self._replicas.partition(self._topic, partition).log
-        return log.log_start_offset == log.log_end_offset
+    def is_surely_empty(self, partition: int) -> bool:
+        """Whether the log is empty, and no append of an earlier epoch can be waiting for its disk."""
+        led = self._replicas.partition(self._topic, partition)
+        return not led.has_queue and led.log.log_start_offset == led.log.log_end_offset
 
     def read_batches(self, partition: int) -> Iterator[memoryview]:
         """Everything from the start of the log; called in a thread."""

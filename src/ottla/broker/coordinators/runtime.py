@@ -7,6 +7,7 @@ goes, the disk fails, or the shard has to be loaded again.
 Guarantees
 - A shard belongs to one leader epoch. A partition that is lost and gained again, even within one step of the image, is
   loaded again.
+- A shard has read all that an earlier epoch wrote, also what still waited for its disk when this epoch began.
 - A shard serves once everything it has read is committed: what lies above the watermark may still be cut off, and
   nobody must be told of it. Until then its clients hear COORDINATOR_LOAD_IN_PROGRESS.
 - A shard is closed first, then those who wait for it are answered (NOT_COORDINATOR).
@@ -82,7 +83,7 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
             return
         self.resign(partition)
         self._epochs[partition] = leader_epoch
-        if self._log.is_empty(partition):
+        if self._log.is_surely_empty(partition):
             # Nothing to read: the first user of a new cluster need not be told to come again.
             self._put_to_work(partition, self._load(partition, iter(())))
             return

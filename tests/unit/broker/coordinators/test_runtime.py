@@ -242,6 +242,29 @@ def test_an_empty_partition_is_served_at_once(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_shard_is_loaded_from_what_was_on_its_way_to_an_empty_log_when_the_leadership_came_again(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        async with Coordinator(tmp_path, ("a", "b")) as coordinator:
+            node = coordinator.node
+            node.lead(1, in_sync=(7,))
+            coordinator.runtime.become_leader(0, 1)
+            await coordinator.runtime.loaded()
+            for disk in node.disks:
+                disk.takes_appends.clear()
+            coordinator.runtime.serving("any").writes.append(batch_of_one(), lambda _: None)
+            node.lead(3, in_sync=(7,))
+            coordinator.runtime.become_leader(0, 3)
+            assert coordinator.code() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            for disk in node.disks:
+                disk.wake_up()
+            await coordinator.runtime.loaded()
+            assert coordinator.runtime.serving("any").batches == 1
+
+    asyncio.run(scenario())
+
+
 def test_a_shard_that_counted_on_what_the_log_has_not_is_loaded_again(tmp_path: Path) -> None:
     async def scenario() -> None:
         # With several directories appends wait in a queue, and fail later.
@@ -249,6 +272,7 @@ def test_a_shard_that_counted_on_what_the_log_has_not_is_loaded_again(tmp_path: 
             node = coordinator.node
             node.lead(1, in_sync=(7,))
             coordinator.runtime.become_leader(0, 1)
+            await coordinator.runtime.loaded()
             shard = coordinator.runtime.serving("any")
             for disk in node.disks:
                 disk.is_full = True

@@ -84,7 +84,7 @@ class MemoryLog(CoordinatorLog):
     async def wait_all_committed(self, partition: int, leader_epoch: int) -> None:
         pass
 
-    def is_empty(self, partition: int) -> bool:
+    def is_surely_empty(self, partition: int) -> bool:
         return partition not in self.batches
 
     def read_batches(self, partition: int) -> Iterator[memoryview]:
