@@ -4,9 +4,10 @@ Life of a shard: `replay` every record of the partition in order, then `loaded`;
 `unload`, which answers parked requests with NOT_COORDINATOR.
 
 Writing. Operations return records (or leave `Write` effects); the shell appends them and calls `appended`, or
-`append_failed`; when the high watermark passes an offset it calls `committed`, and everything up to there takes effect
-in log order. Membership changes in memory at once, because clients rebuild it anyway if it is lost; offsets and
-assignments go to clients only once they are committed.
+`append_failed`. It numbers its writes in the order of the log, because it does not know their offsets while they wait
+for a disk. When the high watermark passes a write it calls `committed`, and everything up to that write takes effect in
+log order; if the log refuses one after all, it calls `refused`. Membership changes in memory at once, because clients
+rebuild it anyway if it is lost; offsets and assignments go to clients only once they are committed.
 
 Transactions. Offsets of a transaction are appended in a batch of its producer, so that the log can refuse a fenced one;
 `end_transaction` follows once the producer's marker is in the log (`pending_offsets`).
@@ -56,7 +57,7 @@ from ottla.protocol.record_batch import NO_PRODUCER_ID
 class _Append(NamedTuple):
     """An append that is not committed yet."""
 
-    last_offset: int
+    write_number: int
     records: Sequence[GroupCoordinatorRecord]
     outcome: Outcome | None = None
     # Set for the records of a transaction, and for its marker.
@@ -150,12 +151,12 @@ class GroupShard:
         self,
         records: Sequence[GroupCoordinatorRecord],
         outcome: Outcome | None,
-        last_offset: int,
+        write_number: int,
         now_ms: int,
         producer_id: int = NO_PRODUCER_ID,
     ) -> None:
-        """The records are in the log, the last of them at `last_offset`; with a producer id, in its transaction."""
-        self._put_in_flight(_Append(last_offset, records, outcome, producer_id))
+        """The records are appended by that write; with a producer id, in its transaction."""
+        self._put_in_flight(_Append(write_number, records, outcome, producer_id))
         for record in records:
             if isinstance(record, OffsetRecord):
                 self.offsets.appended(record, producer_id)
@@ -164,14 +165,13 @@ class GroupShard:
             elif record.value is None:
                 self._forget_group(record.group_id, now_ms)
 
-    def marker_appended(self, producer_id: int, last_offset: int, *, is_commit: bool) -> None:
-        """The marker that ends a producer's transaction is in the log; a repeated one has the offset of the log's
-        end."""
-        self._put_in_flight(_Append(last_offset, (), None, producer_id, is_commit))
+    def marker_appended(self, producer_id: int, write_number: int, *, is_commit: bool) -> None:
+        """The marker that ends a producer's transaction is appended by that write."""
+        self._put_in_flight(_Append(write_number, (), None, producer_id, is_commit))
 
-    def refused(self, last_offset: int) -> None:
-        """The log refused, after all, the offsets or the marker that were reported as appended at that offset."""
-        append = next(append for append in self._in_flight if append.last_offset == last_offset)
+    def refused(self, write_number: int) -> None:
+        """The log refused, after all, the offsets or the marker of that write."""
+        append = next(append for append in self._in_flight if append.write_number == write_number)
         self._in_flight.remove(append)
         for record in append.records:
             assert isinstance(record, OffsetRecord), "group metadata cannot be taken back"
@@ -182,7 +182,7 @@ class GroupShard:
                 del self.groups[record.group_id]
 
     def _put_in_flight(self, append: _Append) -> None:
-        assert not self._in_flight or self._in_flight[-1].last_offset <= append.last_offset, "the log only grows"
+        assert not self._in_flight or self._in_flight[-1].write_number < append.write_number, "out of order"
         self._in_flight.append(append)
 
     def append_failed(self, outcome: Outcome | None, error: ErrorCode, now_ms: int) -> None:
@@ -197,10 +197,10 @@ class GroupShard:
                 self._release_parked(group, error)
                 self._forget_group(outcome.group_id, now_ms)
 
-    def committed(self, offset: int, now_ms: int) -> None:
-        """Everything up to and including `offset` is committed and takes effect."""
+    def committed(self, write_number: int, now_ms: int) -> None:
+        """Everything up to and including that write is committed and takes effect."""
         in_flight = self._in_flight
-        while in_flight and in_flight[0].last_offset <= offset:
+        while in_flight and in_flight[0].write_number <= write_number:
             append = in_flight.popleft()
             for record in append.records:
                 if isinstance(record, OffsetRecord):
