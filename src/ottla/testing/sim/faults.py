@@ -34,12 +34,12 @@ _STARTS_MAX = 5
 _AT_ANY_TIME_SHARE = 0.2
 _MOMENT_WAIT_S = 20.0
 _SLOW_FIRST_SHARE = 0.75
-_CLIENT_DIES_TOO_SHARE = 0.5
+_CLIENT_DIES_TOO_SHARE = 0.7
 # Requests of which something comes, and how often each is waited for: most often those that acknowledge or settle.
 _MOMENTS = {
     ApiKey.PRODUCE: 2,
     ApiKey.OFFSET_COMMIT: 4,
-    ApiKey.END_TXN: 4,
+    ApiKey.END_TXN: 8,
     ApiKey.TXN_OFFSET_COMMIT: 1,
     ApiKey.INIT_PRODUCER_ID: 1,
     ApiKey.JOIN_GROUP: 1,
