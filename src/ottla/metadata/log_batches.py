@@ -9,7 +9,14 @@ from ottla.metadata.control_records import ControlRecord, decode_control_record,
 from ottla.metadata.record_serde import UnreadableMetadata, decode_record
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.compression import Buffer
-from ottla.protocol.record_batch import BatchHeader, batch_records, crc_is_valid, iterate_headers
+from ottla.protocol.record_batch import (
+    HEADER_BYTES,
+    BatchHeader,
+    batch_records,
+    crc_is_valid,
+    iterate_headers,
+    parse_header,
+)
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.schema import Message
 from ottla.raft.batch import (
@@ -92,6 +99,31 @@ def read_control_records(buffer: Buffer) -> ControlScan:
     except CorruptRecords as error:
         raise UnreadableMetadata(f"the metadata log is damaged: {error.message}") from error
     return ControlScan(tuple(found), end_offset)
+
+
+def read_opaque_batches(buffer: Buffer) -> tuple[Batch, ...]:
+    """The whole batches that a leader sent, unopened but for control records; UnreadableMetadata if one is damaged.
+
+    The last one may be cut off.
+    """
+    found: list[Batch] = []
+    position = 0
+    try:
+        while position + HEADER_BYTES <= len(buffer):
+            header = parse_header(buffer, position)
+            end = position + header.size_bytes
+            if end > len(buffer):
+                break
+            _check_crc(buffer, header, position)
+            data = bytes(buffer[position:end])
+            control = read_control_records(data).control if header.is_control else ()
+            records = tuple(record for located in control for record in located.records)
+            count = header.last_offset_delta + 1
+            found.append(Batch(header.base_offset, count, header.leader_epoch, OpaqueContent(data, records)))
+            position = end
+    except CorruptRecords as error:
+        raise UnreadableMetadata(f"a batch of the leader is damaged: {error.message}") from error
+    return tuple(found)
 
 
 def _log_content(record: ControlRecord) -> ControlContent:
