@@ -96,7 +96,7 @@ def on_begin_epoch_response(quorum: Quorum, voter_id: int, response: BeginQuorum
         return
     if isinstance(quorum.role, Leader):
         if response.error is QuorumError.NONE:
-            quorum.role.unacknowledged_ids.discard(voter_id)
+            quorum.role.acknowledged(voter_id, now_ms)
         else:
             quorum.requests.back_off(voter_id, now_ms)
 

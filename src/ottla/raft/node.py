@@ -125,8 +125,8 @@ class RaftNode:
             deadlines = [parked.deadline_ms for parked in role.parked]
             check = role.check_quorum_deadline_ms(quorum.settings.check_quorum_timeout_ms)
             deadlines += [] if check is None else [check]
-            if role.unacknowledged_ids:
-                deadlines.append(quorum.requests.next_deadline_ms(tuple(role.unacknowledged_ids), now_ms))
+            for voter_id, due_ms in role.begin_epoch_due_ms(quorum.settings.begin_epoch_interval_ms).items():
+                deadlines.append(max(due_ms, quorum.requests.next_deadline_ms((voter_id,), now_ms)))
             return min(deadlines, default=None)
         if isinstance(role, Follower):
             retry = quorum.requests.next_deadline_ms((role.leader_id,), now_ms)
@@ -136,6 +136,11 @@ class RaftNode:
             if not peers:
                 return role.election_deadline_ms
             return min(role.election_deadline_ms, quorum.requests.next_deadline_ms(peers, now_ms))
+        if isinstance(role, Resigned):
+            deadlines = [] if role.is_stopping else [role.election_deadline_ms]
+            if role.unacknowledged_ids:
+                deadlines.append(quorum.requests.next_deadline_ms(tuple(role.unacknowledged_ids), now_ms))
+            return min(deadlines, default=None)
         if isinstance(role, Unattached) and not quorum.is_voter:
             waits_until = quorum.requests.any_in_flight_until(now_ms)
             return quorum.requests.next_deadline_ms(quorum.voters.ids, now_ms) if waits_until is None else waits_until
@@ -167,7 +172,7 @@ class RaftNode:
         elif isinstance(event, Start):
             quorum.start(now_ms)
         elif isinstance(event, Resign) and isinstance(quorum.role, Leader):
-            quorum.become_resigned(now_ms)
+            quorum.become_resigned(now_ms, is_stopping=True)
 
     def _on_request(self, request: RequestMessage, event: RequestReceived, now_ms: int) -> None:
         quorum, reply_to = self._quorum, event.reply_to
@@ -222,7 +227,7 @@ class RaftNode:
         if isinstance(role, Follower):
             if now_ms >= role.fetch_deadline_ms:
                 quorum.become_prospective(now_ms)
-        elif now_ms >= role.election_deadline_ms:
+        elif now_ms >= role.election_deadline_ms and not (isinstance(role, Resigned) and role.is_stopping):
             if isinstance(role, Prospective):
                 quorum.lose_pre_vote(now_ms)
             elif isinstance(role, Resigned):
@@ -237,7 +242,8 @@ class RaftNode:
             return
         if isinstance(role, Leader):
             replication.release_parked(quorum, role, now_ms)
-            self._send_to(role.unacknowledged_ids, self._begin_epoch, now_ms)
+            due = role.begin_epoch_due_ms(quorum.settings.begin_epoch_interval_ms)
+            self._send_to({voter_id for voter_id, due_ms in due.items() if now_ms >= due_ms}, self._begin_epoch, now_ms)
         elif isinstance(role, Follower):
             if quorum.requests.can_send(role.leader_id, now_ms):
                 quorum.send(role.leader_id, replication.next_fetch(quorum, role), now_ms)

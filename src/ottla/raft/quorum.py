@@ -44,6 +44,12 @@ class QuorumSettings:
     fetch_snapshot_max_bytes: int = 1024 * 1024
 
     @property
+    def begin_epoch_interval_ms(self) -> int:
+        """How often a leader tells a voter that does not fetch who leads. It is less than the voter's own patience, so
+        that a voter that lost sight of the leader returns to it without an election."""
+        return self.fetch_timeout_ms // 2
+
+    @property
     def check_quorum_timeout_ms(self) -> int:
         """How long a leader keeps its role while no majority fetches from it. Followers are less patient, so that they
         notice first."""
@@ -177,14 +183,19 @@ class Quorum:
         voted = role.voted if epoch == role.epoch else None
         self._enter(Follower(epoch, leader_id, voted, now_ms + self.settings.fetch_timeout_ms))
 
-    def become_resigned(self, now_ms: int) -> None:
+    def become_resigned(self, now_ms: int, *, is_stopping: bool = False) -> None:
         role = self.role
         if not isinstance(role, Leader):
             raise InvariantViolation(f"a {role.NAME} replica cannot resign")
         successors = role.successors()
         self._enter(
             Resigned(
-                role.epoch, self.local, self._election_deadline(now_ms), successors, {key.id for key in successors}
+                role.epoch,
+                self.local,
+                self._election_deadline(now_ms),
+                successors,
+                {key.id for key in successors},
+                is_stopping,
             )
         )
 

@@ -43,7 +43,7 @@ from ottla.raft import (
 from ottla.raft.epochs import EpochHistory
 from ottla.raft.messages import FetchResponse, FetchSnapshotResponse, QuorumError
 from ottla.raft.ready import ElectionState
-from ottla.raft.roles import Leader
+from ottla.raft.roles import Leader, Resigned
 
 SNAPSHOT_BYTES = 25
 SNAPSHOT_CHUNK_BYTES = 10
@@ -100,6 +100,12 @@ class SimulatedNode:
         self.waiting: list[tuple[Ready, int, int]] = []
         self.is_disk_busy = False
         self.committed_offset = -1
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether its process is about to end: it has resigned, and does not stand for election any more."""
+        role = None if self.raft is None else self.raft.role
+        return isinstance(role, Resigned) and role.is_stopping
 
 
 @dataclass(frozen=True)
@@ -371,7 +377,7 @@ def run_chaos(simulation: Simulation, rounds: int) -> None:
             if node.raft is None:
                 if dice.random() < 0.3:
                     simulation.restart(node)
-            elif dice.random() < faults.crash:
+            elif dice.random() < (0.5 if node.is_stopping else faults.crash):
                 simulation.crash(node)
             elif dice.random() < faults.snapshot:
                 simulation.take_snapshot(node)
@@ -382,6 +388,8 @@ def run_chaos(simulation: Simulation, rounds: int) -> None:
     simulation.blocked = set()
     simulation.faults = NO_FAULTS
     for node in simulation.nodes:
+        if node.is_stopping:
+            simulation.crash(node)
         if node.raft is None:
             simulation.restart(node)
     before = simulation.committed_end

@@ -21,6 +21,7 @@ from ottla.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
     QuorumError,
@@ -204,6 +205,33 @@ def test_a_leader_told_to_resign_hands_over_to_the_most_caught_up_voter() -> Non
     told = requests_of(node.step(Resign(), 104))
     assert isinstance(node.role, Resigned)
     assert told[2].message == EndQuorumEpochRequest(1, 1, (key(3), key(2)))
+
+
+def test_a_leader_that_resigned_to_stop_does_not_stand_again() -> None:
+    node = replica()
+    elect(node)
+    told = requests_of(node.step(Resign(), 104))
+    assert node.next_deadline_ms(104) == 104 + SETTINGS.request_timeout_ms, "it tells them again"
+    answer(node, told[2], EndQuorumEpochResponse(QuorumError.NONE, 1, 1), 105)
+    answer(node, told[3], EndQuorumEpochResponse(QuorumError.NONE, 1, 1), 106)
+    assert node.next_deadline_ms(106) is None
+    node.step(Tick(), 60_000)
+    assert isinstance(node.role, Resigned)
+    assert node.epoch == 1
+
+
+def test_a_leader_tells_a_voter_that_stops_fetching_that_it_still_leads() -> None:
+    node = replica()
+    begun = requests_of(elect(node))
+    for voter_id in (2, 3):
+        answer(node, begun[voter_id], BeginQuorumEpochResponse(QuorumError.NONE, 1, 1), 103)
+    interval_ms = SETTINGS.begin_epoch_interval_ms
+    ask_fetch(node, 2, fetch_offset=3, epoch=1)
+    assert requests_of(node.step(Tick(), 102 + interval_ms)) == {}
+    assert node.next_deadline_ms(102 + interval_ms) == 103 + interval_ms
+    (request,) = requests_of(node.step(Tick(), 103 + interval_ms)).values()
+    assert (request.to_id, request.message) == (3, BeginQuorumEpochRequest(1, 1, key(3)))
+    assert requests_of(node.step(Tick(), 103 + interval_ms)) == {}
 
 
 def test_the_preferred_successor_stands_at_once() -> None:

@@ -16,7 +16,7 @@
                  is told to resign                                Resigned
     Follower     fetch timeout (voters only)                      Prospective
                  the leader ends its epoch                        Unattached, short election timeout
-    Resigned     election timeout                                 Unattached (epoch + 1)
+    Resigned     election timeout, unless the process stops       Unattached (epoch + 1)
 
 A lone voter passes from Unattached or Resigned through Prospective and Candidate to Leader within one step.
 """

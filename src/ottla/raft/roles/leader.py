@@ -24,6 +24,7 @@ class ReplicaProgress:
     end_offset: int = -1
     last_fetch_ms: int = -1
     last_caught_up_ms: int = -1
+    last_begin_ms: int = -1
     leader_end_at_last_fetch: int = -1
 
     def fetched(self, fetch_offset: int, leader_end_offset: int, now_ms: int) -> None:
@@ -122,6 +123,23 @@ class Leader:
             reverse=True,
         )
         return seen[needed - 1] + timeout_ms
+
+    def acknowledged(self, voter_id: int, now_ms: int) -> None:
+        """A voter answered that it follows this leader."""
+        self.unacknowledged_ids.discard(voter_id)
+        if (progress := self.progress.get(voter_id)) is not None:
+            progress.last_begin_ms = now_ms
+
+    def begin_epoch_due_ms(self, interval_ms: int) -> dict[int, int]:
+        """When each other voter is to be told (again) that this replica leads: at once until it has acknowledged it,
+        afterwards whenever it has not fetched for a while."""
+        return {
+            voter_id: self.elected_ms
+            if voter_id in self.unacknowledged_ids
+            else max(progress.last_fetch_ms, progress.last_begin_ms) + interval_ms
+            for voter_id, progress in self.progress.items()
+            if voter_id != self.local.id
+        }
 
     def successors(self) -> tuple[ReplicaKey, ...]:
         """Other voters, the most caught up first."""

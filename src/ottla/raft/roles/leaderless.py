@@ -114,7 +114,7 @@ class Resigned:
     """A former leader that will not lead this epoch again.
 
     It told the others (EndQuorumEpoch), or could not reach them. It stays out of the way until an election timeout has
-    passed without news of a successor.
+    passed without news of a successor; if its process is about to stop, it never stands for election itself.
     """
 
     NAME: ClassVar[str] = "resigned"
@@ -124,6 +124,7 @@ class Resigned:
     election_deadline_ms: int
     preferred_candidates: tuple[ReplicaKey, ...] = ()
     unacknowledged_ids: set[int] = field(default_factory=set)
+    is_stopping: bool = False
 
     @property
     def leader_id(self) -> int:
