@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,12 +13,32 @@ from ottla.broker.controller.role import ControllerRole
 from ottla.broker.host import Host
 from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.quorum.image_publisher import Follow
-from ottla.broker.quorum.transport import NoPeers
+from ottla.broker.quorum.transport import Replica
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, ImageDelta
+from ottla.protocol.schema import Message as WireMessage
+from ottla.raft import ReplicaKey, VoterSet
+from ottla.raft.ready import Message
 
 T = TypeVar("T")
+
+
+class NoPeers:
+    """The transport of a lone voter, which has nobody to talk to."""
+
+    def attach(self, replica: Replica) -> None: ...
+
+    def check(self, local: ReplicaKey, voters: VoterSet) -> None:
+        assert voters.is_only(local)
+
+    def send(self, messages: Sequence[Message]) -> None:
+        raise AssertionError(f"a lone voter has something to send: {list(messages)}")
+
+    async def respond(self, request: WireMessage, api_version: int) -> WireMessage:
+        raise AssertionError(f"somebody asks a lone voter: {request} of version {api_version}")
+
+    async def stop(self) -> None: ...
 
 
 class LoneQuorum:
@@ -42,8 +62,10 @@ class LoneQuorum:
         await self.log.open()
         self.log.start()
         try:
-            await self.controller.start()
+            self.controller.start()
+            await self.controller.until_active()
         except Exception:
+            await self.controller.stop()
             await self.log.stop()
             raise
         self._reader = self.log.reader()

@@ -88,7 +88,7 @@ class BrokerRole:
         self._tasks = Tasks()
         self._openers = host.thread_pool(_OPENER_THREADS, "opener")
         self._configs = DynamicConfigs(config)
-        self.socket_server = SocketServer(config, dispatcher, self._tasks, host)
+        self.socket_server = SocketServer(config.broker_listeners, config, dispatcher, self._tasks, host)
         self.maintenance: Maintenance
         self.replicas: ReplicaManager
         self._storage: NodeStorage

@@ -1,8 +1,11 @@
 """A node: a metadata log, and beside it a controller role and a broker role, as `process.roles` says.
 
-Start: bind the addresses, lock the directories, open the metadata log and find a controller, start the broker on it.
-Stop: the broker leaves in controlled shutdown and stops; then the controller and the metadata log stop; then the log
-directories are closed. A node that is killed instead recovers at its next start.
+Start: bind the addresses, lock the directories, open the metadata log with the controller's listeners, wait for an
+active controller, start the broker on it. One of several controllers is started when it takes part in the quorum; it
+does not wait for the others, which may not have been started yet.
+Stop: the broker leaves in controlled shutdown and stops; the controller stops deciding and hands its lead over to
+another voter; its listeners and the metadata log stop; then the log directories are closed. A node that is killed
+instead recovers at its next start.
 
 A failed metadata log, or the loss of every log directory, ends the process: it could not keep any promise.
 """
@@ -16,17 +19,20 @@ from typing import TYPE_CHECKING
 from ottla.broker.broker_role import BrokerRole
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.deciders import Surroundings
+from ottla.broker.controller.listener import ControllerListener
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.disks.node_storage import NodeStorage, UnusableStorage, open_storage
-from ottla.broker.disks.storage_format import lone_voter
+from ottla.broker.disks.storage_format import static_voters
 from ottla.broker.handlers import load_handlers
 from ottla.broker.host import Host, Machine
 from ottla.broker.lifecycle import BrokerRefused
 from ottla.broker.network.acceptor import Acceptor, ListenFailed
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.disk_log_store import DiskLogStore
+from ottla.broker.quorum.network import QuorumNetwork
 from ottla.broker.quorum.opening import MetadataFiles
-from ottla.broker.quorum.transport import NoPeers, UnusableQuorum
+from ottla.broker.quorum.transport import UnusableQuorum
+from ottla.broker.quorum.wire import Sender
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.dispatch import Dispatcher
 from ottla.config import unserved
@@ -76,14 +82,16 @@ class Node:
         if config.is_broker:
             dispatcher = Dispatcher(load_handlers(), host) if self.metrics is None else self.metrics.dispatcher
             self.broker = BrokerRole(config, dispatcher, host, self._fail)
+        self._listener = ControllerListener(config, host) if config.is_controller else None
         self._storage: NodeStorage | None = None
         self._log: MetadataLog | None = None
         self._controller: ControllerRole | None = None
 
     @property
     def acceptors(self) -> list[Acceptor]:
-        """What accepts connections, one for each listener, with the ports that they really have."""
-        return [] if self.broker is None else list(self.broker.socket_server)
+        """What accepts connections, one for each listener, with the ports that they really have; brokers' first."""
+        found = [] if self.broker is None else list(self.broker.socket_server)
+        return found if self._listener is None else [*found, *self._listener.socket_server]
 
     @property
     def replicas(self) -> ReplicaManager:
@@ -94,12 +102,15 @@ class Node:
     # -- start ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Returns when clients are served; StartupError if the node cannot start."""
+        """Returns when clients and other nodes are served; StartupError if the node cannot start."""
         try:
-            # Until there is a network between nodes, only a node with both roles passes.
             unserved.check(self.config.static_values)
+            if self.metrics is not None and self.broker is None:
+                raise ConfigError("Metrics are those of a broker in this release: start a controller without them.")
             if self.broker is not None:
                 await self.broker.bind()
+            if self._listener is not None:
+                await self._listener.bind()
             if self.metrics is not None:
                 await self.metrics.endpoint.start()
             self._storage = storage = await asyncio.to_thread(open_storage, self.config, self._host)
@@ -130,6 +141,12 @@ class Node:
     async def _start_metadata(self, storage: NodeStorage) -> tuple[MetadataLog, ControllerRole]:
         log = self._log = self._metadata_log(storage)
         await log.open()
+        is_alone = log.voters.is_only(log.local)
+        if self.broker is not None and not is_alone:
+            raise UnusableQuorum(
+                f"the quorum's voters are {', '.join(map(str, log.voters.ids))}; in this release a broker is its own, "
+                f"and only, controller. Set process.roles=controller, or format a quorum of this node ({log.local.id})"
+            )
         surroundings = Surroundings(
             cluster_id=storage.cluster_id,
             config=self.config,
@@ -139,16 +156,25 @@ class Node:
         )
         controller = self._controller = ControllerRole(log, surroundings)
         log.start()
-        await controller.start()
+        controller.start()
+        if self._listener is not None:
+            self._listener.serve(storage.cluster_id, log, controller)
+        if is_alone:
+            await controller.until_active()
+        else:
+            voters = ", ".join(map(str, log.voters.ids))
+            logger.info("One of the controllers %s; %d of them elect a leader", voters, log.voters.majority)
         log.failed.add_done_callback(self._log_failed)
         return log, controller
 
     def _metadata_log(self, storage: NodeStorage) -> MetadataLog:
         config = self.config
         directory = storage.metadata_directory.path / METADATA_PARTITION_DIRECTORY
+        settings = MetadataQuorumSettings.of(config)
+        endpoints = () if self._listener is None else self._listener.endpoints
         return MetadataLog(
             local=ReplicaKey(config.node_id, storage.metadata_directory_id),
-            static_voters=lone_voter(config, storage.metadata_directory_id) if config.quorum_voters else None,
+            static_voters=static_voters(config),
             files=MetadataFiles(
                 directory,
                 storage.metadata_file_system,
@@ -162,8 +188,13 @@ class Node:
                 ),
             ),
             host=self._host,
-            transport=NoPeers(),
-            settings=MetadataQuorumSettings.of(config),
+            transport=QuorumNetwork(
+                node_id=config.node_id,
+                sender=Sender(storage.cluster_id, endpoints),
+                listener_names=config.controller_listener_names,
+                settings=settings.raft,
+            ),
+            settings=settings,
         )
 
     async def _abandon(self) -> None:
@@ -174,6 +205,8 @@ class Node:
             await self.metrics.endpoint.stop()
         if self._controller is not None:
             await self._controller.stop()
+        if self._listener is not None:
+            await self._listener.stop()
         if self._log is not None:
             await self._log.stop()
         if self._storage is not None:
@@ -203,6 +236,9 @@ class Node:
         if self.broker is not None:
             await self.broker.stop()
         await self._controller.stop()
+        await self._log.resign()
+        if self._listener is not None:
+            await self._listener.stop()
         await self._log.stop()
         given_up: list[LogDirectory] = []
         if self.broker is not None:

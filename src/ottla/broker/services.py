@@ -1,7 +1,7 @@
-"""Everything that a handler may reach: the assembled broker, without its sockets.
+"""Everything that a handler may reach: the assembled node, without its sockets.
 
-The parts have names, so that a handler shows what it depends on: the metadata, the partitions of this broker, the path
-that records take, the coordinators.
+The parts have names, so that a handler shows what it depends on: the metadata, and on a listener of brokers the
+partitions of this broker, the path that records take, the coordinators.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from ottla.replication.fetch_session import FetchSessionCache
 
 @dataclass(frozen=True, slots=True)
 class ClusterMetadata:
-    """The metadata of the cluster: the log, what this broker has followed of it, and who changes it."""
+    """The metadata of the cluster: the log, what this role of the node has followed of it, and who changes it."""
 
     log: MetadataLog
     followed: ImageReader
-    # Takes requests for changes, and answers when the broker's own image has them.
+    # Takes requests for changes; a broker's answers when the broker's own image has them.
     controller: Controller
     # The controller role of this node, None if it has none.
     controller_role: ControllerRole | None
@@ -65,8 +65,8 @@ class Coordinators:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """The parts of a broker that answer requests."""
+class NodeServices:
+    """What answers requests on either kind of listener; all that there is on one of controllers."""
 
     cluster_id: str
     config: BrokerConfig
@@ -75,12 +75,18 @@ class Services:
     host: Host
     tasks: Tasks
     metadata: ClusterMetadata
+
+    @property
+    def image(self) -> ClusterImage:
+        """The newest metadata that this role of the node has followed."""
+        return self.metadata.followed.image
+
+
+@dataclass(frozen=True, slots=True)
+class Services(NodeServices):
+    """The parts of a broker that answer requests."""
+
     replicas: ReplicaManager
     volumes: Volumes
     data_path: DataPath
     coordinators: Coordinators
-
-    @property
-    def image(self) -> ClusterImage:
-        """The newest metadata that this broker has followed."""
-        return self.metadata.followed.image

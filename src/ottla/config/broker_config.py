@@ -19,6 +19,7 @@ from ottla.config.values import ConfigError, ConfigValue
 BROKER_ROLE: Final = "broker"
 CONTROLLER_ROLE: Final = "controller"
 _LONE_NODE_ID: Final = "1"
+_EVERYWHERE: Final = ("", "0.0.0.0", "::")
 
 _DEFAULTS: Final[dict[str, ConfigValue]] = {
     key.name: None if key.default is REQUIRED else BROKER_CONFIGS.default(key.name) for key in BROKER_CONFIGS
@@ -165,6 +166,21 @@ class BrokerConfig:
             else Listener(listener.name, socket.getfqdn(), listener.port, listener.security_protocol)
             for listener in chosen
             if listener.name not in self.controller_listener_names
+        )
+
+    @cached_property
+    def advertised_controller_listeners(self) -> tuple[Listener, ...]:
+        """The address that other nodes get for each controller listener, as `advertised_listeners` has it."""
+        import socket  # as above
+
+        given = parse_listeners("advertised.listeners", self.get_list("advertised.listeners"), self.security_protocols)
+        by_name = {listener.name: listener for listener in given}
+        chosen = (by_name.get(listener.name, listener) for listener in self.controller_listeners)
+        return tuple(
+            Listener(listener.name, socket.getfqdn(), listener.port, listener.security_protocol)
+            if listener.host in _EVERYWHERE
+            else listener
+            for listener in chosen
         )
 
     @cached_property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ottla.config.broker_config import BrokerConfig
 
 _PLAINTEXT: Final = "PLAINTEXT"
-_SINGLE_NODE: Final = "This release runs as a single node that is its own controller"
+_OWN_CONTROLLER: Final = "In this release a broker is its own, and only, controller"
 _REPLICATED: Final = {
     "default.replication.factor": "topics that do not name a replication factor cannot be created",
     "offsets.topic.replication.factor": "consumer groups will find no coordinator",
@@ -35,7 +35,7 @@ _KEPT_ANYWAY: Final = {
 def check(properties: Mapping[str, str]) -> None:
     """ConfigError for the first setting that must not be ignored. Looks at the text, before anything is parsed."""
     _check_security(properties)
-    _check_single_node(properties)
+    _check_roles(properties)
 
 
 def _check_security(properties: Mapping[str, str]) -> None:
@@ -56,28 +56,31 @@ def _check_security(properties: Mapping[str, str]) -> None:
         )
 
 
-def _check_single_node(properties: Mapping[str, str]) -> None:
+def _check_roles(properties: Mapping[str, str]) -> None:
     roles = properties.get("process.roles", "broker,controller")
-    if {role.strip() for role in roles.split(",")} != {"broker", "controller"}:
-        raise ConfigError(f"process.roles is {roles}. {_SINGLE_NODE}: set process.roles=broker,controller.")
+    named = {role.strip() for role in roles.split(",")}
+    if "broker" not in named:
+        return
+    if "controller" not in named:
+        raise ConfigError(f"process.roles is {roles}. {_OWN_CONTROLLER}: set process.roles=broker,controller.")
     for name in ("controller.quorum.voters", "controller.quorum.bootstrap.servers"):
         count = sum(1 for entry in properties.get(name, "").split(",") if entry.strip())
         if count > 1:
-            raise ConfigError(f"{name} names {count} controllers. {_SINGLE_NODE}: name this node alone, or none.")
+            raise ConfigError(f"{name} names {count} controllers. {_OWN_CONTROLLER}: name this node alone, or none.")
 
 
 def warnings(config: "BrokerConfig") -> list[str]:
     """What will not work as the operator may expect, though the node starts."""
-    found = [
-        f"{name} is {config.get_int(name)}, but this is one node: {consequence}. Set it to 1."
-        for name, consequence in _REPLICATED.items()
-        if config.get_int(name) > 1
-    ]
+    found = (
+        []
+        if not config.is_broker
+        else [
+            f"{name} is {config.get_int(name)}, but this is one node: {consequence}. Set it to 1."
+            for name, consequence in _REPLICATED.items()
+            if config.get_int(name) > 1
+        ]
+    )
     found += _without_effect(config)
-    found += [
-        f"Listener {listener} is not opened: a node that is its own controller needs no socket for it."
-        for listener in config.controller_listeners
-    ]
     listens_everywhere = any(listener.host in ("", "0.0.0.0", "::") for listener in config.broker_listeners)
     if listens_everywhere and any(listener.host == "localhost" for listener in config.advertised_listeners):
         found.append(

@@ -21,6 +21,7 @@ class QuorumError(Enum):
     NOT_LEADER_OR_FOLLOWER = "not leader"
     INVALID_VOTER_KEY = "invalid voter key"
     SNAPSHOT_NOT_FOUND = "snapshot not found"
+    POSITION_OUT_OF_RANGE = "position out of range"
 
 
 @dataclass(frozen=True, slots=True)

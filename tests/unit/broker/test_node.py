@@ -276,11 +276,7 @@ def test_producer_ids_are_never_given_twice_not_even_after_a_restart(tmp_path: P
     assert len(set(given)) == 6
 
 
-def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # There is no network yet by which brokers would reach it, so it is refused otherwise.
-    monkeypatch.setattr(node.unserved, "check", lambda properties: None)
+def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(tmp_path: Path) -> None:
     settings = {
         "node.id": "1",
         "process.roles": "controller",
@@ -293,7 +289,7 @@ def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(
     async def start_and_stop(count: int) -> None:
         controller = Node(BrokerConfig(settings))
         await controller.start()
-        assert controller.acceptors == []
+        assert [acceptor.listener.name for acceptor in controller.acceptors] == ["CONTROLLER"]
         assert len(controller._log.image.brokers) == count
         request = BrokerRegistrationRequest(
             broker_id=10 + count, cluster_id=controller.cluster_id, incarnation_id=b"i" * 16

@@ -27,6 +27,17 @@ def test_the_file_that_kafka_ships_for_a_combined_node_is_served() -> None:
     unserved.check(COMBINED)
 
 
+def test_controllers_without_brokers_may_be_several() -> None:
+    unserved.check(
+        COMBINED
+        | {
+            "process.roles": "controller",
+            "listeners": "CONTROLLER://:9093",
+            "controller.quorum.bootstrap.servers": "a:1,b:1,c:1",
+        }
+    )
+
+
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
@@ -36,8 +47,7 @@ def test_the_file_that_kafka_ships_for_a_combined_node_is_served() -> None:
             "Listener SAFE asks for SASL_PLAINTEXT",
         ),
         ({"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}, "no authorizer yet"),
-        ({"process.roles": "broker"}, "runs as a single node"),
-        ({"process.roles": "controller"}, "runs as a single node"),
+        ({"process.roles": "broker"}, "a broker is its own, and only, controller"),
         ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 controllers"),
         ({"controller.quorum.bootstrap.servers": "a:1,b:1"}, "names 2 controllers"),
     ],
@@ -54,7 +64,6 @@ def test_what_only_disappoints_is_a_warning() -> None:
         "offsets.topic.replication.factor",
         "transaction.state.log.replication.factor",
         "transaction.state.log.min.isr",
-        "Listener",
         "The",
     ]
 

@@ -57,14 +57,17 @@ class ControllerRole:
 
     # --- life -----------------------------------------------------------------------------------------------------
 
-    async def start(self) -> None:
+    def start(self) -> None:
+        """Decides from now on, whenever this node leads."""
+        self._no_ops = asyncio.create_task(self._write_no_ops(), name="metadata no-ops")
+
+    async def until_active(self) -> None:
         """Returns when there is an active controller, here or elsewhere; if here, with its first records published."""
         begun = asyncio.create_task(self._is_begun.wait())
         await asyncio.wait((begun, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
         begun.cancel()
         if self._log.failed.done():
             raise self._log.failed.result()
-        self._no_ops = asyncio.create_task(self._write_no_ops(), name="metadata no-ops")
 
     async def stop(self) -> None:
         """Stops deciding, and waits until earlier decisions are committed, if that is possible."""

@@ -2,7 +2,8 @@
 
 A directory belongs to the cluster and node that its meta.properties names. Directories that do not belong together are
 refused before anything is written. A node that is a cluster by itself formats its storage on its first start, unless
-the directory holds data; a directory that was added to `log.dirs` later is formatted to match the others.
+the directory holds data; a directory that was added to `log.dirs` later is formatted to match the others. A node of a
+quorum is formatted by its operator, who knows the cluster's id and its voters.
 """
 
 import logging
@@ -175,6 +176,12 @@ def _cluster_id(known: dict[Path, MetaProperties]) -> str:
 
 def _format(directory: LogDirectory, config: BrokerConfig, host: Host) -> MetaProperties:
     """Starts a cluster with this node as the only voter. meta.properties is written last: it makes the rest valid."""
+    if not (config.is_broker or config.is_lone_voter):
+        raise UnusableStorage(
+            f"No meta.properties in {directory.path}: this node is one of several controllers, and nothing says to "
+            "which cluster it belongs. Format its storage with `ottla storage format -t CLUSTER-ID` and -c "
+            "server.properties, with the same id on every node."
+        )
     directory_id = host.random_uuid()
     voters = None if config.quorum_voters else lone_voter(config, directory_id)
     plan = plan_format(given_cluster_id=None, random_uuid=host.random_uuid(), voters=voters, now_ms=host.now_ms())

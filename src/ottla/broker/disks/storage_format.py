@@ -193,6 +193,19 @@ def lone_voter(config: BrokerConfig, directory_id: bytes) -> VoterSet:
     return VoterSet((Voter(ReplicaKey(config.node_id, directory_id), endpoints),))
 
 
+def static_voters(config: BrokerConfig) -> VoterSet | None:
+    """The voters of controller.quorum.voters, which have no directory ids; None if formatting names the voters."""
+    if not config.quorum_voters:
+        return None
+    name = config.controller_listener_names[0]
+    return VoterSet(
+        tuple(
+            Voter(ReplicaKey(voter_id), (VoterEndpoint(name, host, port),))
+            for voter_id, (host, port) in config.quorum_voters.items()
+        )
+    )
+
+
 def parse_initial_controllers(text: str, config: BrokerConfig) -> VoterSet:
     """Voters from `id@host:port:directory` with commas between them."""
     name = config.controller_listener_names[0]

@@ -25,10 +25,12 @@ METADATA_PARTITION = 0
 
 
 def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """The state of the one partition that has a quorum."""
+    """The state of the one partition that has a quorum; only its leader knows how far the others are."""
     asked = [(topic.topic_name, [row.partition_index for row in topic.partitions]) for topic in request.topics]
     if asked != [(CLUSTER_METADATA_TOPIC, [METADATA_PARTITION])]:
         return _refused(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if context.broker.metadata.log.leader_epoch is None:
+        return _refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     quorum = context.broker.metadata.log.describe()
     partition = PartitionData(
         partition_index=METADATA_PARTITION,

@@ -1,4 +1,4 @@
-"""The acceptors of a node, one for each listener, and which connections may stay.
+"""The acceptors of one kind of listener, one for each address, and which connections may stay.
 
 The server closes a connection for two reasons. It was idle for `connections.max.idle.ms`; or more are open than
 `max.connections` allows, because the limit was lowered or the inter-broker listener took its protected share. Then
@@ -8,7 +8,7 @@ those that were idle longest go, until the limit holds.
 import asyncio
 import ipaddress
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ottla.broker.host import Host
 from ottla.broker.network.acceptor import Acceptor
@@ -17,6 +17,7 @@ from ottla.broker.network.connection_quotas import ConnectionLimits, ConnectionQ
 from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
+from ottla.config.listeners import Listener
 
 logger = logging.getLogger("ottla.broker.network.socket_server")
 
@@ -26,9 +27,12 @@ _IDLE_LOOK_S_MIN = 0.01
 
 
 class SocketServer:
-    """The listening sockets of a node and their connections, from start to stop."""
+    """The listening sockets and their connections, from start to stop."""
 
-    def __init__(self, config: BrokerConfig, dispatcher: Dispatcher, tasks: Tasks, host: Host) -> None:
+    def __init__(
+        self, listeners: Sequence[Listener], config: BrokerConfig, dispatcher: Dispatcher, tasks: Tasks, host: Host
+    ) -> None:
+        """The listeners are of one kind, which `dispatcher` serves."""
         self._config = config
         self._tasks = tasks
         self._idle_seconds = config.get_int("connections.max.idle.ms") / 1000
@@ -36,7 +40,7 @@ class SocketServer:
         self._quotas = ConnectionQuotas(ConnectionLimits.of(config, {}), config.inter_broker_listener_name)
         self._acceptors = [
             Acceptor(listener, config, dispatcher, self._quotas, tasks, host, self._connections_changed)
-            for listener in config.broker_listeners
+            for listener in listeners
         ]
         self._limits_of: BrokerConfig | None = None
 

@@ -22,12 +22,14 @@ from ottla.broker.quorum.opening import MetadataFiles, OpenedQuorum, open_quorum
 from ottla.broker.quorum.persister import Persister
 from ottla.broker.quorum.raft_shell import RaftShell
 from ottla.broker.quorum.settings import MetadataQuorumSettings
+from ottla.broker.quorum.snapshot_files import SnapshotPiece
 from ottla.broker.quorum.snapshotter import Snapshotter
 from ottla.broker.quorum.transport import Transport
 from ottla.metadata.controller.features import unsupported_level
 from ottla.metadata.image import ClusterImage
 from ottla.metadata.log_batches import MetadataBatch
 from ottla.metadata.record_serde import encode_record
+from ottla.protocol.compression import Buffer
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Message
 from ottla.raft import (
@@ -98,6 +100,7 @@ class MetadataLog:
         """Reads what the disk holds; UnusableQuorum or DamagedFile if this node must not run with it."""
         opened = await asyncio.to_thread(open_quorum, self._files, self.local, self._static_voters)
         self._log = opened.log
+        self._snapshots = opened.snapshots
         try:
             self._transport.check(self.local, opened.history.newest.voters)
         except Exception:
@@ -106,6 +109,7 @@ class MetadataLog:
         self.bootstrap = opened.bootstrap
         self.committed_offset = opened.image.end_offset
         self._assemble(opened)
+        self._transport.attach(self)
         self._is_open = True
         warning = unsupported_level(opened.image)
         if warning:
@@ -153,11 +157,17 @@ class MetadataLog:
         self._publisher.start()
         self._shell.start()
 
+    async def resign(self) -> None:
+        """Hands the lead over to another voter before a stop, if this node has it and there is one."""
+        if self._is_open and not self.failed.done():
+            await self._shell.resign(self.settings.raft.request_timeout_ms / 1000)
+
     async def stop(self) -> None:
         """Closes the log, if it is open; records that are not committed yet may or may not survive."""
         if not self._is_open:
             return
         await self._shell.stop()
+        await self._transport.stop()
         await self._publisher.stop()
         await self.snapshotter.finish()
         try:
@@ -193,6 +203,11 @@ class MetadataLog:
         return role.epoch if isinstance(role, Leader) else None
 
     @property
+    def voters(self) -> VoterSet:
+        """The voters of the newest record in the log, committed or not."""
+        return self._shell.node.voters
+
+    @property
     def kraft_version(self) -> int:
         return self._shell.node.kraft_version
 
@@ -208,9 +223,26 @@ class MetadataLog:
     def watch(self, watcher: LogWatcher) -> None:
         self._watchers.append(watcher)
 
+    async def respond(self, request: Message, api_version: int) -> Message:
+        """Answers a request of another replica of the log, as Kafka's messages have it."""
+        return await self._transport.respond(request, api_version)
+
     def receive(self, event: RequestReceived | ResponseReceived | RequestFailed) -> None:
-        """Takes a message of another node, or the failure of a request, from the transport."""
-        self._shell.step(event)
+        """Takes a message of another node, or the failure of a request, from the transport. If it breaks an invariant
+        of raft, the node must stop before that can spread."""
+        try:
+            self._shell.step(event)
+        except Exception as error:
+            logger.exception("The metadata quorum has failed")
+            self.fail(error)
+
+    async def read_records(self, from_offset: int, end_offset: int, max_bytes: int) -> Buffer:
+        """Whole batches from the one that begins at `from_offset`, at least one, none beyond `end_offset`."""
+        return await asyncio.to_thread(self._log.read, from_offset, end_offset, max_bytes)
+
+    async def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> SnapshotPiece | None:
+        """A piece of a snapshot file; None if there is no such file."""
+        return await asyncio.to_thread(self._snapshots.read_piece, snapshot, position, max_bytes)
 
     # --- what is written to it ------------------------------------------------------------------------------------
 

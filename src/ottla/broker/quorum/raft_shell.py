@@ -13,6 +13,7 @@ then what the disk holds, so the shell stops and the node must restart. When the
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Protocol
@@ -27,10 +28,12 @@ from ottla.raft import (
     Propose,
     RaftNode,
     Ready,
+    Resign,
     SnapshotInstalled,
     Start,
     Tick,
 )
+from ottla.raft.roles import Leader, Resigned
 from ottla.storage.errors import DamagedFile, StorageError
 
 logger = logging.getLogger("ottla.broker.quorum")
@@ -70,6 +73,7 @@ class RaftShell:
         self._readys: list[Ready] = []
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._handed_over: asyncio.Event | None = None
 
     def start(self) -> None:
         self.step(Start())
@@ -81,6 +85,17 @@ class RaftShell:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    async def resign(self, timeout_s: float) -> None:
+        """Gives up the lead before a stop, if this replica has it. Returns once every other voter has been told, or
+        another leads, or the time is up."""
+        if not isinstance(self.node.role, Leader) or self.node.voters.majority == 1:
+            return
+        self._handed_over = asyncio.Event()
+        self.step(Resign())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._handed_over.wait()
+
     def step(self, event: Event) -> Ready:
         """Gives an event to the state machine. The shell's task carries out the resulting Ready."""
         ready = self.node.step(event, self._now_ms())
@@ -88,6 +103,9 @@ class RaftShell:
         self._wake.set()
         if ready.role is not None:
             self._follower.role_changed()
+        role = self.node.role
+        if self._handed_over is not None and not (isinstance(role, Resigned) and role.unacknowledged_ids):
+            self._handed_over.set()
         return ready
 
     def propose(self, values: tuple[bytes, ...]) -> Accepted | None:
@@ -115,7 +133,9 @@ class RaftShell:
         deadline_ms = self.node.next_deadline_ms(now_ms)
         timeout = None if deadline_ms is None else max(deadline_ms - now_ms, 0) / 1000
         try:
-            await asyncio.wait_for(self._wake.wait(), timeout)
+            # Not wait_for, which forgets a cancellation that comes together with the event.
+            async with asyncio.timeout(timeout):
+                await self._wake.wait()
         except TimeoutError:
             self.step(Tick())
 

@@ -7,17 +7,26 @@ piece from the leader. Whatever else a crash leaves is removed on the next start
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.metadata.snapshot import SnapshotContents, parse_snapshot_file_name, read_snapshot, snapshot_file_name
 from ottla.protocol.compression import Buffer
 from ottla.raft import OffsetAndEpoch
-from ottla.storage.errors import DamagedFile, DiskFull
+from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 from ottla.storage.file_system import FileSystem
 
 _PART = ".part"
 _LEFTOVERS = (".checkpoint.part", ".checkpoint.deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPiece:
+    """Some bytes of a snapshot file, and how many the whole file has."""
+
+    data: Buffer
+    size_bytes: int
 
 
 class SnapshotFiles:
@@ -47,6 +56,26 @@ class SnapshotFiles:
             return read_snapshot(data)
         except UnreadableMetadata as error:
             raise DamagedFile(path, str(error)) from error
+
+    def read_piece(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> SnapshotPiece | None:
+        """The bytes from a position on, none at or beyond the end; None if the snapshot is gone. May wait for the
+        disk."""
+        path = self._path(snapshot)
+        if self._file_system.file_size(path) is None:
+            return None
+        try:
+            file = self._file_system.open(path)
+        except StorageError:
+            if self._file_system.file_size(path) is None:
+                # A newer snapshot took its place meanwhile.
+                return None
+            raise
+        try:
+            size_bytes = file.size()
+            count = max(min(max_bytes, size_bytes - position), 0)
+            return SnapshotPiece(file.read(position, count) if count else b"", size_bytes)
+        finally:
+            file.close()
 
     def write(self, snapshot: OffsetAndEpoch, batches: Iterable[Buffer]) -> None:
         """Durable when it returns; may wait for the disk."""

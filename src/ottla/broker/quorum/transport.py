@@ -1,15 +1,21 @@
-"""How raft's messages leave a node.
-
-There is no network between nodes yet, so the only transport is that of a lone voter, which has no peers. It is the one
-place that refuses a quorum of several voters.
-"""
+"""How raft's messages leave a node and reach it: what the metadata log needs of a network, and offers to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from ottla.raft import ReplicaKey, VoterSet
+from ottla.broker.quorum.snapshot_files import SnapshotPiece
+from ottla.protocol.compression import Buffer
+from ottla.protocol.schema import Message as WireMessage
+from ottla.raft import (
+    OffsetAndEpoch,
+    ReplicaKey,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    VoterSet,
+)
 from ottla.raft.ready import Message
 
 
@@ -17,8 +23,32 @@ class UnusableQuorum(Exception):
     """This node must not run with its metadata directory; the message says why and what to do."""
 
 
+class Replica(Protocol):
+    """The replica of the metadata log that a transport works for."""
+
+    @property
+    def voters(self) -> VoterSet:
+        """The voters of the newest record in the log."""
+
+    @property
+    def leader_epoch(self) -> int | None:
+        """The epoch that this replica leads, None if it does not."""
+
+    def receive(self, event: RequestReceived | ResponseReceived | RequestFailed) -> None:
+        """Takes a message of another node, or the failure of a request."""
+
+    async def read_records(self, from_offset: int, end_offset: int, max_bytes: int) -> Buffer:
+        """Whole batches from the one that begins at `from_offset`, at least one."""
+
+    async def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> SnapshotPiece | None:
+        """A piece of a snapshot file; None if there is no such file."""
+
+
 class Transport(Protocol):
-    """Carries messages to other nodes. Their answers and requests come in through `MetadataLog.receive`."""
+    """Carries messages to other nodes, and theirs to the replica."""
+
+    def attach(self, replica: Replica) -> None:
+        """Says whose messages are carried; called once, before the first one."""
 
     def check(self, local: ReplicaKey, voters: VoterSet) -> None:
         """UnusableQuorum if these voters cannot be reached."""
@@ -26,16 +56,8 @@ class Transport(Protocol):
     def send(self, messages: Sequence[Message]) -> None:
         """Sends messages without waiting. All that they promise is durable."""
 
+    async def respond(self, request: WireMessage, api_version: int) -> WireMessage:
+        """Answers a request of another node, once raft has decided it and what the answer promises is durable."""
 
-class NoPeers:
-    """The transport of a lone voter."""
-
-    def check(self, local: ReplicaKey, voters: VoterSet) -> None:
-        if not voters.is_only(local):
-            raise UnusableQuorum(
-                f"the quorum's voters are {', '.join(map(str, voters.ids))}; this release runs with one voter, "
-                f"this node ({local.id})"
-            )
-
-    def send(self, messages: Sequence[Message]) -> None:
-        raise RuntimeError(f"there is no network between nodes, but there is something to send: {list(messages)}")
+    async def stop(self) -> None:
+        """Ends every request and connection."""

@@ -63,6 +63,7 @@ _ERROR_CODES: Final[dict[QuorumError, ErrorCode]] = {
     QuorumError.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     QuorumError.INVALID_VOTER_KEY: ErrorCode.INVALID_VOTER_KEY,
     QuorumError.SNAPSHOT_NOT_FOUND: ErrorCode.SNAPSHOT_NOT_FOUND,
+    QuorumError.POSITION_OUT_OF_RANGE: ErrorCode.POSITION_OUT_OF_RANGE,
 }
 _ERRORS: Final = {int(code): error for error, code in _ERROR_CODES.items()}
 

@@ -37,7 +37,8 @@ async def elected(root: Path) -> tuple[MetadataLog, ControllerRole, Peer]:
     await log.open()
     controller = role(log)
     log.start()
-    await controller.start()
+    controller.start()
+    await controller.until_active()
     assert controller.is_active
     return log, controller, peer
 
@@ -120,7 +121,8 @@ def test_a_lead_that_is_lost_before_the_controller_has_begun_is_no_failure(tmp_p
 
         controller._begin = begin_too_late  # type: ignore[method-assign]
         log.start()
-        await controller.start()
+        controller.start()
+        await controller.until_active()
         assert was_lost.is_set()
         assert controller.is_active, "by another election"
         await controller.stop()

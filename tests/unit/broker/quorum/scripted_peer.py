@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.hosts import ClockedMachine
+from harness.lone_quorum import NoPeers
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
 from ottla.broker.quorum.opening import MetadataFiles
-from ottla.broker.quorum.transport import NoPeers
 from ottla.metadata.format import plan_format
 from ottla.metadata.log_batches import encode_values, read_control_records
 from ottla.metadata.record_serde import encode_record

@@ -326,16 +326,6 @@ def test_a_node_that_was_not_formatted_says_so(tmp_path: Path) -> None:
         asyncio.run(scenario())
 
 
-def test_a_quorum_of_several_voters_is_refused_with_a_reason(tmp_path: Path) -> None:
-    node = Node(tmp_path, voters=VoterSet((*VOTERS.voters, Voter(ReplicaKey(2, b"directory id two")))))
-
-    async def scenario() -> None:
-        await node.create().start()
-
-    with pytest.raises(UnusableQuorum, match="voters are 1, 2; this release runs with one voter"):
-        asyncio.run(scenario())
-
-
 def test_a_snapshot_that_contradicts_itself_is_named(tmp_path: Path) -> None:
     node = Node(tmp_path, voters=VOTERS)
     node.directory.mkdir(parents=True, exist_ok=True)

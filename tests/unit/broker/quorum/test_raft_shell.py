@@ -235,7 +235,7 @@ def test_a_transport_that_cannot_send_fails_the_node_and_says_what_it_was(tmp_pa
         await log.open()
         log.start()
         peer.ask(VoteRequest(7, PEER, LOCAL, OffsetAndEpoch(0, 0), pre_vote=False))
-        assert "there is something to send: [Reply(" in str(await log.failed)
+        assert "has something to send: [Reply(" in str(await log.failed)
         await log.stop()
 
     asyncio.run(scenario())
