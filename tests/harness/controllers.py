@@ -36,7 +36,7 @@ class Controllers:
             for node_id, address in addresses.items()
         }
         initial = ",".join(f"{key}@{address}:{uuid_to_text(random_uuid())}" for key, address in addresses.items())
-        self._initial_controllers = None if is_static else initial
+        self.initial_controllers = None if is_static else initial
 
     def config(self, node_id: int) -> BrokerConfig:
         return BrokerConfig(self.settings[node_id])
@@ -53,7 +53,7 @@ class Controllers:
             cluster_id=cluster_id,
             levels={},
             ignores_formatted=False,
-            initial_controllers=self._initial_controllers,
+            initial_controllers=self.initial_controllers,
         )
         assert formatting is not None
         for directory in formatting.directories:

@@ -1,7 +1,8 @@
 """`ottla storage`: the directories of a node before its first start.
 
 A node that is a cluster by itself needs none of this: `ottla server` formats its storage when it starts. Formatting
-ahead is for those who choose the cluster's id, or who want to know that all disks can be written.
+ahead is for controllers that form a quorum, for those who choose the cluster's id, or who want to know that all disks
+can be written.
 """
 
 import argparse
@@ -34,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_node(formatting)
     formatting.add_argument(
         "-g", "--ignore-formatted", action="store_true", help="leave formatted directories alone instead of failing"
+    )
+    quorum = formatting.add_mutually_exclusive_group()
+    quorum.add_argument("--standalone", action="store_true", help="this node alone is the quorum")
+    quorum.add_argument(
+        "--initial-controllers",
+        metavar="ID@HOST:PORT:DIRECTORY-ID[,...]",
+        help="the controllers of the quorum, this one included, the same for each of them",
     )
     showing = verbs.add_local("info", info, "show the directories of a configuration and to whom they belong")
     _add_node(showing)
@@ -75,7 +83,8 @@ def format_storage(options: argparse.Namespace) -> int:
             cluster_id=cluster_id or uuids.uuid_to_text(uuids.random_uuid()),
             levels={},
             ignores_formatted=options.ignore_formatted,
-            standalone=not config.quorum_voters,
+            standalone=options.standalone or _is_alone(config, options.initial_controllers),
+            initial_controllers=options.initial_controllers,
         )
         for state in formatting.directories if formatting else ():
             assert formatting is not None, "there are directories to format"
@@ -86,6 +95,13 @@ def format_storage(options: argparse.Namespace) -> int:
         already = any(state.properties for state in storage_format.directory_states(config))
         raise CommandError(str(error), ExitCode.CONFLICT if already else ExitCode.FAILED) from error
     return _show(options, storage_format.directory_states(config))
+
+
+def _is_alone(config: "BrokerConfig", initial_controllers: str | None) -> bool:
+    """Whether nothing speaks of other controllers."""
+    if config.quorum_voters or initial_controllers is not None:
+        return False
+    return config.is_broker or config.is_lone_voter
 
 
 def _known_cluster(states: "list[DirectoryState]") -> str | None:
