@@ -58,6 +58,9 @@ def open_quorum(files: MetadataFiles, local: ReplicaKey, static_voters: VoterSet
     """Reads the files; waits for the disk. UnusableQuorum if this node must not run with them."""
     directory, file_system = files.directory, files.file_system
     file_system.make_directory(directory)
+    # Formatting does not make it if the settings name the voters. Without this, a power cut could take it with
+    # everything that is synced in it: votes and records that others count on.
+    file_system.sync_directory(directory.parent)
     snapshot_files = SnapshotFiles(file_system, directory)
     snapshot_files.remove_leftovers()
     snapshots = snapshot_files.list()

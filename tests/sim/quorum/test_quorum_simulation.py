@@ -1,0 +1,18 @@
+"""Three whole controllers under faults; `OTTLA_SIM_RUNS=n` runs more of them."""
+
+import os
+
+import pytest
+
+from sim.quorum.quorum_simulation import QuorumSimulation
+
+RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "6"))
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_quorum_of_whole_controllers_keeps_its_promises(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation = QuorumSimulation(seed, is_static=seed % 2 == 0)
+    simulation.watch(monkeypatch)
+    simulation.run(120)
+    assert len(simulation.leaders) > 1, "no leader was ever replaced"
+    assert simulation.acknowledged

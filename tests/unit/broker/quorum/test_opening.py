@@ -1,0 +1,37 @@
+import random
+from pathlib import Path
+
+from ottla.broker.quorum.disk_log_store import DiskLogStore
+from ottla.broker.quorum.opening import MetadataFiles, open_quorum
+from ottla.raft import ReplicaKey, Voter, VoterSet
+from ottla.raft.ready import ElectionState
+from ottla.testing.sim.disk import SimulatedDisk, Survival
+
+ROOT = Path("/disk")
+DIRECTORY = ROOT / "__cluster_metadata-0"
+LOCAL = ReplicaKey(1, b"directory id one")
+VOTERS = VoterSet((Voter(ReplicaKey(1)), Voter(ReplicaKey(2))))
+
+
+def files_on(disk: SimulatedDisk) -> MetadataFiles:
+    return MetadataFiles(
+        DIRECTORY,
+        disk,
+        open_log=lambda start_offset: DiskLogStore(
+            disk,
+            DIRECTORY,
+            start_offset=start_offset,
+            segment_bytes=1 << 20,
+            segment_ms=3_600_000,
+            wall_clock_ms=lambda: 0,
+        ),
+    )
+
+
+def test_a_vote_outlives_a_power_cut_although_formatting_made_no_directory_for_it() -> None:
+    disk = SimulatedDisk(ROOT)
+    voted = ElectionState(7, None, ReplicaKey(2))
+    opened = open_quorum(files_on(disk), LOCAL, VOTERS)
+    opened.state_file.write(voted, kraft_version=0, voters=VOTERS)
+    disk = disk.after_power_cut(Survival.NOTHING, random.Random(1))
+    assert open_quorum(files_on(disk), LOCAL, VOTERS).election == voted
