@@ -158,6 +158,7 @@ def test_a_stopped_leader_ends_cleanly_and_one_controller_of_three_decides_nothi
         assert quorum.leader() in (first, last)
 
 
+@pytest.mark.java
 def test_apaches_tool_finds_the_leader_by_any_controller(tmp_path: Path) -> None:
     with running(tmp_path, is_static=False) as quorum:
         leader = quorum.leader()

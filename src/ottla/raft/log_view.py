@@ -72,6 +72,9 @@ class LogView:
         """Does a log that ends at (`offset`, `epoch`) agree with this one, and if not, up to where?"""
         asked = OffsetAndEpoch(offset, epoch)
         if self.start_offset == 0 and offset == 0 and epoch == 0:
+            if self.snapshot is not None and self.snapshot.offset > 0:
+                # An empty log gets there sooner by the snapshot than by all the records that it stands for.
+                return Validation(Agreement.SNAPSHOT, self.snapshot)
             return Validation(Agreement.VALID, asked)
         if self.snapshot is not None and (offset < self.start_offset or asked == self.snapshot):
             matches = asked == self.snapshot and offset >= self.start_offset

@@ -11,7 +11,6 @@ import pytest
 
 from harness.running_node import RunningNode, batch_of, run_node
 from ottla.broker import node
-from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.handlers import load_handlers
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
@@ -21,7 +20,6 @@ from ottla.protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from ottla.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
@@ -274,31 +272,6 @@ def test_producer_ids_are_never_given_twice_not_even_after_a_restart(tmp_path: P
     run_node(tmp_path / "data", scenario)
     run_node(tmp_path / "data", scenario)
     assert len(set(given)) == 6
-
-
-def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(tmp_path: Path) -> None:
-    settings = {
-        "node.id": "1",
-        "process.roles": "controller",
-        "listeners": "CONTROLLER://127.0.0.1:0",
-        "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": "1@127.0.0.1:9093",
-        "log.dirs": str(tmp_path / "data"),
-    }
-
-    async def start_and_stop(count: int) -> None:
-        controller = Node(BrokerConfig(settings))
-        await controller.start()
-        assert [acceptor.listener.name for acceptor in controller.acceptors] == ["CONTROLLER"]
-        assert len(controller._log.image.brokers) == count
-        request = BrokerRegistrationRequest(
-            broker_id=10 + count, cluster_id=controller.cluster_id, incarnation_id=b"i" * 16
-        )
-        await controller._controller.handle(OwnRequest.of(request), request)
-        assert await controller.stop() == []
-
-    asyncio.run(start_and_stop(0))
-    asyncio.run(start_and_stop(1))
 
 
 def test_a_busy_port_is_explained(tmp_path: Path) -> None:

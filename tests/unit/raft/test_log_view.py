@@ -1,7 +1,8 @@
 import pytest
 
 from ottla.raft import LogView, OffsetAndEpoch
-from ottla.raft.log_view import Agreement
+from ottla.raft.epochs import EpochHistory
+from ottla.raft.log_view import Agreement, Validation
 from unit.raft.replicas import batch, log_of
 
 
@@ -32,6 +33,13 @@ def test_positions_before_the_log_start_need_the_snapshot(offset: int, epoch: in
     log.snapshot = OffsetAndEpoch(8, 3)
     log.move_start(8)
     assert log.validate(offset, epoch).agreement is Agreement.SNAPSHOT
+
+
+def test_an_empty_log_gets_the_snapshot_unless_it_is_that_of_formatting() -> None:
+    formatted = LogView(0, 40, EpochHistory([(1, 0)]), OffsetAndEpoch(0, 0))
+    assert formatted.validate(0, 0).agreement is Agreement.VALID
+    later = LogView(0, 40, EpochHistory([(1, 0)]), OffsetAndEpoch(30, 1))
+    assert later.validate(0, 0) == Validation(Agreement.SNAPSHOT, OffsetAndEpoch(30, 1))
 
 
 def test_the_end_of_the_snapshot_itself_is_valid() -> None:

@@ -9,7 +9,8 @@ Guarantees
 - Records leave only while this replica still leads the epoch in whose name they are sent. They are read in a thread,
   and meanwhile the log may have been truncated and continued by another leader.
 
-A connection is opened at the first request and anew after it broke. Requests carry the cluster's id; one that belongs
+A connection is opened at the first request and anew after it broke; while nobody answers, attempts get rarer, up to two
+a second. Requests carry the cluster's id; one that belongs
 to another cluster, or that makes no sense, is answered here, and raft does not see it (`wire`). Who is where is decided
 in `peer_addresses`. Nothing here survives a crash. KIP-595, KIP-630, KIP-853.
 """
@@ -77,6 +78,10 @@ from ottla.raft.messages import (
 from ottla.raft.ready import Message
 
 logger = logging.getLogger("ottla.broker.quorum")
+
+# As Kafka's controllers have it.
+RECONNECT_BACKOFF_S: Final = 0.05
+RECONNECT_BACKOFF_MAX_S: Final = 0.5
 
 _RESPONSES: Final[dict[type[RequestMessage], type[WireMessage]]] = {
     VoteRequest: VoteResponse,
@@ -263,18 +268,32 @@ class _Lane:
         self._client_id = client_id
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
+        self._backoff_s = 0.0
+        # What came of the last attempt, and where it was made.
+        self._failure: tuple[Address, BrokerUnreachable] | None = None
+        self._retry_at_s = 0.0
 
     async def connected(self, address: Address, timeout_s: float) -> Connection:
-        """The open connection to this address."""
+        """The open connection to this address; BrokerUnreachable at once, if an attempt has failed just now."""
         async with self._turn:
             connection = self._connection
             if connection is not None and connection.is_open:
                 if connection.address == address:
                     return connection
                 connection.abort(BrokerUnreachable(f"the node has moved to {address}"))
-            self._connection = await open_connection(
-                address, client_id=self._client_id, connect_timeout_s=timeout_s, request_timeout_s=timeout_s
-            )
+            loop = asyncio.get_running_loop()
+            if self._failure is not None and self._failure[0] == address and loop.time() < self._retry_at_s:
+                raise BrokerUnreachable(str(self._failure[1]))
+            try:
+                self._connection = await open_connection(
+                    address, client_id=self._client_id, connect_timeout_s=timeout_s, request_timeout_s=timeout_s
+                )
+            except BrokerUnreachable as error:
+                self._backoff_s = min(max(2 * self._backoff_s, RECONNECT_BACKOFF_S), RECONNECT_BACKOFF_MAX_S)
+                self._retry_at_s = loop.time() + self._backoff_s
+                self._failure = address, error
+                raise
+            self._backoff_s, self._failure = 0.0, None
             return self._connection
 
     async def close(self) -> None:

@@ -3,30 +3,50 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from harness.controllers import CLUSTER_ID, Controllers
+from harness.ports import free_port
 from harness.waiting import eventually_async
 from ottla.broker.node import Node
 from ottla.broker.quorum.metadata_log import MetadataLog
+from ottla.broker.quorum.network import QuorumNetwork
+from ottla.broker.quorum.snapshot_files import SnapshotPiece
+from ottla.broker.quorum.wire import Sender, decode_response, encode_request
 from ottla.client.addresses import Address
 from ottla.client.connection import Connection, open_connection
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage
-from ottla.protocol.errors import ErrorCode
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages import fetch_snapshot_request, vote_request, vote_response
 from ottla.protocol.messages.describe_cluster_request import DescribeClusterRequest
 from ottla.protocol.messages.describe_cluster_response import DescribeClusterResponse
-from ottla.protocol.messages.fetch_snapshot_request import (
-    FetchSnapshotRequest,
-    PartitionSnapshot,
-    SnapshotId,
-    TopicSnapshot,
-)
 from ottla.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse
 from ottla.protocol.messages.topic_record import TopicRecord
-from ottla.protocol.messages.vote_request import VoteRequest
-from ottla.protocol.messages.vote_response import VoteResponse
+from ottla.raft import (
+    OffsetAndEpoch,
+    QuorumSettings,
+    ReplicaKey,
+    Request,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    ServeFetch,
+    ServeSnapshot,
+    Voter,
+    VoterEndpoint,
+    VoterSet,
+)
+from ottla.raft.messages import (
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    QuorumError,
+    VoteRequest,
+    VoteResponse,
+)
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -35,6 +55,7 @@ QUICK = {
     "controller.quorum.election.backoff.max.ms": "300",
     "controller.quorum.fetch.timeout.ms": "1000",
 }
+T = TypeVar("T")
 Scenario = Callable[["Quorum"], Awaitable[None]]
 
 
@@ -159,10 +180,12 @@ def test_a_node_of_another_cluster_gets_no_vote(tmp_path: Path) -> None:
     async def scenario(quorum: Quorum) -> None:
         await quorum.start(1)
         connection = await quorum.connect(1)
-        asked = VoteRequest(cluster_id="another", voter_id=1, topics=[])
-        assert (await connection.request(asked, VoteResponse)).error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
+        asked = vote_request.VoteRequest(cluster_id="another", voter_id=1, topics=[])
+        answer = await connection.request(asked, vote_response.VoteResponse)
+        assert answer.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
         asked.cluster_id = CLUSTER_ID
-        assert (await connection.request(asked, VoteResponse)).error_code == ErrorCode.INVALID_REQUEST
+        answer = await connection.request(asked, vote_response.VoteResponse)
+        assert answer.error_code == ErrorCode.INVALID_REQUEST
         await connection.close()
 
     run(controllers, scenario)
@@ -184,6 +207,136 @@ def test_the_cluster_as_its_controllers_describe_it(tmp_path: Path) -> None:
     run(Controllers(tmp_path, is_static=False, settings=QUICK), scenario)
 
 
+class Replica:
+    """Hears what a network reports, and has the records that a test wants."""
+
+    def __init__(self, *voters: tuple[int, int]) -> None:
+        endpoints = {node_id: (VoterEndpoint("CONTROLLER", "127.0.0.1", port),) for node_id, port in voters}
+        self.voters = VoterSet(tuple(Voter(ReplicaKey(node_id), found) for node_id, found in endpoints.items()))
+        self.leader_epoch: int | None = 7
+        self.events: asyncio.Queue[RequestReceived | ResponseReceived | RequestFailed] = asyncio.Queue()
+        self.reads: asyncio.Queue[asyncio.Future[bytes]] = asyncio.Queue()
+
+    def receive(self, event: RequestReceived | ResponseReceived | RequestFailed) -> None:
+        self.events.put_nowait(event)
+
+    async def read_records(self, from_offset: int, end_offset: int, max_bytes: int) -> bytes:
+        reading: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.reads.put_nowait(reading)
+        return await reading
+
+    async def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> SnapshotPiece | None:
+        raise OSError(5, "the disk is broken")
+
+
+async def as_awaitable(found: T) -> T:
+    return found
+
+
+def network_of(replica: Replica, node_id: int = 1) -> QuorumNetwork:
+    network = QuorumNetwork(
+        node_id=node_id,
+        sender=Sender(CLUSTER_ID, (VoterEndpoint("CONTROLLER", "here", 9093),)),
+        listener_names=("CONTROLLER",),
+        settings=QuorumSettings(request_timeout_ms=10_000),
+    )
+    network.check(ReplicaKey(node_id), replica.voters)
+    network.attach(replica)
+    return network
+
+
+PRE_VOTE = VoteRequest(0, ReplicaKey(1), ReplicaKey(2), OffsetAndEpoch(0, 0), pre_vote=True)
+
+
+def test_a_request_fails_when_nobody_answers_it_or_the_answer_makes_no_sense() -> None:
+    async def scenario() -> None:
+        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1)
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        replica = Replica((1, 1), (2, free_port()), (3, port))
+        network = network_of(replica)
+        network.send([Request(2, 11, PRE_VOTE), Request(3, 12, PRE_VOTE), Request(4, 13, PRE_VOTE)])
+        failed = {await replica.events.get() for _ in range(3)}
+        assert failed == {RequestFailed(2, 11), RequestFailed(3, 12), RequestFailed(4, 13)}
+        network.send([Request(2, 14, PRE_VOTE)])
+        assert await replica.events.get() == RequestFailed(2, 14), "so soon after the last attempt there is no other"
+        await network.stop()
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(scenario())
+
+
+def test_a_fetch_that_waits_holds_up_no_vote(tmp_path: Path) -> None:
+    async def scenario(quorum: Quorum) -> None:
+        await quorum.start(1)
+        await quorum.leader()
+        log = quorum.log(1)
+        replica = Replica((1, quorum.controllers.ports[1]), (9, 9))
+        network = network_of(replica, node_id=9)
+        observer = ReplicaKey(9, b"directory nine..")
+        epoch, end_offset = log.leader_epoch or 0, log.end_offset
+        fetch = FetchRequest(epoch, observer, end_offset, epoch, log.committed_offset, max_wait_ms=3_600_000)
+        network.send([Request(1, 1, fetch)])
+        await eventually_async(lambda: as_awaitable(log.describe().observers))
+        pre_vote = VoteRequest(epoch, observer, log.local, OffsetAndEpoch(end_offset, epoch), pre_vote=True)
+        network.send([Request(1, 2, pre_vote)])
+        answered = await replica.events.get()
+        assert isinstance(answered, ResponseReceived)
+        assert isinstance(answered.response, VoteResponse), "the fetch still waits"
+        await quorum.create_topic("a")
+        answered = await replica.events.get()
+        assert isinstance(answered, ResponseReceived)
+        assert isinstance(answered.response, FetchResponse)
+        assert [batch.base_offset for batch in answered.response.batches] == [end_offset]
+        await network.stop()
+
+    quiet = {"metadata.max.idle.interval.ms": "0"}
+    run(Controllers(tmp_path, is_static=False, count=1, settings=QUICK | quiet), scenario)
+
+
+def test_records_read_for_a_lead_that_is_over_do_not_leave() -> None:
+    async def scenario() -> None:
+        replica = Replica((1, 1), (2, 2))
+        network = network_of(replica)
+        fetch = encode_request(FetchRequest(7, ReplicaKey(2), 0, 0, -1, 500), Sender(CLUSTER_ID), 1000)
+        answering = asyncio.create_task(network.respond(fetch, type(fetch).VERSIONS.stop - 1))
+        asked = await replica.events.get()
+        assert isinstance(asked, RequestReceived)
+        network.send([ServeFetch(asked.reply_to, 7, 1, 3, from_offset=0, end_offset=5, max_bytes=1000)])
+        reading = await replica.reads.get()
+        # Meanwhile another leader may have written something else there.
+        replica.leader_epoch = None
+        reading.set_result(b"records of whoever leads now")
+        answer = decode_response(await answering).response
+        assert isinstance(answer, FetchResponse)
+        assert (answer.error, answer.batches) == (QuorumError.NOT_LEADER_OR_FOLLOWER, ())
+        await network.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_snapshot_that_cannot_be_read_is_an_error_for_whoever_asked() -> None:
+    async def scenario() -> None:
+        replica = Replica((1, 1), (2, 2))
+        network = network_of(replica)
+        snapshot = OffsetAndEpoch(5, 1)
+        fetch = encode_request(FetchSnapshotRequest(7, ReplicaKey(2), snapshot, 0), Sender(CLUSTER_ID), 1000)
+        answering = asyncio.create_task(network.respond(fetch, 1))
+        asked = await replica.events.get()
+        assert isinstance(asked, RequestReceived)
+        network.send([ServeSnapshot(asked.reply_to, 7, 1, snapshot, position=0, max_bytes=1000)])
+        with pytest.raises(ApiError, match="the disk is broken"):
+            await answering
+        await network.stop()
+
+    asyncio.run(scenario())
+
+
 def test_a_snapshot_that_is_gone_and_a_position_beyond_it_have_errors_of_their_own(tmp_path: Path) -> None:
     async def scenario(quorum: Quorum) -> None:
         await quorum.start(1)
@@ -191,14 +344,16 @@ def test_a_snapshot_that_is_gone_and_a_position_beyond_it_have_errors_of_their_o
         connection = await quorum.connect(1)
 
         async def fetch(end_offset: int, position: int) -> int:
-            partition = PartitionSnapshot(
+            partition = fetch_snapshot_request.PartitionSnapshot(
                 partition=0,
                 current_leader_epoch=quorum.log(1).leader_epoch or 0,
-                snapshot_id=SnapshotId(end_offset=end_offset, epoch=0),
+                snapshot_id=fetch_snapshot_request.SnapshotId(end_offset=end_offset, epoch=0),
                 position=position,
             )
-            topic = TopicSnapshot(name="__cluster_metadata", partitions=[partition])
-            asked = FetchSnapshotRequest(cluster_id=CLUSTER_ID, replica_id=9, max_bytes=1000, topics=[topic])
+            topic = fetch_snapshot_request.TopicSnapshot(name="__cluster_metadata", partitions=[partition])
+            asked = fetch_snapshot_request.FetchSnapshotRequest(
+                cluster_id=CLUSTER_ID, replica_id=9, max_bytes=1000, topics=[topic]
+            )
             answer = await connection.request(asked, FetchSnapshotResponse)
             return answer.topics[0].partitions[0].error_code
 
