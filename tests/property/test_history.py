@@ -14,6 +14,7 @@ from harness.correct_cluster import CorrectCluster, with_final_records
 from ottla.protocol.topic_partition import TopicPartition
 from ottla.testing.history import (
     AnomalyKind,
+    FinalCopy,
     FinalRecord,
     History,
     Outcome,
@@ -227,6 +228,39 @@ def assign_to_the_other_one_too(history: History, chance: random.Random) -> Hist
     return replace(history, consumers=consumers)
 
 
+def find_visible(history: History) -> dict[Value, tuple[TopicPartition, int]]:
+    """Where each visible value is; a plain producer may have written one twice."""
+    return {
+        record.value: (partition, record.offset)
+        for partition, log in history.final_logs.items()
+        for record in log.records
+        if record.state.is_visible
+    }
+
+
+def copy_everything(history: History) -> History:
+    """Adds a group that has copied all that is visible, and committed so."""
+    offsets: dict[TopicPartition, int | None] = {
+        partition: log.end_offset for partition, log in history.final_logs.items()
+    }
+    copied = {TopicPartition("copies", 0): tuple(find_visible(history))}
+    return replace(history, copies=[FinalCopy("copying", offsets, copied)])
+
+
+def skip_a_record_in_the_copy(history: History, chance: random.Random) -> History:
+    (copy,) = copy_everything(history).copies
+    ((target, values),) = copy.copied.items()
+    skipped = choose(chance, list(values))
+    copied = {target: tuple(value for value in values if value != skipped)}
+    return replace(history, copies=[replace(copy, copied=copied)])
+
+
+def copy_what_is_not_committed(history: History, chance: random.Random) -> History:
+    (copy,) = copy_everything(history).copies
+    partition, offset = choose(chance, list(find_visible(history).values()))
+    return replace(history, copies=[replace(copy, offsets={**copy.offsets, partition: offset})])
+
+
 INJECTIONS: list[tuple[Callable[[History, random.Random], History], AnomalyKind]] = [
     (lose_a_write, AnomalyKind.LOST_WRITE),
     (write_twice, AnomalyKind.DUPLICATE),
@@ -244,13 +278,15 @@ INJECTIONS: list[tuple[Callable[[History, random.Random], History], AnomalyKind]
     (forget_a_committed_offset, AnomalyKind.COMMITTED_OFFSET_WENT_BACK),
     (tell_an_offset_that_nobody_committed, AnomalyKind.PHANTOM_COMMITTED_OFFSET),
     (assign_to_the_other_one_too, AnomalyKind.TWO_OWNERS),
+    (skip_a_record_in_the_copy, AnomalyKind.COPY_SKIP),
+    (copy_what_is_not_committed, AnomalyKind.COPY_AHEAD),
 ]
 
 
 @settings(max_examples=150, deadline=None)
 @given(SEEDS)
 def test_a_correct_cluster_has_no_anomaly(seed: int) -> None:
-    assert check(CorrectCluster(seed).run(STEPS)) == []
+    assert check(copy_everything(CorrectCluster(seed).run(STEPS))) == []
 
 
 @settings(max_examples=30, deadline=None)
