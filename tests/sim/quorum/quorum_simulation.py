@@ -19,15 +19,17 @@ from ottla.broker.disks.storage_format import write_plan
 from ottla.metadata.decision import Decision
 from ottla.metadata.format import plan_format
 from ottla.metadata.image import ClusterImage
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.meta_properties import MetaProperties
 from ottla.testing.sim.disk import Survival
+from ottla.testing.sim.host import THREAD_S
 from ottla.testing.sim.loop import SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
-from ottla.testing.sim.server import SimulatedServer
+from ottla.testing.sim.server import Life, SimulatedServer
 
 PORT = 9093
 ROOT = Path("/data")
@@ -61,6 +63,8 @@ class QuorumSimulation:
         self.acknowledged: set[str] = set()
         self.anomalies: list[str] = []
         self._asked = 0
+        self._is_over = False
+        self._waiting: list[asyncio.Future[None]] = []
         # Kept, since a machine that dies lets nobody wait for them.
         self._asking: list[asyncio.Task[None]] = []
         self._format(None if is_static else self._voters())
@@ -124,9 +128,7 @@ class QuorumSimulation:
     def check_logs(self) -> None:
         """Compares what the nodes that are up have committed."""
         for server in self.servers.values():
-            node = server.node
-            log = None if node is None else node._log
-            if log is None:
+            if not server.is_up or server.node is None or (log := server.node._log) is None:
                 continue
             start, end = log._log.start_offset, log.committed_offset
             data = bytes(log._log.read(start, end, 1 << 30)) if end > start else b""
@@ -181,12 +183,24 @@ class QuorumSimulation:
     def _harm(self) -> None:
         server = self.chance.choice(list(self.servers.values()))
         if not server.is_up:
-            if server.host is None or server.life.name == "DOWN":
+            if server.life is Life.DOWN:
                 server.start()
             return
         fault = self.chance.choices(
-            ["nothing", "kill", "power cut", "stop", "pause", "resume", "cut", "clear", "reset"],
-            [60, 4, 4, 3, 5, 20, 8, 20, 6],
+            [
+                "nothing",
+                "kill",
+                "power cut",
+                "stop",
+                "pause",
+                "resume",
+                "cut",
+                "clear",
+                "reset",
+                "slow",
+                "late power cut",
+            ],
+            [50, 4, 4, 3, 5, 20, 8, 20, 6, 8, 8],
         )[0]
         if self._carry_out(fault, server):
             self.faults[fault] += 1
@@ -198,11 +212,15 @@ class QuorumSimulation:
         elif fault == "power cut":
             server.cut_power(self.chance.choice(list(Survival)))
         elif fault == "stop":
-            self._stopping = asyncio.ensure_future(server.shut_down())
+            self._waiting.append(asyncio.ensure_future(server.shut_down()))
         elif fault == "pause":
             server.pause()
         elif fault == "resume":
             server.resume()
+        elif fault == "slow":
+            server.slow_down(self.chance.choice([THREAD_S, 0.02, 0.2]))
+        elif fault == "late power cut":
+            self._waiting.append(asyncio.ensure_future(self._cut_power_after_vote(server)))
         elif fault == "cut":
             self.network.link(*self.chance.sample(list(self.names.values()), 2)).is_clogged = True
         elif fault == "clear":
@@ -214,6 +232,14 @@ class QuorumSimulation:
             self.network.reset(self.chance.choice(connections)[0])
         return fault != "nothing"
 
+    async def _cut_power_after_vote(self, server: SimulatedServer) -> None:
+        """Ends a machine soon after somebody has asked it for its vote, and starts it again at once."""
+        await self.network.next_arrival(server.name, ApiKey.VOTE)
+        await asyncio.sleep(self.chance.choice([0.001, 0.01, 0.1]))
+        if server.is_up and not self._is_over:
+            server.cut_power(self.chance.choice(list(Survival)))
+            server.start()
+
     def _clear_all(self) -> None:
         names = list(self.names.values())
         for one in names:
@@ -224,12 +250,15 @@ class QuorumSimulation:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     async def _heal(self) -> None:
+        self._is_over = True
         self._clear_all()
+        for server in self.servers.values():
+            server.slow_down(THREAD_S)
         deadline_s = self.loop.time() + HEALING_S
         while not (self._is_whole() or self.loop.time() > deadline_s):
             for server in self.servers.values():
                 server.resume()
-                if server.life.name == "DOWN":
+                if server.life is Life.DOWN:
                     server.start()
             self._ask()
             await asyncio.sleep(0.1)

@@ -16,3 +16,14 @@ def test_a_quorum_of_whole_controllers_keeps_its_promises(seed: int, monkeypatch
     simulation.run(120)
     assert len(simulation.leaders) > 1, "no leader was ever replaced"
     assert simulation.acknowledged
+
+
+def test_a_run_repeats_from_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> tuple[int, dict[int, int], list[str]]:
+        with monkeypatch.context() as patch:
+            simulation = QuorumSimulation(7, is_static=False)
+            simulation.watch(patch)
+            simulation.run(60)
+        return simulation.loop.callback_count, simulation.leaders, sorted(simulation.acknowledged)
+
+    assert run() == run()
