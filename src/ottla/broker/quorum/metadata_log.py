@@ -93,6 +93,8 @@ class MetadataLog:
         self._transport = transport
         self._watchers: list[LogWatcher] = []
         self._is_open = False
+        # Node and epoch, as the log of the process was told.
+        self._known_leader: tuple[int | None, int] | None = None
 
     # --- life -----------------------------------------------------------------------------------------------------
 
@@ -282,6 +284,10 @@ class MetadataLog:
     def role_changed(self) -> None:
         if self.leader_epoch is None:
             self._publisher.forget_written()
+        leader = self.leader_id, self._shell.node.epoch
+        if leader[0] is not None and leader != self._known_leader:
+            self._known_leader = leader
+            logger.info("Node %d leads the metadata quorum in epoch %d", *leader)
         for watcher in self._watchers:
             watcher.role_changed()
 

@@ -143,21 +143,25 @@ def _check_port(option: str, text: str, example: str) -> None:
 
 def _tell_started(node: "Node") -> None:
     announce(node)
-    tell_ready(os.environ, f"Serving {', '.join(listener.address for listener in node.config.advertised_listeners)}")
+    served = (*node.config.advertised_listeners, *node.config.advertised_controller_listeners)
+    tell_ready(os.environ, f"Serving {', '.join(listener.address for listener in served)}")
 
 
 def announce(node: "Node") -> None:
     """Say where everything is, once clients are served."""
     config = node.config
-    advertised = {listener.name: listener for listener in config.advertised_listeners}
+    clients = {listener.name: listener for listener in config.advertised_listeners}
+    controllers = {listener.name: listener for listener in config.advertised_controller_listeners}
     print(f"Ottla {__version__} is running.")
     for acceptor in node.acceptors:
-        shown = advertised.get(acceptor.listener.name)
+        name = acceptor.listener.name
+        shown = clients.get(name) or controllers.get(name)
         if shown is None:
             continue
+        what = "bootstrap " if name in clients else "controller"
         # A listener on port 0 has the port that the system chose.
         port = shown.port or acceptor.port
-        print(f"  bootstrap   {replace(shown, port=port).address}  (listener {shown.name})")
+        print(f"  {what}  {replace(shown, port=port).address}  (listener {shown.name})")
     if node.metrics is not None:
         print(f"  metrics     {node.metrics.url}")
     print(f"  data        {', '.join(str(directory) for directory in config.log_dirs)}")

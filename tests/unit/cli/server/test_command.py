@@ -139,6 +139,16 @@ def _announced(process: "subprocess.Popen[str]") -> dict[str, str]:
     return announced
 
 
+def test_a_node_says_where_its_controller_is(tmp_path: Path) -> None:
+    listeners = "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0"
+    with running(tmp_path, "--override", listeners) as node:
+        for name, kind in (("PLAINTEXT", "bootstrap"), ("CONTROLLER", "controller")):
+            address, shown = node.announced[kind].split(maxsplit=1)
+            assert shown == f"(listener {name})"
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host, int(port)), timeout=30).close()
+
+
 def test_a_node_says_where_it_is_stops_cleanly_and_finds_its_data_again(tmp_path: Path) -> None:
     with running(tmp_path, "--listen", "127.0.0.1:0") as first:
         address = first.announced["bootstrap"].split()[0]
