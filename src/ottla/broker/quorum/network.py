@@ -269,12 +269,12 @@ class _Lane:
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
         self._backoff_s = 0.0
-        # What came of the last attempt, and where it was made.
-        self._failure: tuple[Address, BrokerUnreachable] | None = None
+        # Where the last attempt failed.
+        self._failed_address: Address | None = None
         self._retry_at_s = 0.0
 
     async def connected(self, address: Address, timeout_s: float) -> Connection:
-        """The open connection to this address; BrokerUnreachable at once, if an attempt has failed just now."""
+        """The open connection to this address. After an attempt that failed, the next one waits a while."""
         async with self._turn:
             connection = self._connection
             if connection is not None and connection.is_open:
@@ -282,18 +282,18 @@ class _Lane:
                     return connection
                 connection.abort(BrokerUnreachable(f"the node has moved to {address}"))
             loop = asyncio.get_running_loop()
-            if self._failure is not None and self._failure[0] == address and loop.time() < self._retry_at_s:
-                raise BrokerUnreachable(str(self._failure[1]))
+            if self._failed_address == address:
+                await asyncio.sleep(max(self._retry_at_s - loop.time(), 0.0))
             try:
                 self._connection = await open_connection(
                     address, client_id=self._client_id, connect_timeout_s=timeout_s, request_timeout_s=timeout_s
                 )
-            except BrokerUnreachable as error:
+            except BrokerUnreachable:
                 self._backoff_s = min(max(2 * self._backoff_s, RECONNECT_BACKOFF_S), RECONNECT_BACKOFF_MAX_S)
                 self._retry_at_s = loop.time() + self._backoff_s
-                self._failure = address, error
+                self._failed_address = address
                 raise
-            self._backoff_s, self._failure = 0.0, None
+            self._backoff_s, self._failed_address = 0.0, None
             return self._connection
 
     async def close(self) -> None:
