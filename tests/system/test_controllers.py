@@ -4,7 +4,7 @@ import asyncio
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -83,9 +83,27 @@ class ControllerProcess(Server):
         return asyncio.run(ask())
 
 
+class ApacheController(ControllerProcess):
+    """A controller of Apache Kafka, in the same quorum."""
+
+    def format(self) -> None:
+        assert self._initial_controllers is not None
+        # What Ottla does not serve must not be in force.
+        features = [part for name in ("group", "share", "streams") for part in ("--feature", f"{name}.version=0")]
+        voters = ("--initial-controllers", self._initial_controllers)
+        command = ("format", "-t", CLUSTER_ID, "-c", str(self._properties), *voters, *features)
+        subprocess.run(java("kafka.tools.StorageTool", *command), check=True, capture_output=True)
+
+    def _command(self) -> list[str]:
+        return java("kafka.Kafka", str(self._properties))
+
+
 class Quorum:
-    def __init__(self, controllers: Controllers) -> None:
-        self.servers = {node_id: ControllerProcess(controllers, node_id) for node_id in controllers.ports}
+    def __init__(self, controllers: Controllers, apache_ids: Collection[int] = ()) -> None:
+        self.servers = {
+            node_id: (ApacheController if node_id in apache_ids else ControllerProcess)(controllers, node_id)
+            for node_id in controllers.ports
+        }
         self.bootstrap = controllers.bootstrap
 
     def leader(self, *, other_than: int | None = None) -> int:
@@ -98,7 +116,7 @@ class Quorum:
                     return node_id
             return None
 
-        found = eventually(look)
+        found = eventually(look, timeout_s=60)
         assert found is not None
         return found
 
@@ -111,12 +129,17 @@ class Quorum:
                 return []
             return [voter.log_end_offset - described.high_watermark for voter in described.current_voters]
 
-        eventually(look, lambda lags: len(lags) == 3 and min(lags) >= 0)
+        eventually(look, lambda lags: len(lags) == 3 and min(lags) >= 0, timeout_s=60)
 
 
 @contextmanager
 def running(root: Path, *, is_static: bool) -> Iterator[Quorum]:
-    quorum = Quorum(Controllers(root, is_static=is_static))
+    with running_quorum(Quorum(Controllers(root, is_static=is_static))) as quorum:
+        yield quorum
+
+
+@contextmanager
+def running_quorum(quorum: Quorum) -> Iterator[Quorum]:
     try:
         for server in quorum.servers.values():
             server.format()
@@ -147,6 +170,7 @@ def test_a_killed_leader_is_replaced_and_follows_when_it_is_back(tmp_path: Path,
 def test_a_stopped_leader_ends_cleanly_and_one_controller_of_three_decides_nothing(tmp_path: Path) -> None:
     with running(tmp_path, is_static=False) as quorum:
         first = quorum.leader()
+        quorum.until_all_follow(first)
         assert quorum.servers[first].create_topic("t") == ErrorCode.INVALID_REPLICATION_FACTOR, "there are no brokers"
         assert quorum.servers[first].stop() == 0
         second = quorum.leader(other_than=first)
@@ -169,3 +193,19 @@ def test_apaches_tool_finds_the_leader_by_any_controller(tmp_path: Path) -> None
         assert lines["ClusterId"].strip() == CLUSTER_ID
         assert lines["LeaderId"].strip() == str(leader)
         assert lines["CurrentVoters"].count('"id"') == 3
+
+
+@pytest.mark.java
+def test_controllers_of_apache_kafka_and_ottla_are_one_quorum(tmp_path: Path) -> None:
+    """Each of them leads the other: first that of Apache Kafka, since the others are slow to stand for election."""
+    controllers = Controllers(tmp_path, is_static=False)
+    for node_id in (2, 3):
+        controllers.settings[node_id]["controller.quorum.election.timeout.ms"] = "60000"
+    with running_quorum(Quorum(controllers, apache_ids=(1,))) as quorum:
+        assert quorum.leader() == 1
+        quorum.until_all_follow(1)
+        quorum.servers[1].kill()
+        leader = quorum.leader(other_than=1)
+        assert leader in (2, 3)
+        quorum.servers[1].launch()
+        quorum.until_all_follow(leader)
