@@ -15,18 +15,12 @@ REQUEST = DescribeClusterRequest
 
 BROKERS = 1
 CONTROLLERS = 2
+_NAMES = {BROKERS: "brokers", CONTROLLERS: "controllers"}
 
 
 def handle(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     """Every broker that can be reached through the client's listener."""
-    if request.endpoint_type == CONTROLLERS:
-        raise ApiError(
-            ErrorCode.MISMATCHED_ENDPOINT_TYPE, "This is a listener of brokers; ask a listener of controllers"
-        )
-    if request.endpoint_type != BROKERS:
-        raise ApiError(
-            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} is unknown; 1 means brokers"
-        )
+    check_endpoint_type(request, BROKERS)
     brokers = [
         DescribeClusterBroker(
             broker_id=broker.id,
@@ -39,22 +33,39 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
         if (request.include_fenced_brokers or not broker.is_fenced)
         and (endpoint := broker.endpoint(context.listener)) is not None
     ]
-    operations = NOT_REQUESTED
-    if request.include_cluster_authorized_operations:
-        operations = as_bits(CLUSTER_OPERATIONS)
     return DescribeClusterResponse(
         endpoint_type=BROKERS,
         cluster_id=context.broker.cluster_id,
         controller_id=brokers[0].broker_id if brokers else -1,
         brokers=brokers,
-        cluster_authorized_operations=operations,
+        cluster_authorized_operations=authorized_operations(request),
     )
+
+
+def check_endpoint_type(request: DescribeClusterRequest, served: int) -> None:
+    """Refuses a client that asks a listener for what the other kind of listener tells."""
+    if request.endpoint_type == served:
+        return
+    if request.endpoint_type in _NAMES:
+        raise ApiError(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            f"This is a listener of {_NAMES[served]}; ask a listener of {_NAMES[request.endpoint_type]}",
+        )
+    raise ApiError(
+        ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+        f"Endpoint type {request.endpoint_type} is unknown; {served} means {_NAMES[served]}",
+    )
+
+
+def authorized_operations(request: DescribeClusterRequest) -> int:
+    """What the client may do with the cluster, if it wants to know."""
+    return as_bits(CLUSTER_OPERATIONS) if request.include_cluster_authorized_operations else NOT_REQUESTED
 
 
 def error_response(
     context: RequestContext, request: DescribeClusterRequest, error: ApiError
 ) -> DescribeClusterResponse:
-    """No brokers."""
+    """No brokers, and no controllers."""
     del context
     return DescribeClusterResponse(
         error_code=error.code, error_message=error.message, endpoint_type=request.endpoint_type

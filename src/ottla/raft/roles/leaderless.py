@@ -55,11 +55,7 @@ class Unattached:
     election_deadline_ms: int
 
     def grants(self, candidate: ReplicaKey, *, log_is_current: bool, pre_vote: bool) -> bool:
-        if pre_vote:
-            return log_is_current
-        if self.voted is not None:
-            return self.voted.matches(candidate)
-        return self.leader_id is None and log_is_current
+        return _grant_once(self, candidate, log_is_current=log_is_current, pre_vote=pre_vote)
 
 
 @dataclass(slots=True)
@@ -78,11 +74,7 @@ class Prospective:
     election_deadline_ms: int
 
     def grants(self, candidate: ReplicaKey, *, log_is_current: bool, pre_vote: bool) -> bool:
-        if pre_vote:
-            return log_is_current
-        if self.voted is not None:
-            return self.voted.matches(candidate)
-        return self.leader_id is None and log_is_current
+        return _grant_once(self, candidate, log_is_current=log_is_current, pre_vote=pre_vote)
 
 
 @dataclass(slots=True)
@@ -137,3 +129,12 @@ class Resigned:
     def grants(self, candidate: ReplicaKey, *, log_is_current: bool, pre_vote: bool) -> bool:
         del candidate
         return pre_vote and log_is_current
+
+
+def _grant_once(role: Unattached | Prospective, candidate: ReplicaKey, *, log_is_current: bool, pre_vote: bool) -> bool:
+    """Whether a replica that may still vote in its epoch grants it: to the candidate it voted for, or to its first."""
+    if pre_vote:
+        return log_is_current
+    if role.voted is not None:
+        return role.voted.matches(candidate)
+    return role.leader_id is None and log_is_current
