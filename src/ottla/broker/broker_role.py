@@ -45,6 +45,7 @@ from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host
 from ottla.broker.lifecycle import BrokerLifecycle
 from ottla.broker.network.socket_server import SocketServer
+from ottla.broker.peers import Peers
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
@@ -88,6 +89,7 @@ class BrokerRole:
         self._tasks = Tasks()
         self._openers = host.thread_pool(_OPENER_THREADS, "opener")
         self._configs = DynamicConfigs(config)
+        self._peers = Peers(config.node_id, config.inter_broker_listener_name)
         self.socket_server = SocketServer(config.broker_listeners, config, dispatcher, self._tasks, host)
         self.maintenance: Maintenance
         self.replicas: ReplicaManager
@@ -149,6 +151,7 @@ class BrokerRole:
         """Registers, and prepares everything for clients; BrokerRefused if the controller refuses the broker."""
         self.dispatcher.services = self._assemble(self.dispatcher, self._storage.cluster_id)
         self._journal = ChangeJournal(self._configs, self._metadata.image)
+        self._peers.image_changed(self._metadata.image)
         self._metadata.start(self._image_changed, "broker")
         await self._lifecycle.register(
             incarnation_id=self._host.random_uuid(),
@@ -254,6 +257,7 @@ class BrokerRole:
     # -- while it runs ------------------------------------------------------------------------------------------------
 
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
+        self._peers.image_changed(image)
         await self.replicas.apply(delta, image)
         self._journal.note(delta, image)
         for name, shards in self._coordinators():
@@ -315,6 +319,7 @@ class BrokerRole:
         all_threads = self.replicas.threads.values()
         # The move of a log ends when its disks have done what they were asked.
         await wait_unless_hanging(asyncio.ensure_future(self._tasks.cancel_all()), all_threads, all_threads)
+        await self._peers.close()
         await self._metadata.stop()
 
     async def abandon(self) -> None:

@@ -12,13 +12,16 @@ from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from ottla.protocol.messages.metadata_request import MetadataRequest
 from ottla.protocol.messages.metadata_response import MetadataResponse
+from ottla.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
 from ottla.protocol.schema import Message
 
 SERVED = [
     ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=0, max_version=4),
     ApiVersion(api_key=ApiKey.METADATA, min_version=0, max_version=13),
 ]
-FLEXIBLE_FROM = {cls.API_KEY: cls.FLEXIBLE_FROM for cls in (ApiVersionsRequest, MetadataRequest)}
+FLEXIBLE_FROM = {
+    cls.API_KEY: cls.FLEXIBLE_FROM for cls in (ApiVersionsRequest, MetadataRequest, WriteTxnMarkersRequest)
+}
 
 
 class Peer:
@@ -44,10 +47,10 @@ class Peer:
     def send(self, frame: bytes) -> None:
         self.writer.write(struct.pack(">i", len(frame)) + frame)
 
-    async def greet(self) -> None:
-        """The answer to the first request, ApiVersions."""
+    async def greet(self, *more: ApiVersion) -> None:
+        """The answer to the first request, ApiVersions; it may name more than the usual APIs."""
         key, version, correlation_id = await self.receive()
-        self.answer(key, version, correlation_id, ApiVersionsResponse(api_keys=SERVED))
+        self.answer(key, version, correlation_id, ApiVersionsResponse(api_keys=[*SERVED, *more]))
 
     async def answer_metadata(self, cluster_id: str) -> None:
         key, version, correlation_id = await self.receive()
