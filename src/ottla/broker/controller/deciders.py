@@ -18,8 +18,12 @@ from ottla.broker.controller.controller import RequestOrigin
 from ottla.broker.host import Host
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.dynamic_rules import validate_topic_configs
+from ottla.metadata.controller.alter_partition import alter_partition
 from ottla.metadata.controller.brokers import BrokerRegistration, Heartbeat, answer_heartbeat, register_broker
 from ottla.metadata.controller.configs import alter_configs, incremental_alter_configs
+from ottla.metadata.controller.controllers import register_controller
+from ottla.metadata.controller.directories import assign_replicas_to_dirs
+from ottla.metadata.controller.election_rules import MIN_INSYNC_REPLICAS, UNCLEAN_LEADER_ELECTION, ElectionRules
 from ottla.metadata.controller.feature_updates import FeatureUpdate, UpgradeType, update_features
 from ottla.metadata.controller.producer_ids import allocate_producer_ids
 from ottla.metadata.controller.topics import TopicDefaults, create_partitions, create_topics, delete_topics
@@ -31,10 +35,16 @@ from ottla.protocol.messages import alter_configs_response, incremental_alter_co
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from ottla.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from ottla.protocol.messages.alter_configs_request import AlterConfigsRequest
+from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest
+from ottla.protocol.messages.alter_partition_response import AlterPartitionResponse
+from ottla.protocol.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
+from ottla.protocol.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from ottla.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
+from ottla.protocol.messages.controller_registration_request import ControllerRegistrationRequest
+from ottla.protocol.messages.controller_registration_response import ControllerRegistrationResponse
 from ottla.protocol.messages.create_partitions_request import CreatePartitionsRequest
 from ottla.protocol.messages.create_partitions_response import CreatePartitionsResponse
 from ottla.protocol.messages.create_topics_request import CreateTopicsRequest
@@ -65,6 +75,10 @@ class Surroundings:
 
     def schema(self, image: ClusterImage) -> BrokerConfigSchema:
         return BrokerConfigSchema(self.config, lambda: image)
+
+    def election_rules(self, image: ClusterImage) -> ElectionRules:
+        config = self.configs.current(image)
+        return ElectionRules(config.get_int(MIN_INSYNC_REPLICAS), config.get_bool(UNCLEAN_LEADER_ELECTION))
 
 
 Decider = Callable[[ClusterImage, RequestOrigin, Any, Surroundings], Decision[Any]]
@@ -195,12 +209,12 @@ def _register_broker(
         log_dirs=tuple(request.log_dirs),
         rack=request.rack,
     )
-    decided = register_broker(image, registration)
+    decided = register_broker(image, registration, rules=by.election_rules(image))
     return Decision(decided.records, BrokerRegistrationResponse(broker_epoch=decided.response))
 
 
 def _heartbeat(
-    image: ClusterImage, _origin: RequestOrigin, request: BrokerHeartbeatRequest, _by: Surroundings
+    image: ClusterImage, _origin: RequestOrigin, request: BrokerHeartbeatRequest, by: Surroundings
 ) -> Decision[BrokerHeartbeatResponse]:
     cordoned = request.cordoned_log_dirs
     heartbeat = Heartbeat(
@@ -211,12 +225,30 @@ def _heartbeat(
         wants_shutdown=request.want_shut_down,
         cordoned_log_dirs=None if cordoned is None else tuple(cordoned),
     )
-    decided = answer_heartbeat(image, heartbeat)
+    decided = answer_heartbeat(image, heartbeat, rules=by.election_rules(image))
     result = decided.response
     response = BrokerHeartbeatResponse(
         is_caught_up=result.is_caught_up, is_fenced=result.is_fenced, should_shut_down=result.should_shut_down
     )
     return Decision(decided.records, response)
+
+
+def _alter_partition(
+    image: ClusterImage, origin: RequestOrigin, request: AlterPartitionRequest, by: Surroundings
+) -> Decision[AlterPartitionResponse]:
+    return alter_partition(image, request, api_version=origin.api_version, rules=by.election_rules(image))
+
+
+def _register_controller(
+    image: ClusterImage, _origin: RequestOrigin, request: ControllerRegistrationRequest, _by: Surroundings
+) -> Decision[ControllerRegistrationResponse]:
+    return register_controller(image, request)
+
+
+def _assign_replicas_to_dirs(
+    image: ClusterImage, _origin: RequestOrigin, request: AssignReplicasToDirsRequest, by: Surroundings
+) -> Decision[AssignReplicasToDirsResponse]:
+    return assign_replicas_to_dirs(image, request, rules=by.election_rules(image))
 
 
 DECIDERS: Mapping[int, Decider] = MappingProxyType(
@@ -230,5 +262,8 @@ DECIDERS: Mapping[int, Decider] = MappingProxyType(
         ApiKey.BROKER_REGISTRATION: _register_broker,
         ApiKey.BROKER_HEARTBEAT: _heartbeat,
         ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
+        ApiKey.ALTER_PARTITION: _alter_partition,
+        ApiKey.CONTROLLER_REGISTRATION: _register_controller,
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS: _assign_replicas_to_dirs,
     }
 )

@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ottla.metadata.controller.election_rules import ElectionRules
 from ottla.metadata.controller.partitions import (
-    UncleanAllowed,
     changes_when_broker_leaves,
     changes_when_broker_returns,
     leads_anything,
-    never_unclean,
 )
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import BrokerImage, ClusterImage, Endpoint, VersionRange
@@ -99,8 +98,8 @@ def register_broker(
     image: ClusterImage,
     registration: BrokerRegistration,
     *,
+    rules: ElectionRules,
     has_live_session: bool = False,
-    is_unclean_allowed: UncleanAllowed = never_unclean,
 ) -> Decision[int]:
     """Registers a broker, and returns its new epoch. An incarnation that asks again gets the epoch that it has."""
     existing = image.brokers.get(registration.broker_id)
@@ -114,22 +113,20 @@ def register_broker(
                 f"Another broker is registered with id {registration.broker_id} and alive; ids must be unique",
             )
         # Its former life may have lost records that it acknowledged: it leads again only after an election.
-        records += changes_when_broker_leaves(image, registration.broker_id, is_unclean_allowed)
+        records += changes_when_broker_leaves(image, registration.broker_id, rules)
     epoch = image.end_offset
     return Decision([_registration_record(registration, epoch), *records], epoch)
 
 
-def answer_heartbeat(
-    image: ClusterImage, heartbeat: Heartbeat, *, is_unclean_allowed: UncleanAllowed = never_unclean
-) -> Decision[HeartbeatResult]:
+def answer_heartbeat(image: ClusterImage, heartbeat: Heartbeat, *, rules: ElectionRules) -> Decision[HeartbeatResult]:
     """Fences, unfences or lets go of the broker, as it asks and as far as it has caught up."""
     broker = known_broker(image, heartbeat.broker_id, heartbeat.broker_epoch)
-    decided = _next_state(image, broker, heartbeat, is_unclean_allowed)
+    decided = _next_state(image, broker, heartbeat, rules)
     return Decision([*_cordon(broker, heartbeat.cordoned_log_dirs), *decided.records], decided.response)
 
 
 def _next_state(
-    image: ClusterImage, broker: BrokerImage, heartbeat: Heartbeat, is_unclean_allowed: UncleanAllowed
+    image: ClusterImage, broker: BrokerImage, heartbeat: Heartbeat, rules: ElectionRules
 ) -> Decision[HeartbeatResult]:
     # A broker that has not seen its own registration yet knows nothing about this cluster.
     is_caught_up = heartbeat.metadata_offset >= broker.epoch
@@ -138,34 +135,30 @@ def _next_state(
             return Decision([], HeartbeatResult(is_caught_up, True, True))
         if heartbeat.wants_fence or not is_caught_up:
             return Decision([], HeartbeatResult(is_caught_up, True, False))
-        records = unfence_broker(image, broker.id, broker.epoch, is_unclean_allowed=is_unclean_allowed).records
+        records = unfence_broker(image, broker.id, broker.epoch, rules=rules).records
         return Decision(records, HeartbeatResult(True, False, False))
     if heartbeat.wants_shutdown:
-        return _controlled_shutdown(image, broker, is_caught_up, is_unclean_allowed)
+        return _controlled_shutdown(image, broker, is_caught_up, rules)
     if heartbeat.wants_fence:
-        records = fence_broker(image, broker.id, broker.epoch, is_unclean_allowed=is_unclean_allowed).records
+        records = fence_broker(image, broker.id, broker.epoch, rules=rules).records
         return Decision(records, HeartbeatResult(is_caught_up, True, False))
     return Decision([], HeartbeatResult(is_caught_up, False, False))
 
 
-def unfence_broker(
-    image: ClusterImage, broker_id: int, broker_epoch: int, *, is_unclean_allowed: UncleanAllowed = never_unclean
-) -> Decision[None]:
+def unfence_broker(image: ClusterImage, broker_id: int, broker_epoch: int, *, rules: ElectionRules) -> Decision[None]:
     broker = known_broker(image, broker_id, broker_epoch)
     if not broker.is_fenced:
         return Decision([], None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, fenced=_UNFENCE)
-    return Decision([change, *changes_when_broker_returns(image, broker_id, is_unclean_allowed)], None)
+    return Decision([change, *changes_when_broker_returns(image, broker_id, rules)], None)
 
 
-def fence_broker(
-    image: ClusterImage, broker_id: int, broker_epoch: int, *, is_unclean_allowed: UncleanAllowed = never_unclean
-) -> Decision[None]:
+def fence_broker(image: ClusterImage, broker_id: int, broker_epoch: int, *, rules: ElectionRules) -> Decision[None]:
     broker = known_broker(image, broker_id, broker_epoch)
     if broker.is_fenced:
         return Decision([], None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, fenced=_FENCE)
-    return Decision([change, *changes_when_broker_leaves(image, broker_id, is_unclean_allowed)], None)
+    return Decision([change, *changes_when_broker_leaves(image, broker_id, rules)], None)
 
 
 def _cordon(broker: BrokerImage, cordoned: tuple[bytes, ...] | None) -> list[Message]:
@@ -176,12 +169,12 @@ def _cordon(broker: BrokerImage, cordoned: tuple[bytes, ...] | None) -> list[Mes
     ]
 
 
-def unregister_broker(image: ClusterImage, broker_id: int) -> Decision[None]:
+def unregister_broker(image: ClusterImage, broker_id: int, *, rules: ElectionRules) -> Decision[None]:
     broker = image.brokers.get(broker_id)
     if broker is None:
         raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker {broker_id} is not registered")
     record = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
-    return Decision([*changes_when_broker_leaves(image, broker_id), record], None)
+    return Decision([*changes_when_broker_leaves(image, broker_id, rules), record], None)
 
 
 def known_broker(image: ClusterImage, broker_id: int, broker_epoch: int) -> BrokerImage:
@@ -197,11 +190,11 @@ def known_broker(image: ClusterImage, broker_id: int, broker_epoch: int) -> Brok
 
 
 def _controlled_shutdown(
-    image: ClusterImage, broker: BrokerImage, is_caught_up: bool, is_unclean_allowed: UncleanAllowed
+    image: ClusterImage, broker: BrokerImage, is_caught_up: bool, rules: ElectionRules
 ) -> Decision[HeartbeatResult]:
     """Moves the broker's leaderships away; when none can move any more, the broker may stop."""
     records: list[Message] = []
-    moves = changes_when_broker_leaves(image, broker.id, is_unclean_allowed)
+    moves = changes_when_broker_leaves(image, broker.id, rules)
     can_move = [change for change in moves if change.leader >= 0]
     if can_move or not broker.is_in_controlled_shutdown:
         if not broker.is_in_controlled_shutdown:

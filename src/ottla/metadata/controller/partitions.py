@@ -1,31 +1,21 @@
-"""Leaders and in-sync sets as brokers come and go.
+"""New partitions, and what happens to partitions as brokers come and go.
 
-Rules: the leader is the first replica in the replica list that is active and in sync. The last in-sync replica stays in
-the set when its broker leaves, so that no other replica takes over without its records; the partition is then offline
-until it returns, unless the topic allows an unclean election.
-
-A controller of Apache Kafka may have emptied the in-sync set and named eligible leader replicas instead (KIP-966): they
-have every record that was committed, and one of them takes over when it is back.
+Whoever leaves leads nothing and is in no in-sync set. Whoever returns may lead what had no leader; it comes back into
+the in-sync sets when the leaders report it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from ottla.metadata.controller.election_rules import ElectionRules, only_directory
+from ottla.metadata.controller.partition_change import RECOVERED, Wanted, change_partition
 from ottla.metadata.image import NO_LEADER, BrokersImage, ClusterImage, PartitionState, TopicImage
-from ottla.metadata.image.topics import NO_LEADER_CHANGE, UNASSIGNED_DIRECTORY
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
 
-_RECOVERED, _RECOVERING = 0, 1
-
-UncleanAllowed = Callable[[str], bool]
-
-
-def never_unclean(topic_name: str) -> bool:
-    del topic_name
-    return False
+Located = tuple[TopicImage, int, PartitionState]
 
 
 def new_partition(
@@ -44,99 +34,61 @@ def new_partition(
         replicas=tuple(replicas),
         isr=tuple(isr),
         leader=isr[0],
-        leader_recovery_state=_RECOVERED,
+        leader_recovery_state=RECOVERED,
         leader_epoch=0,
         partition_epoch=0,
-        directories=tuple(_only_directory(brokers, replica) for replica in replicas),
+        directories=tuple(only_directory(brokers, replica) for replica in replicas),
     )
 
 
 def changes_when_broker_leaves(
-    image: ClusterImage, broker_id: int, is_unclean_allowed: UncleanAllowed = never_unclean
+    image: ClusterImage, broker_id: int, rules: ElectionRules
 ) -> list[PartitionChangeRecord]:
-    """The changes when a broker is fenced, shuts down or registers anew: it leads nothing and leaves the in-sync
-    sets."""
+    """The changes when a broker is fenced or shuts down: it leads nothing and leaves the in-sync sets."""
+    return changes_without(image, broker_id, _in_sync_on(image, broker_id), rules)
+
+
+def changes_without(
+    image: ClusterImage, broker_id: int, partitions: Iterable[Located], rules: ElectionRules
+) -> list[PartitionChangeRecord]:
+    """The changes to these partitions when a broker cannot serve them any more."""
     changes = []
-    for topic in _in_order(image):
-        for partition_id, state in sorted(topic.partitions.items()):
-            if broker_id != state.leader and broker_id not in state.isr:
-                continue
-            rest = tuple(replica for replica in state.isr if replica != broker_id)
-            isr = rest or state.isr
-            change = _change(
-                state,
-                isr,
-                lambda replica: replica != broker_id and image.brokers.is_active(replica),
-                is_unclean=is_unclean_allowed(topic.name),
-            )
-            if change is not None:
-                change.topic_id, change.partition_id = topic.id, partition_id
-                changes.append(change)
+    for topic, partition_id, state in partitions:
+        isr = tuple(replica for replica in state.isr if replica != broker_id)
+        by = rules.circumstances(image, topic.name, state, leaving=broker_id)
+        change = change_partition(topic.id, partition_id, state, Wanted(isr=isr), by)
+        if change is not None:
+            changes.append(change)
     return changes
 
 
 def changes_when_broker_returns(
-    image: ClusterImage, broker_id: int, is_unclean_allowed: UncleanAllowed = never_unclean
+    image: ClusterImage, broker_id: int, rules: ElectionRules
 ) -> list[PartitionChangeRecord]:
     """The changes when a broker is unfenced: partitions without a leader may now have one."""
     changes = []
-    for topic in _in_order(image):
-        for partition_id, state in sorted(topic.partitions.items()):
-            if state.leader != NO_LEADER or broker_id not in state.replicas:
-                continue
-            change = _change(
-                state,
-                state.isr,
-                lambda replica: replica == broker_id or image.brokers.is_active(replica),
-                is_unclean=is_unclean_allowed(topic.name),
-            )
-            if change is not None:
-                change.topic_id, change.partition_id = topic.id, partition_id
-                changes.append(change)
+    for topic, partition_id, state in without_leader(image):
+        by = rules.circumstances(image, topic.name, state, returning=broker_id)
+        change = change_partition(topic.id, partition_id, state, Wanted(), by)
+        if change is not None:
+            changes.append(change)
     return changes
 
 
-def _in_order(image: ClusterImage) -> list[TopicImage]:
-    """Topics in an order that is the same in every process, whatever its hashes."""
-    return sorted(image.topics, key=lambda topic: topic.id)
-
-
 def leads_anything(image: ClusterImage, broker_id: int) -> bool:
-    return any(state.leader == broker_id for topic in image.topics for state in topic.partitions.values())
+    return any(state.leader == broker_id for _, _, state in _partitions(image))
 
 
-def _change(
-    state: PartitionState, isr: tuple[int, ...], is_acceptable: Callable[[int], bool], *, is_unclean: bool
-) -> PartitionChangeRecord | None:
-    """The record that gives the partition this in-sync set and a leader that fits it; None if nothing changes."""
-    recovery = -1
-    if state.leader in isr and is_acceptable(state.leader):
-        leader = state.leader
-    else:
-        leader = next((r for r in state.replicas if r in isr and is_acceptable(r)), NO_LEADER)
-        if leader == NO_LEADER:
-            leader = next((r for r in state.eligible_leader_replicas if is_acceptable(r)), NO_LEADER)
-            isr = isr if leader == NO_LEADER else (leader,)
-        if leader == NO_LEADER and is_unclean:
-            leader = next((r for r in state.replicas if is_acceptable(r)), NO_LEADER)
-            if leader != NO_LEADER:
-                isr, recovery = (leader,), _RECOVERING
-    if leader == state.leader and isr == state.isr:
-        return None
-    return PartitionChangeRecord(
-        isr=None if isr == state.isr else isr,
-        leader=NO_LEADER_CHANGE if leader == state.leader else leader,
-        leader_recovery_state=recovery,
-        eligible_leader_replicas=_without(state.eligible_leader_replicas, leader),
-    )
+def without_leader(image: ClusterImage) -> Iterator[Located]:
+    return (found for found in _partitions(image) if found[2].leader == NO_LEADER)
 
 
-def _without(replicas: tuple[int, ...], leader: int) -> tuple[int, ...] | None:
-    """The others, None if nothing changes."""
-    return tuple(replica for replica in replicas if replica != leader) if leader in replicas else None
+def _in_sync_on(image: ClusterImage, broker_id: int) -> Iterator[Located]:
+    return (found for found in _partitions(image) if broker_id == found[2].leader or broker_id in found[2].isr)
 
 
-def _only_directory(brokers: BrokersImage, broker_id: int) -> bytes:
-    """The directory of a broker that has one; a broker with several chooses one itself and reports it."""
-    broker = brokers.get(broker_id)
-    return broker.log_dirs[0] if broker and len(broker.log_dirs) == 1 else UNASSIGNED_DIRECTORY
+def _partitions(image: ClusterImage) -> Iterator[Located]:
+    """All partitions, in an order that is the same in every process, whatever its hashes."""
+    for topic in sorted(image.topics, key=lambda topic: topic.id):
+        for partition_id, state in sorted(topic.partitions.items()):
+            yield topic, partition_id, state

@@ -38,6 +38,13 @@ class PartitionState:
     def preferred_leader(self) -> int:
         return self.replicas[0] if self.replicas else NO_LEADER
 
+    def directory_of(self, broker_id: int) -> bytes:
+        """Where a broker keeps its replica, as far as it was reported; unassigned for a broker without a replica."""
+        for replica, directory in zip(self.replicas, self.directories, strict=True):
+            if replica == broker_id:
+                return directory
+        return UNASSIGNED_DIRECTORY
+
     @staticmethod
     def of(record: PartitionRecord) -> PartitionState:
         return PartitionState(

@@ -12,6 +12,7 @@ from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -132,3 +133,12 @@ def test_producer_ids_come_in_blocks() -> None:
     assert second.producer_id_start == 1000
     with pytest.raises(ApiError, match="STALE_BROKER_EPOCH"):
         decide(image, AllocateProducerIdsRequest(broker_id=1, broker_epoch=7))
+
+
+def test_a_leader_reports_who_is_in_sync() -> None:
+    image = with_topic(cluster(1, 2), "t", [1, 2])
+    row = PartitionData(partition_index=0, new_isr_with_epochs=[BrokerState(broker_id=1, broker_epoch=1001)])
+    topics = [TopicData(topic_id=image.topics.by_name("t").id, partitions=[row])]
+    response, after = decide(image, AlterPartitionRequest(broker_id=1, broker_epoch=1001, topics=topics))
+    assert response.topics[0].partitions[0].partition_epoch == 1
+    assert after.topics.by_name("t").partition(0).isr == (1,)

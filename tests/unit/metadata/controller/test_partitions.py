@@ -1,3 +1,4 @@
+from ottla.metadata.controller.election_rules import ElectionRules
 from ottla.metadata.controller.partitions import changes_when_broker_leaves, changes_when_broker_returns
 from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState
 from ottla.protocol.messages.fence_broker_record import FenceBrokerRecord
@@ -7,12 +8,12 @@ from unit.metadata.clusters import applied, cluster, topic_id, with_topic
 
 
 def leave(image: ClusterImage, broker_id: int, *, is_unclean: bool = False) -> ClusterImage:
-    changes = changes_when_broker_leaves(image, broker_id, lambda topic: is_unclean)
+    changes = changes_when_broker_leaves(image, broker_id, ElectionRules(is_unclean_allowed=is_unclean))
     return applied(image, [FenceBrokerRecord(id=broker_id, epoch=1000 + broker_id), *changes])
 
 
 def come_back(image: ClusterImage, broker_id: int) -> ClusterImage:
-    changes = changes_when_broker_returns(image, broker_id)
+    changes = changes_when_broker_returns(image, broker_id, ElectionRules())
     return applied(image, [UnfenceBrokerRecord(id=broker_id, epoch=1000 + broker_id), *changes])
 
 
@@ -63,10 +64,10 @@ def test_an_eligible_replica_takes_over_where_the_in_sync_set_is_empty() -> None
     image = applied(leave(leave(leave(IMAGE, 1), 2), 3), [emptied])
     assert state(come_back(image, 1)).leader == NO_LEADER
     after = state(come_back(image, 2))
-    assert (after.leader, after.isr, after.eligible_leader_replicas) == (2, (2,), (3,))
+    assert (after.leader, after.isr, after.eligible_leader_replicas) == (2, (2,), ())
 
 
 def test_partitions_of_others_are_left_alone() -> None:
     image = with_topic(cluster(1, 2, 3), "t", (2, 3))
-    assert changes_when_broker_leaves(image, 1) == []
-    assert changes_when_broker_returns(image, 1) == []
+    assert changes_when_broker_leaves(image, 1, ElectionRules()) == []
+    assert changes_when_broker_returns(image, 1, ElectionRules()) == []
