@@ -182,14 +182,20 @@ class BrokerRole:
         self._groups = GroupCoordinator(group_config, offsets, self._tasks, self._host)
         producer_ids = ProducerIds(self._lifecycle.allocate_producer_ids)
         transaction_config = _transaction_config(self.config)
-        channel = TransactionChannel(self.config.node_id, self.config.inter_broker_listener_name, dispatcher)
+        channel = TransactionChannel(
+            self.config.node_id,
+            self.config.inter_broker_listener_name,
+            dispatcher,
+            self._peers,
+            transaction_config.request_timeout_ms,
+        )
         transactions = self._store(
             transaction_topic_spec(transaction_config), topic_creation, "transaction.state.log.load.buffer.size"
         )
         self._transactions = TransactionCoordinator(
             transaction_config,
             transactions,
-            MarkerWriter(channel, lambda: self._metadata.image),
+            MarkerWriter(self.config.node_id, channel, lambda: self._metadata.image, self._tasks),
             producer_ids,
             self._tasks,
             self._host,

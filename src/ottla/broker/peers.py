@@ -39,6 +39,9 @@ from ottla.protocol.schema import Message
 
 logger = logging.getLogger("ottla.broker.peers")
 
+# How the client ids of brokers begin, Apache's as well.
+CLIENT_ID_PREFIX: Final = "broker-"
+
 # What brokers ask each other, and what answers it.
 _RESPONSES: Final[dict[type[Message], type[Message]]] = {
     AddPartitionsToTxnRequest: AddPartitionsToTxnResponse,
@@ -144,7 +147,7 @@ class Peers:
             raise BrokerUnreachable(f"it is not registered with an address for listener {self._listener}")
         lane = self._lanes.get((broker_id, purpose))
         if lane is None:
-            lane = self._lanes[broker_id, purpose] = _Lane(life, f"broker-{self._node_id}-{purpose}")
+            lane = self._lanes[broker_id, purpose] = _Lane(life, f"{CLIENT_ID_PREFIX}{self._node_id}-{purpose}")
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + timeout_s
         connection = await lane.connect(deadline_s)

@@ -6,8 +6,9 @@ A partition is answered once its marker is committed. In a partition of the offs
 the marker, because the offsets of the transaction take effect with it, or never. A marker that was written before is
 answered as if it were written now; each marker gets its own row, in the order of the request.
 
-A marker that comes over the wire was sent by an operator (`abort` of the tools for transactions): this node's own
-coordinator sends none that way. It may tear a transaction apart for good, so it is written to the node's log.
+A marker that no broker sent was sent by an operator (`abort` of the tools for transactions). It may tear a transaction
+apart for good, so it is written to the node's log. Brokers are known by their client id, which is good enough for a
+log: Ottla's and Apache's begin alike, and this broker's own coordinator has no host.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
+from ottla.broker.peers import CLIENT_ID_PREFIX
 from ottla.broker.requests.purgatory import wait_until_acknowledged
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
@@ -62,7 +64,7 @@ async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> Wr
         results.append(WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
     for part in waiting:
         await part()
-    if context.client_host:
+    if context.client_host and not (context.client_id or "").startswith(CLIENT_ID_PREFIX):
         _log_markers(context.client_host, request.markers, results)
     return WriteTxnMarkersResponse(markers=results)
 

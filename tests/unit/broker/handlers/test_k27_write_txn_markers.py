@@ -45,7 +45,7 @@ def test_markers_end_transactions_in_several_partitions(tmp_path: Path, director
     run_node(tmp_path / "data", scenario, overrides)
 
 
-def test_a_marker_of_an_operator_is_in_the_nodes_log_and_one_of_the_coordinator_is_not(
+def test_a_marker_of_an_operator_is_in_the_nodes_log_and_one_of_a_coordinator_is_not(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(running: RunningNode) -> None:
@@ -55,6 +55,10 @@ def test_a_marker_of_an_operator_is_in_the_nodes_log_and_one_of_the_coordinator_
         identity = await coordinator.start("tx")
         await requests.produce("tx", {("orders", 0): transactional_batch(identity.producer, 0)}, 13)
         await coordinator.end(identity, 5, commit=True)
+        # The coordinator of another transaction, on another broker.
+        of_broker = WriteTxnMarkersRequest(markers=[marker((9, 0), {"orders": [2]})])
+        sent = client.send(of_broker, 2, client_id="broker-2-markers")
+        await client.receive(WriteTxnMarkersRequest, 2, sent)
         await requests.mark(marker((7, 3), {"orders": [1, 99]}, is_commit=False))
         await requests.mark(marker((8, 0), {"orders": list(range(30))}))
 

@@ -1,15 +1,16 @@
-"""How transactions reach other brokers: the two requests that coordinators and partition leaders send each other.
+"""How transactions reach brokers: the two requests that coordinators and partition leaders send each other.
 
-In a cluster of one node they go to the node's own handlers, as messages and without a socket, in the same versions and
-with the same answers.
+A request to this broker itself goes to its own handler, as a message and without a socket, with the same answer. One to
+another broker goes over the connections between brokers, and fails with PeerUnavailable if that broker does not answer.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from ottla.broker.peers import MARKERS, TRANSACTIONS, Peers, Purpose
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -27,28 +28,38 @@ logger = logging.getLogger(__name__)
 ADD_PARTITIONS_VERSION = 5
 WRITE_MARKERS_VERSION = 2
 _BROKER_PRINCIPAL = "User:ANONYMOUS"
+# A broker that could not write in time says so after request.timeout.ms; its answer is worth waiting for.
+_ANSWER_MARGIN_S: Final = 5.0
 
 
 class TransactionChannel:
-    """Carries requests to the node that they are for."""
+    """Carries requests to the broker that they are for."""
 
-    def __init__(self, node_id: int, listener: str, dispatcher: Dispatcher) -> None:
+    def __init__(
+        self, node_id: int, listener: str, dispatcher: Dispatcher, peers: Peers, request_timeout_ms: int
+    ) -> None:
         self._node_id = node_id
         self._listener = listener
         self._dispatcher = dispatcher
+        self._peers = peers
+        self._timeout_s = request_timeout_ms / 1000 + _ANSWER_MARGIN_S
 
-    async def add_partitions(self, node_id: int, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+    async def add_partitions(self, broker_id: int, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
         """Asks the coordinator of the transactions."""
-        answer = await self._send(node_id, ApiKey.ADD_PARTITIONS_TO_TXN, ADD_PARTITIONS_VERSION, request)
+        answer = await self._send(broker_id, TRANSACTIONS, ADD_PARTITIONS_VERSION, request)
         return cast(AddPartitionsToTxnResponse, answer)
 
-    async def write_markers(self, node_id: int, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    async def write_markers(self, broker_id: int, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
         """Asks the leader of the partitions."""
-        answer = await self._send(node_id, ApiKey.WRITE_TXN_MARKERS, WRITE_MARKERS_VERSION, request)
+        answer = await self._send(broker_id, MARKERS, WRITE_MARKERS_VERSION, request)
         return cast(WriteTxnMarkersResponse, answer)
 
-    async def _send(self, node_id: int, api_key: ApiKey, version: int, request: Message) -> Message:
-        assert node_id == self._node_id, f"node {node_id} is not this one, and there is no other"
+    async def _send(self, broker_id: int, purpose: Purpose, own_version: int, request: Message) -> Message:
+        if broker_id == self._node_id:
+            return await self._handle_here(ApiKey(request.API_KEY), own_version, request)
+        return await self._peers.send(broker_id, purpose, request, timeout_s=self._timeout_s)
+
+    async def _handle_here(self, api_key: ApiKey, version: int, request: Message) -> Message:
         api = self._dispatcher.apis[api_key]
         services = self._dispatcher.services
         assert services is not None, "the node is assembled before transactions are served"

@@ -1,8 +1,17 @@
-"""Writes the markers of a transaction that is about to end into its partitions.
+"""Writes the markers of transactions that are about to end into their partitions, on whichever brokers lead them.
 
-The outcome is logged, so it must happen: a marker that fails is sent again until it succeeds, with a growing pause. A
-partition that does not exist any more needs no marker. Neither does one that knows a later epoch of the producer: the
-transaction cannot be open there. Only a coordinator that has been replaced stops; its successor has read the same log.
+Guarantees
+- The outcome is logged, so it must happen: a marker that fails is sent again until it succeeds, with a growing pause.
+  The image is asked before each attempt who leads the partition, since that may be the reason why it failed.
+- A partition that does not exist any more needs no marker. Neither does one that knows a later epoch of the producer:
+  the transaction cannot be open there.
+- A coordinator that has been replaced stops (TRANSACTION_COORDINATOR_FENCED): its successor has read the same log. So
+  does one that loses its shard, which cancels `write`; what still waits in a queue is then dropped.
+
+Partitions of this broker are written without a socket, each transaction by itself. For every other broker there is a
+queue: what has gathered there goes out in one WriteTxnMarkers, and the next one follows as soon as it is answered.
+Brokers do not wait for each other. Nothing here survives a crash: the next coordinator finds the prepared transactions
+in its log.
 """
 
 from __future__ import annotations
@@ -10,9 +19,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
+from ottla.broker.peers import PeerUnavailable
+from ottla.broker.tasks import Tasks
+from ottla.client.errors import code_of
 from ottla.coordinator.transaction.metadata import TransactionMetadata, by_topic
 from ottla.metadata.image import NO_LEADER, ClusterImage
 from ottla.protocol.errors import ErrorCode
@@ -30,94 +44,240 @@ _FIRST_PAUSE_S = 0.01
 _LONGEST_PAUSE_S = 1.0
 _WARN_AFTER_S = 5.0
 _WARN_AGAIN_S = 60.0
+# So many partitions go out in one request. The rest waits for the next one.
+PARTITIONS_PER_REQUEST_MAX: Final = 5_000
+
+# With these there is no open transaction to end, and never will be. The last two are answers of brokers before 4.0,
+# about logs that cannot hold transactions.
+_NOTHING_TO_END: Final = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.UNSUPPORTED_VERSION,
+    }
+)
+
+# By producer id, since Apache Kafka merges the rows of a producer.
+Codes = dict[int, dict[TopicPartition, ErrorCode]]
 
 
 class CoordinatorReplaced(Exception):
     """Another coordinator is in charge of the transaction."""
 
 
-class MarkerWriter:
-    """Writes the markers of all transactions of a coordinator."""
+class _Ending:
+    """A prepared transaction, until each of its partitions has its marker."""
 
-    def __init__(self, channel: TransactionChannel, image: Callable[[], ClusterImage]) -> None:
+    __slots__ = ("coordinator_epoch", "is_over", "lacking", "metadata", "outcome", "warn_at_s")
+
+    def __init__(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.metadata = metadata
+        self.coordinator_epoch = coordinator_epoch
+        self.lacking = set(metadata.partitions)
+        self.outcome: asyncio.Future[None] = loop.create_future()
+        self.is_over = False
+        self.warn_at_s = loop.time() + _WARN_AFTER_S
+
+    def end(self, error: CoordinatorReplaced | None = None) -> None:
+        """Tells whoever waits for it, unless nobody does any more."""
+        self.is_over = True
+        if self.outcome.done():
+            return
+        if error is None:
+            self.outcome.set_result(None)
+        else:
+            self.outcome.set_exception(error)
+
+
+@dataclass(slots=True)
+class _Portion:
+    """Partitions of one transaction that go the same way, and how long they wait if they fail."""
+
+    ending: _Ending
+    partitions: list[TopicPartition]
+    pause_s: float = _FIRST_PAUSE_S
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What waits for one other broker."""
+
+    portions: list[_Portion] = field(default_factory=list)
+    is_sending: bool = False
+
+
+class MarkerWriter:
+    """Writes the markers of all transactions that this broker coordinates."""
+
+    def __init__(
+        self, node_id: int, channel: TransactionChannel, image: Callable[[], ClusterImage], tasks: Tasks
+    ) -> None:
+        self._node_id = node_id
         self._channel = channel
         self._image = image
+        self._tasks = tasks
+        self._queues: defaultdict[int, _Queue] = defaultdict(_Queue)
 
     async def write(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
         """Return once every partition of a prepared transaction has its marker; or raise CoordinatorReplaced."""
-        lacking = set(metadata.partitions)
-        pause_s = _FIRST_PAUSE_S
-        warn_at_s = asyncio.get_running_loop().time() + _WARN_AFTER_S
-        while True:
-            for node_id, partitions in self._by_leader(lacking).items():
-                request = _request(metadata, partitions, coordinator_epoch)
-                answer = await self._channel.write_markers(node_id, request)
-                lacking -= _settled(metadata, answer)
-            topics = self._image().topics
-            lacking = {one for one in lacking if topics.partition_of(*one) is not None}
-            if not lacking:
-                return
-            if asyncio.get_running_loop().time() >= warn_at_s:
-                warn_at_s += _WARN_AGAIN_S
-                logger.warning(
-                    "A transaction of %s has ended, but %d partitions do not accept its marker, like %s; retrying. "
-                    "Until then, read_committed consumers wait there, and the producer waits with its next transaction",
-                    metadata.transactional_id,
-                    len(lacking),
-                    min(lacking),
-                )
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        ending = _Ending(metadata, coordinator_epoch)
+        self._dispatch(_Portion(ending, sorted(ending.lacking)))
+        try:
+            await ending.outcome
+        finally:
+            ending.is_over = True
 
-    def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+    # -- ways to the partitions ---------------------------------------------------------------------------------------
+
+    def _dispatch(self, portion: _Portion) -> None:
+        """Sends each partition to whoever leads it now."""
+        ending = portion.ending
+        if ending.is_over:
+            return
         topics = self._image().topics
-        leaders: defaultdict[int, list[TopicPartition]] = defaultdict(list)
-        for partition in sorted(partitions):
+        by_leader: defaultdict[int, list[TopicPartition]] = defaultdict(list)
+        for partition in portion.partitions:
             state = topics.partition_of(*partition)
-            if state is not None and state.leader != NO_LEADER:
-                leaders[state.leader].append(partition)
-        return leaders
+            if state is None:
+                ending.lacking.discard(partition)
+            else:
+                by_leader[state.leader].append(partition)
+        if not ending.lacking:
+            ending.end()
+        for leader, partitions in by_leader.items():
+            part = _Portion(ending, partitions, portion.pause_s)
+            if leader == NO_LEADER:
+                self._retry(part)
+            elif leader == self._node_id:
+                self._tasks.start_background("markers of this broker", self._write_here(part))
+            else:
+                self._enqueue(leader, part)
 
+    async def _write_here(self, portion: _Portion) -> None:
+        codes = await self._ask(self._node_id, [portion])
+        self._answered(portion, codes)
 
-def _request(
-    metadata: TransactionMetadata, partitions: Iterable[TopicPartition], coordinator_epoch: int
-) -> WriteTxnMarkersRequest:
-    return WriteTxnMarkersRequest(
-        markers=[
-            WritableTxnMarker(
-                producer_id=metadata.producer_id,
-                producer_epoch=metadata.producer_epoch,
-                transaction_result=metadata.is_commit,
-                topics=[
-                    WritableTxnMarkerTopic(name=name, partition_indexes=ids)
-                    for name, ids in by_topic(partitions).items()
-                ],
-                coordinator_epoch=coordinator_epoch,
-                transaction_version=metadata.client_transaction_version,
+    def _enqueue(self, broker_id: int, portion: _Portion) -> None:
+        queue = self._queues[broker_id]
+        queue.portions.append(portion)
+        if not queue.is_sending:
+            queue.is_sending = True
+            self._tasks.start_background(f"markers for broker {broker_id}", self._empty(broker_id, queue))
+
+    async def _empty(self, broker_id: int, queue: _Queue) -> None:
+        try:
+            while portions := _take(queue):
+                codes = await self._ask(broker_id, portions)
+                for portion in portions:
+                    self._answered(portion, codes)
+        finally:
+            queue.is_sending = False
+
+    async def _ask(self, broker_id: int, portions: Sequence[_Portion]) -> Codes | None:
+        """What the broker says about each partition, None if it says nothing."""
+        try:
+            return _codes(await self._channel.write_markers(broker_id, _request(portions)))
+        except PeerUnavailable:
+            # It is logged where it is found out.
+            return None
+        except Exception:
+            # Whatever it is, these transactions must end, and the next ones must be sent.
+            logger.exception("Markers for broker %d failed; they are sent again", broker_id)
+            return None
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def _answered(self, portion: _Portion, codes: Codes | None) -> None:
+        ending = portion.ending
+        if ending.is_over:
+            return
+        metadata = ending.metadata
+        told = (codes or {}).get(metadata.producer_id, {})
+        failed: list[TopicPartition] = []
+        for partition in portion.partitions:
+            code = told.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR)
+            if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
+                ending.end(CoordinatorReplaced())
+                return
+            if code in _NOTHING_TO_END:
+                logger.warning(
+                    "%s answers %s to a marker of producer %d in epoch %d: %s has no open transaction there",
+                    partition,
+                    code.name,
+                    metadata.producer_id,
+                    metadata.producer_epoch,
+                    metadata.transactional_id,
+                )
+            if code is ErrorCode.NONE or code in _NOTHING_TO_END:
+                ending.lacking.discard(partition)
+            else:
+                failed.append(partition)
+        if not ending.lacking:
+            ending.end()
+        if failed:
+            self._retry(_Portion(ending, failed, portion.pause_s))
+
+    def _retry(self, portion: _Portion) -> None:
+        loop = asyncio.get_running_loop()
+        ending = portion.ending
+        if loop.time() >= ending.warn_at_s:
+            ending.warn_at_s = loop.time() + _WARN_AGAIN_S
+            logger.warning(
+                "A transaction of %s has ended, but %d partitions do not accept its marker, like %s; retrying. "
+                "Until then, read_committed consumers wait there, and the producer waits with its next transaction",
+                ending.metadata.transactional_id,
+                len(ending.lacking),
+                min(ending.lacking),
             )
-        ]
+        longer_s = min(2 * portion.pause_s, _LONGEST_PAUSE_S)
+        loop.call_later(portion.pause_s, self._dispatch, _Portion(ending, portion.partitions, longer_s))
+
+
+def _take(queue: _Queue) -> list[_Portion]:
+    """What goes into the next request: one portion for each transaction, without those that are over."""
+    waiting, queue.portions = queue.portions, []
+    taken: dict[_Ending, _Portion] = {}
+    size = 0
+    for position, portion in enumerate(waiting):
+        if portion.ending.is_over:
+            continue
+        if size >= PARTITIONS_PER_REQUEST_MAX:
+            queue.portions = waiting[position:]
+            break
+        size += len(portion.partitions)
+        same = taken.get(portion.ending)
+        if same is None:
+            taken[portion.ending] = portion
+        else:
+            same.partitions = sorted({*same.partitions, *portion.partitions})
+    return list(taken.values())
+
+
+def _request(portions: Iterable[_Portion]) -> WriteTxnMarkersRequest:
+    return WriteTxnMarkersRequest(markers=[_marker(portion) for portion in portions])
+
+
+def _marker(portion: _Portion) -> WritableTxnMarker:
+    metadata = portion.ending.metadata
+    return WritableTxnMarker(
+        producer_id=metadata.producer_id,
+        producer_epoch=metadata.producer_epoch,
+        transaction_result=metadata.is_commit,
+        topics=[
+            WritableTxnMarkerTopic(name=name, partition_indexes=ids)
+            for name, ids in by_topic(portion.partitions).items()
+        ],
+        coordinator_epoch=portion.ending.coordinator_epoch,
+        transaction_version=metadata.client_transaction_version,
     )
 
 
-def _settled(metadata: TransactionMetadata, answer: WriteTxnMarkersResponse) -> set[TopicPartition]:
-    """The partitions that need no marker any more."""
-    settled: set[TopicPartition] = set()
+def _codes(answer: WriteTxnMarkersResponse) -> Codes:
+    codes: Codes = {}
     for marker in answer.markers:
+        rows = codes.setdefault(marker.producer_id, {})
         for topic in marker.topics:
             for row in topic.partitions:
-                partition = TopicPartition(topic.name, row.partition_index)
-                code = ErrorCode(row.error_code)
-                if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
-                    raise CoordinatorReplaced
-                if code is ErrorCode.INVALID_PRODUCER_EPOCH:
-                    logger.warning(
-                        "%s knows a later epoch of producer %d than %d: %s has no open transaction there",
-                        partition,
-                        metadata.producer_id,
-                        metadata.producer_epoch,
-                        metadata.transactional_id,
-                    )
-                    code = ErrorCode.NONE
-                if code is ErrorCode.NONE:
-                    settled.add(partition)
-    return settled
+                rows[TopicPartition(topic.name, row.partition_index)] = code_of(row.error_code)
+    return codes

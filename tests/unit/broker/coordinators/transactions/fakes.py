@@ -15,19 +15,20 @@ from ottla.broker.coordinators.internal_topic import (
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
 from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
 from ottla.broker.coordinators.transactions.markers import MarkerWriter
+from ottla.broker.peers import PeerUnavailable
 from ottla.broker.producer_ids import ProducerIds
 from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.coordinator.transaction.metadata import TransactionMetadata
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ErrorCode
-from ottla.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
+from ottla.protocol.messages.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest
 from ottla.protocol.messages.write_txn_markers_response import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from unit.broker.coordinators.groups.fakes import MemoryLog, image_with
+from unit.broker.coordinators.groups.fakes import NODE_ID, MemoryLog, image_with
 
 COORDINATOR_EPOCH = 3
 Marker = tuple[str, int, int, bool]
@@ -39,14 +40,22 @@ class MarkerChannel(TransactionChannel):
     def __init__(self) -> None:
         self.markers: list[Marker] = []
         self.requests: list[WriteTxnMarkersRequest] = []
+        # The brokers that were asked, in the order of `requests`.
+        self.asked: list[int] = []
         self.answer: Callable[[str, int], ErrorCode] = lambda _topic, _index: ErrorCode.NONE
         self.is_open = asyncio.Event()
         self.is_open.set()
+        self.dead: set[int] = set()
 
-    async def write_markers(self, node_id: int, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
-        await self.is_open.wait()
+    async def write_markers(self, broker_id: int, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+        self.asked.append(broker_id)
         self.requests.append(request)
-        (marker,) = request.markers
+        await self.is_open.wait()
+        if broker_id in self.dead:
+            raise PeerUnavailable(broker_id, "it is dead")
+        return WriteTxnMarkersResponse(markers=[self._written(marker) for marker in request.markers])
+
+    def _written(self, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
         topics = []
         for topic in marker.topics:
             rows = []
@@ -56,7 +65,7 @@ class MarkerChannel(TransactionChannel):
                 if code is ErrorCode.NONE:
                     self.markers.append((topic.name, index, marker.producer_epoch, marker.transaction_result))
             topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=rows))
-        return WriteTxnMarkersResponse(markers=[WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics)])
+        return WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics)
 
 
 class TransactionNode:
@@ -78,7 +87,7 @@ class TransactionNode:
             CoordinatorStore(
                 InternalTopic(transaction_topic_spec(self.config), lambda: self.image, self._create), self.log
             ),
-            MarkerWriter(self.channel, lambda: self.image),
+            MarkerWriter(NODE_ID, self.channel, lambda: self.image, self.tasks),
             ProducerIds(self._block),
             self.tasks,
             ClockedMachine(lambda: self.now_ms),

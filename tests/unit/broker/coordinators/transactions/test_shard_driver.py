@@ -88,7 +88,7 @@ def test_a_decided_transaction_completes_though_a_disk_hung_and_then_refused_the
         shard.replay("tx", prepared)
         log = PartitionCoordinatorLog(node.replicas, OFFSETS_TOPIC, LOAD_BUFFER_BYTES)
         writes = ShardWrites(log, OFFSETS_TOPIC, 0, 0, node.tasks, 1, unexpected)
-        markers = MarkerWriter(cast(TransactionChannel, None), lambda: node.image)
+        markers = MarkerWriter(7, cast(TransactionChannel, None), lambda: node.image, node.tasks)
         driver = TransactionShardDriver(shard, writes, markers, node.tasks, lambda: 1, lambda: 2)
         try:
             await asyncio.to_thread(disk.is_asked.wait)
