@@ -35,6 +35,10 @@ _AT_ANY_TIME_SHARE = 0.2
 _MOMENT_WAIT_S = 20.0
 _SLOW_FIRST_SHARE = 0.75
 _CLIENT_DIES_TOO_SHARE = 0.7
+# How often a server dies right after a change of its disks, how many changes later at most, and how long that may take.
+_AT_CHANGE_SHARE = 0.7
+_CHANGES_MAX = (2, 4, 8)
+_CHANGE_WAIT_S = 3.0
 # Requests of which something comes, and how often each is waited for: most often those that acknowledge or settle.
 _MOMENTS = {
     ApiKey.PRODUCE: 2,
@@ -111,16 +115,17 @@ class Faults:
                 await do[kind](self)
                 logger.info("%s is over", kind)
 
-    async def _wait_for_a_bad_moment(self) -> str | None:
+    async def _wait_for_a_bad_moment(self, on_arrival: Callable[[], None] = lambda: None) -> str | None:
         """Mostly until something is to be written on the server: a fault while it is idle harms nobody.
 
-        Returns the name of the client that has asked for it, if somebody has.
+        Returns the name of the client that has asked for it, if somebody has. `on_arrival` is called before the server
+        has read the request.
         """
         if self._chance.random() < _AT_ANY_TIME_SHARE:
             return None
         (api_key,) = self._chance.choices(list(_MOMENTS), list(_MOMENTS.values()))
         with contextlib.suppress(TimeoutError):
-            arrival = self._network.next_arrival(self._server.name, api_key)
+            arrival = self._network.next_arrival(self._server.name, api_key, on_arrival)
             asking = await asyncio.wait_for(arrival, _MOMENT_WAIT_S)
             await asyncio.sleep(self._chance.choice([0.000_3, 0.003, 0.03, 0.1]) * self._chance.random())
             return asking
@@ -169,6 +174,7 @@ class Faults:
     async def _strike(self, blow: Callable[[], None]) -> None:
         """Ends the server, often after a while with a slow disk, so that much is under way.
 
+        Mostly it dies between two changes of its disks, so that only some of the writes that belong together are made.
         Often the client that waits for an answer dies as well, as in a rack without power. Then nobody repeats the
         request, and the next life begins with whatever the server has made of it.
         """
@@ -176,17 +182,37 @@ class Faults:
         if is_slowed:
             self._server.slow_down(THREAD_S * self._chance.choice([100, 1_000]))
             await asyncio.sleep(self._chance.random() * 3)
-        asking = await self._wait_for_a_bad_moment()
+        is_at_change = self._chance.random() < _AT_CHANGE_SHARE
+        asking = await (self._strike_at_change(blow) if is_at_change else self._wait_for_a_bad_moment())
+        if self._server.life is Life.UP:
+            blow()
+        logger.info("struck")
+        if asking is not None and self._chance.random() < _CLIENT_DIES_TOO_SHARE:
+            logger.info("%s dies too", asking)
+            self.counts["client killed"] += 1
+            self._kill_client(asking)
         if is_slowed:
             self._server.slow_down(THREAD_S)
-        if self._server.life is Life.UP:
-            logger.info("strikes")
-            blow()
-            if asking is not None and self._chance.random() < _CLIENT_DIES_TOO_SHARE:
-                logger.info("%s dies too", asking)
-                self.counts["client killed"] += 1
-                self._kill_client(asking)
         await self._down_time()
+
+    async def _strike_at_change(self, blow: Callable[[], None]) -> str | None:
+        """Strikes between two changes of the disks that a request leads to; returns who has asked for it.
+
+        The server survives if no request comes, or if it changes too little.
+        """
+        struck: asyncio.Future[None] | None = None
+        count = self._chance.randint(1, self._chance.choice(_CHANGES_MAX))
+
+        def arm() -> None:
+            nonlocal struck
+            if self._server.life is Life.UP:
+                struck = self._server.strike_at_change(count, blow)
+
+        asking = await self._wait_for_a_bad_moment(arm)
+        if struck is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(struck, _CHANGE_WAIT_S)
+        return asking
 
     async def kill_while_starting(self) -> None:
         """Dies, and dies again before it is up."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -187,8 +188,10 @@ class TransactionalLoad(WritingLoad):
     async def _transact(self, producer: Producer, recorder: ProducerRecorder, chance: random.Random) -> None:
         attempt = TransactionAttempt(producer, recorder)
         try:
-            for _ in range(self.count(chance)):
-                await attempt.send(chance.choice(self._partitions))
+            # Two records at least, and no partition gets a second one before each has one: many end in several places.
+            turns = itertools.cycle(chance.sample(self._partitions, len(self._partitions)))
+            for partition in itertools.islice(turns, 1 + self.count(chance)):
+                await attempt.send(partition)
                 if chance.random() < 0.3:
                     await asyncio.sleep(chance.random() * 0.1)
             if chance.random() < 0.2:

@@ -247,14 +247,22 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
 
     def create_task(self, coro: Any, *, name: str | None = None, **options: Any) -> asyncio.Task[Any]:
         task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, **options)
-        task.machine = _machine.get()  # type: ignore[attr-defined]
+        machine = _machine.get()
+        task.machine = machine  # type: ignore[attr-defined]
+        if machine is not None and machine.power is Power.OFF:
+            # It died in the middle of this callback, which goes on to its end.
+            self._dead.append(task)
         return task
 
     def get_debug(self) -> bool:
         return False
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        self.failures.append(context)
+        """Notes what went wrong, unless the machine died of it: the dead do not complain."""
+        handle = context.get("handle")
+        machine = _machine.get() if handle is None else handle._context.get(_machine)
+        if machine is None or machine.power is not Power.OFF:
+            self.failures.append(context)
 
     async def shutdown_asyncgens(self) -> None:
         """None are kept."""

@@ -241,6 +241,10 @@ class BoundSocket:
             self.on_waiting()
 
 
+def _do_nothing() -> None:
+    """Nobody wants to be called."""
+
+
 class SimulatedNetwork:
     """All addresses, links and connections of a simulated world."""
 
@@ -254,7 +258,7 @@ class SimulatedNetwork:
         self._links: dict[tuple[str, str], Link] = {}
         self._ends: dict[End, None] = {}
         self._next_port = _FIRST_EPHEMERAL_PORT
-        self._awaited: dict[tuple[str, bytes], list[asyncio.Future[str]]] = {}
+        self._awaited: dict[tuple[str, bytes], list[tuple[asyncio.Future[str], Callable[[], None]]]] = {}
 
     # -- what a simulation does with it -------------------------------------------------------------------------------
 
@@ -291,18 +295,24 @@ class SimulatedNetwork:
         for one in (end, end.peer):
             self.loop.call_soon(one.reset, context=machine_context(one.machine))
 
-    def next_arrival(self, name: str, api_key: int) -> asyncio.Future[str]:
-        """Done when the next request of a kind reaches a machine, with the name of the machine that sent it."""
+    def next_arrival(
+        self, name: str, api_key: int, on_arrival: Callable[[], None] = _do_nothing
+    ) -> asyncio.Future[str]:
+        """Done when the next request of a kind reaches a machine, with the name of the machine that sent it.
+
+        Who waits for it goes on when the machine may have done what was asked; `on_arrival` is called before that.
+        """
         arrival: asyncio.Future[str] = self.loop.create_future()
-        self._awaited.setdefault((name, api_key.to_bytes(2)), []).append(arrival)
+        self._awaited.setdefault((name, api_key.to_bytes(2)), []).append((arrival, on_arrival))
         return arrival
 
     def note_arrival(self, end: End, item: object) -> None:
         """Something has reached a machine; a request begins with its size and its API key."""
         if self._awaited and isinstance(item, bytes):
-            for arrival in self._awaited.pop((end.machine.name, item[4:6]), ()):
+            for arrival, on_arrival in self._awaited.pop((end.machine.name, item[4:6]), ()):
                 if not arrival.done():
                     arrival.set_result(end.peer.machine.name)
+                    on_arrival()
 
     def process_died(self, machine: SimulatedMachine) -> None:
         """The kernel closes what a dead process had open."""
@@ -359,11 +369,13 @@ class SimulatedNetwork:
         return own
 
     def carry(self, sender: End, item: _Item) -> None:
-        """Takes something from one end to the other."""
+        """Takes something from one end to the other; the end of a dead process has nothing to send."""
+        if sender not in self._ends:
+            return
         to = sender.peer
         link = self.link(sender.machine.name, to.machine.name)
         if to.machine.power is Power.OFF:
-            if to.machine.name in self._machines and sender in self._ends:
+            if to.machine.name in self._machines:
                 # Somebody is there, but does not know this connection.
                 self.loop.call_later(self._delay_s(link), sender.reset, context=machine_context(sender.machine))
             return

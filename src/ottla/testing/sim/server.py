@@ -5,6 +5,9 @@ instructions: what it wrote is in the kernel's memory and stays. `cut_power` end
 anything may be missing. And the node may end itself, because its disk failed. In each case the next `start` finds the
 disks as that end left them.
 
+A kill and a power cut come between two callbacks of the loop, or right after a change of a disk (`strike_at_change`):
+so a function that writes to several files is found with some of them written.
+
 Whatever a dead process still had to do is never done; its tasks are kept, so that nothing of them runs when they would
 be collected.
 """
@@ -13,12 +16,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
+from pathlib import Path
 
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig
-from ottla.testing.sim.disk import SimulatedDisk, Survival
+from ottla.testing.sim.disk import PowerCut, SimulatedDisk, Survival
 from ottla.testing.sim.host import EPOCH_MS, THREAD_S, SimulatedHost
 from ottla.testing.sim.loop import Power, SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
@@ -104,6 +108,9 @@ class SimulatedServer:
             self.failure = await node.failed
         except StartupError as error:
             self.failure = error
+        except PowerCut:
+            # The process died in the middle of its own instructions, see `strike_at_change`.
+            return
         except Exception as error:  # noqa: BLE001 - whoever runs the simulation is to hear of it
             self.failure = error
             self.bugs.append(error)
@@ -139,6 +146,30 @@ class SimulatedServer:
             self.disks[root] = disk.after_power_cut(survival, self._chance)
             disk.power_off()
         self._forget()
+
+    def strike_at_change(self, count: int, blow: Callable[[], None]) -> asyncio.Future[None]:
+        """Ends this life by a blow in the very moment after its disks have changed so many times more.
+
+        Done when that has happened; who cancels it before calls the blow off. Whatever the process was about to do is
+        not done: not the next write of the same function, nor an answer.
+        """
+        struck: asyncio.Future[None] = self._loop.create_future()
+        changes_left = count
+
+        def note_change(_verb: str, _path: Path) -> None:
+            nonlocal changes_left
+            if struck.done():
+                return
+            changes_left -= 1
+            if changes_left == 0:
+                struck.set_result(None)
+                blow()
+                raise PowerCut
+
+        # The next life has other disks, so nothing has to be taken back.
+        for disk in self.disks.values():
+            disk.on_change = note_change
+        return struck
 
     def _end(self, host: SimulatedHost) -> None:
         self._loop.drop(host)

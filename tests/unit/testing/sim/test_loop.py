@@ -109,6 +109,35 @@ def test_a_dead_machine_takes_no_further_step_and_its_waiters_hear_nothing() -> 
     assert steps == ["begun"]
 
 
+def test_a_callback_in_which_its_machine_dies_is_not_a_failure_and_what_it_starts_never_runs() -> None:
+    loop = SimulatedLoop()
+    seen: list[str] = []
+
+    async def go_on() -> None:
+        seen.append("gone on")
+
+    def die() -> None:
+        loop.drop(current_machine())
+        loop.create_task(go_on())
+        raise RuntimeError("as the power went")
+
+    def fail() -> None:
+        raise RuntimeError("with the power on")
+
+    async def program(then: Callable[[], None]) -> None:
+        loop.call_soon(then)
+
+    async def run() -> None:
+        for name, then in (("one", fail), ("two", die)):
+            await loop.start_on(PlainMachine(name), program(then))
+        await asyncio.sleep(1)
+
+    loop.run_until_complete(run())
+    loop.close()
+    assert [str(failure["exception"]) for failure in loop.failures] == ["with the power on"]
+    assert seen == []
+
+
 def test_who_waits_for_nothing_is_told_so() -> None:
     loop = SimulatedLoop()
 

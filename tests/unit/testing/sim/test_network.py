@@ -122,6 +122,36 @@ def test_a_request_of_an_awaited_kind_names_its_sender() -> None:
     world.run(story())
 
 
+def test_an_arrival_is_told_before_the_request_is_read() -> None:
+    world = World()
+    received: list[bytes] = []
+
+    async def story() -> None:
+        peer = await world.connect()
+        awaited = world.network.next_arrival("server", 1, lambda: received.append(bytes(world.served[0].received)))
+        peer.transport.write(b"\0\0\0\4\0\1\0\0")
+        await awaited
+        assert received == [b""]
+
+    world.run(story())
+
+
+def test_a_process_that_died_in_the_middle_of_a_callback_sends_nothing_after_that() -> None:
+    world = World()
+
+    async def story() -> None:
+        peer = await world.connect()
+        await asyncio.sleep(1)
+        world.loop.drop(world.server)
+        world.network.process_died(world.server)
+        world.served[0].transport.write(b"too late")
+        await asyncio.sleep(1)
+        assert peer.received == b""
+        assert len(peer.lost) == 1
+
+    world.run(story())
+
+
 def test_a_killed_process_resets_its_connections_and_a_machine_without_power_is_silent() -> None:
     world = World()
 

@@ -92,6 +92,58 @@ def test_a_power_cut_takes_what_was_not_synced_and_nothing_else() -> None:
         world.run(story)
 
 
+def test_a_blow_between_two_changes_of_a_disk_leaves_what_was_written_before_it_and_no_answer() -> None:
+    world = World()
+    written: list[str] = []
+
+    async def story() -> None:
+        await create()
+        # The first change that a record leads to is its append.
+        struck = world.server.strike_at_change(1, world.server.kill)
+        producing = asyncio.ensure_future(produce(1))
+        producing.add_done_callback(lambda _: written.append("answered"))
+        await struck
+        assert world.server.life is Life.DOWN
+        await asyncio.sleep(1)
+        assert not written
+        await world.start()
+        assert await record_count() == 1
+        await producing
+        # The producer repeats what it was not told of, and the node knows it.
+        assert await record_count() == 1
+
+    world.run(story)
+    assert world.loop.failures == []
+
+
+def test_a_blow_that_was_called_off_does_not_fall() -> None:
+    world = World()
+
+    async def story() -> None:
+        await create()
+        world.server.strike_at_change(1, world.server.kill).cancel()
+        await produce(1)
+        assert world.server.is_up
+
+    world.run(story)
+
+
+def test_a_blow_while_the_node_starts_is_not_an_error_of_the_node() -> None:
+    world = World()
+
+    async def story() -> None:
+        for count in range(1, 12):
+            await world.server.shut_down()
+            struck = world.server.strike_at_change(count, world.server.kill)
+            world.server.start()
+            await struck
+            assert world.server.life is Life.DOWN
+            await world.start()
+
+    world.run(story)
+    assert world.loop.failures == []
+
+
 def test_a_node_that_cannot_write_its_metadata_ends_itself() -> None:
     world = World()
 
