@@ -27,7 +27,11 @@ T = TypeVar("T")
 class NoPeers:
     """The transport of a lone voter, which has nobody to talk to."""
 
+    bootstrap_ids = ()
+
     def attach(self, replica: Replica) -> None: ...
+
+    def address_of(self, node_id: int) -> None: ...
 
     def check(self, local: ReplicaKey, voters: VoterSet) -> None:
         assert voters.is_only(local)

@@ -58,8 +58,14 @@ class RaftNode:
         election: ElectionState,
         jitter: Callable[[int], int],
         settings: QuorumSettings | None = None,
+        can_vote: bool = True,
+        bootstrap_ids: tuple[int, ...] = (),
     ) -> None:
-        """`history` belongs to the given log, and follows it from now on."""
+        """`history` belongs to the given log, and follows it from now on.
+
+        A replica that cannot vote remains an observer, whatever the voters' ids are. Observers look for the leader
+        among the voters and the bootstrap servers; these have negative ids, since only their addresses are known.
+        """
         self._quorum = Quorum(
             local=local,
             history=history,
@@ -67,6 +73,8 @@ class RaftNode:
             election=election,
             settings=settings or QuorumSettings(),
             jitter=jitter,
+            can_vote=can_vote,
+            bootstrap_ids=bootstrap_ids,
         )
 
     @property
@@ -86,6 +94,15 @@ class RaftNode:
     @property
     def high_watermark(self) -> int:
         return self._quorum.high_watermark
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether the high watermark is the newest that the leader of this epoch has told, or this replica's own."""
+        role = self.role
+        if isinstance(role, Leader):
+            return self.high_watermark > role.epoch_start_offset
+        known = role.leader_high_watermark if isinstance(role, Follower) else None
+        return known is not None and 0 <= known <= self.high_watermark
 
     @property
     def log(self) -> LogView:
@@ -130,7 +147,9 @@ class RaftNode:
             return min(deadlines, default=None)
         if isinstance(role, Follower):
             retry = quorum.requests.next_deadline_ms((role.leader_id,), now_ms)
-            return min(role.fetch_deadline_ms, retry) if quorum.is_voter else retry
+            if quorum.requests.is_failing(role.leader_id, now_ms) and (others := self._others_to_ask(role)):
+                retry = min(retry, self._next_question_ms(others, now_ms))
+            return min(role.fetch_deadline_ms, retry)
         if isinstance(role, Prospective | Candidate):
             peers = role.ballot.unanswered_ids
             if not peers:
@@ -142,8 +161,7 @@ class RaftNode:
                 deadlines.append(quorum.requests.next_deadline_ms(tuple(role.unacknowledged_ids), now_ms))
             return min(deadlines, default=None)
         if isinstance(role, Unattached) and not quorum.is_voter:
-            waits_until = quorum.requests.any_in_flight_until(now_ms)
-            return quorum.requests.next_deadline_ms(quorum.voters.ids, now_ms) if waits_until is None else waits_until
+            return self._next_question_ms(quorum.peers_to_ask(), now_ms)
         return role.election_deadline_ms
 
     # --- events ---------------------------------------------------------------------------------------------------
@@ -245,14 +263,18 @@ class RaftNode:
             due = role.begin_epoch_due_ms(quorum.settings.begin_epoch_interval_ms)
             self._send_to({voter_id for voter_id, due_ms in due.items() if now_ms >= due_ms}, self._begin_epoch, now_ms)
         elif isinstance(role, Follower):
+            is_failing = quorum.requests.is_failing(role.leader_id, now_ms)
             if quorum.requests.can_send(role.leader_id, now_ms):
                 quorum.send(role.leader_id, replication.next_fetch(quorum, role), now_ms)
+            if is_failing:
+                # Another may lead already, and know nothing of this replica if it is an observer.
+                self._look_for_leader(self._others_to_ask(role), now_ms)
         elif isinstance(role, Prospective | Candidate):
             self._send_to(role.ballot.unanswered_ids, self._vote, now_ms)
         elif isinstance(role, Resigned):
             self._send_to(role.unacknowledged_ids, self._end_epoch, now_ms)
         elif not quorum.is_voter:
-            self._look_for_leader(now_ms)
+            self._look_for_leader(quorum.peers_to_ask(), now_ms)
 
     def _send_to(
         self, peer_ids: set[int] | tuple[int, ...], message: Callable[[ReplicaKey], RequestMessage], now_ms: int
@@ -277,11 +299,18 @@ class RaftNode:
         candidates = role.preferred_candidates if isinstance(role, Resigned) else ()
         return EndQuorumEpochRequest(self.epoch, self._quorum.local.id, candidates)
 
-    def _look_for_leader(self, now_ms: int) -> None:
-        """An observer asks the voters one by one; a voter that does not lead names the leader that it knows."""
+    def _others_to_ask(self, role: Follower) -> tuple[int, ...]:
+        return tuple(peer_id for peer_id in self._quorum.peers_to_ask() if peer_id != role.leader_id)
+
+    def _look_for_leader(self, peer_ids: tuple[int, ...], now_ms: int) -> None:
+        """Asks the peers one by one, with a fetch; a voter that does not lead names the leader that it knows."""
         quorum = self._quorum
-        if quorum.requests.any_in_flight_until(now_ms) is not None:
+        if quorum.requests.in_flight_until(peer_ids, now_ms) is not None:
             return
-        peers = [voter_id for voter_id in quorum.voters.ids if quorum.requests.can_send(voter_id, now_ms)]
+        peers = [peer_id for peer_id in peer_ids if quorum.requests.can_send(peer_id, now_ms)]
         if peers:
             quorum.send(peers[quorum.jitter(len(peers))], replication.discovery_fetch(quorum), now_ms)
+
+    def _next_question_ms(self, peer_ids: tuple[int, ...], now_ms: int) -> int:
+        waits_until = self._quorum.requests.in_flight_until(peer_ids, now_ms)
+        return self._quorum.requests.next_deadline_ms(peer_ids, now_ms) if waits_until is None else waits_until

@@ -70,8 +70,12 @@ class Quorum:
         election: ElectionState,
         settings: QuorumSettings,
         jitter: Callable[[int], int],
+        can_vote: bool = True,
+        bootstrap_ids: tuple[int, ...] = (),
     ) -> None:
         self.local = local
+        self.bootstrap_ids = bootstrap_ids
+        self._can_vote = can_vote
         self.history = history
         self.log = log
         self.settings = settings
@@ -101,7 +105,12 @@ class Quorum:
 
     @property
     def is_voter(self) -> bool:
-        return self.voters.contains(self.local)
+        return self._can_vote and self.voters.contains(self.local)
+
+    def peers_to_ask(self) -> tuple[int, ...]:
+        """Who may know the leader: the other voters, and the bootstrap servers, whose real ids nobody knows yet."""
+        others = tuple(voter_id for voter_id in self.voters.ids if voter_id != self.local.id)
+        return others if self.is_voter else others + self.bootstrap_ids
 
     def jitter(self, bound: int) -> int:
         """A number in [0, bound) from the source given at construction."""

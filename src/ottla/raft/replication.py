@@ -177,6 +177,7 @@ def _truncate(quorum: Quorum, diverging: OffsetAndEpoch) -> None:
 
 
 def _append_received(quorum: Quorum, role: Follower, response: FetchResponse, now_ms: int) -> None:
+    role.leader_high_watermark = response.high_watermark
     for batch in response.batches:
         if batch.base_offset != quorum.log.end_offset or not quorum.log.last_epoch <= batch.epoch <= role.epoch:
             # Records that do not continue our log are the peer's fault: drop them and ask again.

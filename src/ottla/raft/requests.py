@@ -16,13 +16,21 @@ class _InFlight:
 
 
 class RequestTracker:
-    __slots__ = ("_backoff_until", "_in_flight", "_next_correlation_id", "_retry_backoff_ms", "_timeout_ms")
+    __slots__ = (
+        "_backoff_until",
+        "_failing_ids",
+        "_in_flight",
+        "_next_correlation_id",
+        "_retry_backoff_ms",
+        "_timeout_ms",
+    )
 
     def __init__(self, *, timeout_ms: int, retry_backoff_ms: int) -> None:
         self._timeout_ms = timeout_ms
         self._retry_backoff_ms = retry_backoff_ms
         self._in_flight: dict[int, _InFlight] = {}
         self._backoff_until: dict[int, int] = {}
+        self._failing_ids: set[int] = set()
         self._next_correlation_id = 0
 
     def can_send(self, peer_id: int, now_ms: int) -> bool:
@@ -32,6 +40,8 @@ class RequestTracker:
         return now_ms >= self._backoff_until.get(peer_id, now_ms)
 
     def sent(self, peer_id: int, now_ms: int) -> int:
+        if self.is_failing(peer_id, now_ms):
+            self._failing_ids.add(peer_id)
         self._next_correlation_id += 1
         self._in_flight[peer_id] = _InFlight(self._next_correlation_id, now_ms + self._timeout_ms)
         return self._next_correlation_id
@@ -42,11 +52,21 @@ class RequestTracker:
         if in_flight is None or in_flight.correlation_id != correlation_id:
             return False
         del self._in_flight[peer_id]
+        self._failing_ids.discard(peer_id)
         return True
 
-    def failed(self, peer_id: int, correlation_id: int, now_ms: int) -> None:
-        if self.answered(peer_id, correlation_id):
-            self.back_off(peer_id, now_ms)
+    def failed(self, peer_id: int, correlation_id: int, now_ms: int) -> bool:
+        """True when the request was still waiting for its answer."""
+        if not self.answered(peer_id, correlation_id):
+            return False
+        self._failing_ids.add(peer_id)
+        self.back_off(peer_id, now_ms)
+        return True
+
+    def is_failing(self, peer_id: int, now_ms: int) -> bool:
+        """Whether the last request to a peer failed, or was not answered in time."""
+        in_flight = self._in_flight.get(peer_id)
+        return peer_id in self._failing_ids or (in_flight is not None and now_ms >= in_flight.deadline_ms)
 
     def back_off(self, peer_id: int, now_ms: int) -> None:
         self._backoff_until[peer_id] = now_ms + self._retry_backoff_ms
@@ -55,10 +75,12 @@ class RequestTracker:
         """Forget every request: in a new role, the answers to the old ones do not matter."""
         self._in_flight.clear()
         self._backoff_until.clear()
+        self._failing_ids.clear()
 
-    def any_in_flight_until(self, now_ms: int) -> int | None:
-        """When the last request that still waits for its answer is given up; None if none waits."""
-        return max((r.deadline_ms for r in self._in_flight.values() if r.deadline_ms > now_ms), default=None)
+    def in_flight_until(self, peer_ids: tuple[int, ...], now_ms: int) -> int | None:
+        """When the last request to one of the peers that still waits for its answer is given up; None if none waits."""
+        waiting = (self._in_flight[peer_id] for peer_id in peer_ids if peer_id in self._in_flight)
+        return max((r.deadline_ms for r in waiting if r.deadline_ms > now_ms), default=None)
 
     def next_deadline_ms(self, peer_ids: tuple[int, ...], now_ms: int) -> int:
         """The earliest moment at which one of the peers can be asked (again)."""

@@ -9,6 +9,7 @@ from ottla.raft import (
     Propose,
     RaftNode,
     Ready,
+    RequestFailed,
     RequestReceived,
     Resign,
     Start,
@@ -270,3 +271,72 @@ def test_an_observer_finds_the_leader_by_asking_a_voter_and_never_stands() -> No
 def ask_fetch(node: RaftNode, replica_id: int, *, fetch_offset: int, epoch: int, high_watermark: int = -1) -> Ready:
     request = FetchRequest(epoch, key(replica_id), fetch_offset, epoch, high_watermark, max_wait_ms=30)
     return node.step(RequestReceived(request, "fetch"), 104)
+
+
+def observer(*voter_ids: int, election: ElectionState | None = None) -> RaftNode:
+    return RaftNode(
+        local=key(9),
+        history=VoterHistory(voters(*voter_ids), 1),
+        log=LogView(),
+        election=election or ElectionState(),
+        jitter=lambda bound: 0,
+        settings=SETTINGS,
+        can_vote=False,
+        bootstrap_ids=(-2, -3),
+    )
+
+
+def test_an_observer_that_knows_no_voter_asks_the_bootstrap_servers() -> None:
+    node = observer()
+    asked = requests_of(start(node))
+    assert list(asked) == [-2]
+    ready = answer(node, asked[-2], FetchResponse(QuorumError.FENCED_LEADER_EPOCH, 4, 3), 1)
+    assert node.leader_id == 3
+    assert list(requests_of(ready)) == [3]
+
+
+def test_a_bootstrap_server_that_leads_is_fetched_from_by_its_own_id() -> None:
+    node = observer()
+    asked = requests_of(start(node))[-2]
+    ready = answer(node, asked, FetchResponse(QuorumError.NONE, 0, 3, 1, batches=(batch(0, 0),)), 1)
+    assert not ready.append, "records count only as the answer of the known leader"
+    assert list(requests_of(ready)) == [3]
+
+
+def test_a_replica_that_cannot_vote_never_stands_although_a_voter_has_its_id() -> None:
+    node = observer(9, 1, 2)
+    start(node)
+    node.step(Tick(), 10_000)
+    assert isinstance(node.role, Unattached)
+
+
+def test_an_observer_asks_others_as_soon_as_its_leader_fails_and_fetches_on_when_it_answers() -> None:
+    node = observer(1, 2, 3, election=ElectionState(4, 3))
+    asked = requests_of(start(node))
+    assert list(asked) == [3]
+    ready = node.step(RequestFailed(3, asked[3].correlation_id), 5)
+    assert list(requests_of(ready)) == [1], "the leader is left alone for a while"
+    told = FetchResponse(QuorumError.NOT_LEADER_OR_FOLLOWER, 4, 3)
+    assert list(requests_of(answer(node, requests_of(ready)[1], told, 6))) == [2]
+    retried = requests_of(node.step(Tick(), 5 + SETTINGS.retry_backoff_ms))
+    ready = answer(node, retried[3], FetchResponse(QuorumError.NONE, 4, 3, 0), 30)
+    assert list(requests_of(ready)) == [3]
+
+
+def test_a_new_leader_is_followed_when_another_voter_names_it() -> None:
+    node = observer(1, 2, 3, election=ElectionState(4, 3))
+    ready = node.step(RequestFailed(3, requests_of(start(node))[3].correlation_id), 5)
+    answer(node, requests_of(ready)[1], FetchResponse(QuorumError.FENCED_LEADER_EPOCH, 5, 1), 6)
+    assert (node.epoch, node.leader_id) == (5, 1)
+
+
+def test_a_replica_is_caught_up_when_it_has_what_the_leader_had_committed() -> None:
+    node = observer(1, 2, 3, election=ElectionState(4, 3))
+    fetch = requests_of(start(node))[3]
+    assert not node.is_caught_up
+    ready = answer(node, fetch, FetchResponse(QuorumError.NONE, 4, 3, -1), 1)
+    assert not node.is_caught_up, "a new leader does not know yet what is committed"
+    ready = answer(node, requests_of(ready)[3], FetchResponse(QuorumError.NONE, 4, 3, 2, batches=(batch(0, 4),)), 2)
+    assert not node.is_caught_up
+    answer(node, requests_of(ready)[3], FetchResponse(QuorumError.NONE, 4, 3, 2, batches=(batch(1, 4),)), 3)
+    assert node.is_caught_up

@@ -135,7 +135,7 @@ def test_a_snapshot_is_served_piece_by_piece_by_the_leader_alone() -> None:
 class TestFollower:
     def follower(self, log: LogView | None = None):
         node = replica(log=log, election=ElectionState(5, 3))
-        (request,) = requests_of(node.step(Tick(), SETTINGS.request_timeout_ms)).values()
+        request = requests_of(node.step(Tick(), SETTINGS.request_timeout_ms))[3]
         return node, request
 
     def response(self, **fields) -> FetchResponse:

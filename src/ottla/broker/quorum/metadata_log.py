@@ -18,6 +18,7 @@ from typing import Protocol
 from ottla.broker.host import Host
 from ottla.broker.quorum.description import QuorumDescription, describe_quorum
 from ottla.broker.quorum.image_publisher import ImagePublisher, ImageReader
+from ottla.broker.quorum.offset_waiters import OffsetWaiters
 from ottla.broker.quorum.opening import MetadataFiles, OpenedQuorum, open_quorum
 from ottla.broker.quorum.persister import Persister
 from ottla.broker.quorum.raft_shell import RaftShell
@@ -25,6 +26,7 @@ from ottla.broker.quorum.settings import MetadataQuorumSettings
 from ottla.broker.quorum.snapshot_files import SnapshotPiece
 from ottla.broker.quorum.snapshotter import Snapshotter
 from ottla.broker.quorum.transport import Transport
+from ottla.client.addresses import Address
 from ottla.metadata.controller.features import unsupported_level
 from ottla.metadata.image import ClusterImage
 from ottla.metadata.log_batches import MetadataBatch
@@ -78,8 +80,10 @@ class MetadataLog:
         host: Host,
         transport: Transport,
         settings: MetadataQuorumSettings | None = None,
+        can_vote: bool = True,
     ) -> None:
-        """`static_voters` are those of controller.quorum.voters, None when formatting named the voters."""
+        """`static_voters` are those of controller.quorum.voters, None when formatting named the voters. A node without
+        the controller role cannot vote; it only observes."""
         self.local = local
         self.directory = files.directory
         self.settings = settings or MetadataQuorumSettings()
@@ -91,6 +95,10 @@ class MetadataLog:
         self._files = files
         self._host = host
         self._transport = transport
+        self._can_vote = can_vote
+        # The newest offset that was published, and what a leader of this life had committed when it was first heard of.
+        self._published_waiters = OffsetWaiters(0)
+        self._first_caught_up_offset: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._watchers: list[LogWatcher] = []
         self._is_open = False
         # Node and epoch, as the log of the process was told.
@@ -100,7 +108,8 @@ class MetadataLog:
 
     async def open(self) -> None:
         """Reads what the disk holds; UnusableQuorum or DamagedFile if this node must not run with it."""
-        opened = await asyncio.to_thread(open_quorum, self._files, self.local, self._static_voters)
+        can_ask = bool(self._transport.bootstrap_ids)
+        opened = await asyncio.to_thread(open_quorum, self._files, self.local, self._static_voters, can_ask=can_ask)
         self._log = opened.log
         self._snapshots = opened.snapshots
         try:
@@ -110,6 +119,7 @@ class MetadataLog:
             raise
         self.bootstrap = opened.bootstrap
         self.committed_offset = opened.image.end_offset
+        self._published_waiters.reached(opened.image.end_offset)
         self._assemble(opened)
         self._transport.attach(self)
         self._is_open = True
@@ -125,6 +135,8 @@ class MetadataLog:
             election=opened.election,
             jitter=self._host.random_below,
             settings=self.settings.raft,
+            can_vote=self._can_vote,
+            bootstrap_ids=self._transport.bootstrap_ids,
         )
         persister = Persister(
             log=opened.log,
@@ -133,6 +145,7 @@ class MetadataLog:
             membership=lambda: Membership(node.voters, node.kraft_version),
             wall_clock_ms=self._host.now_ms,
             on_full=self._space_changed,
+            syncs_log=self._can_vote,
         )
         self._shell = RaftShell(node, persister, self._transport, self, self.monotonic_ms)
         snapshot_ms = opened.snapshot_timestamp_ms
@@ -158,6 +171,18 @@ class MetadataLog:
         """Starts to take part in the quorum, and to publish images."""
         self._publisher.start()
         self._shell.start()
+
+    async def until_caught_up(self) -> None:
+        """Returns when the image has everything that the leader of the quorum had committed when this node first heard
+        from it; raises the error of a log that failed."""
+        caught_up = asyncio.ensure_future(self._catch_up())
+        await asyncio.wait((caught_up, self.failed), return_when=asyncio.FIRST_COMPLETED)
+        if self.failed.done():
+            caught_up.cancel()
+            raise self.failed.result()
+
+    async def _catch_up(self) -> None:
+        await self._published_waiters.until(await asyncio.shield(self._first_caught_up_offset))
 
     async def resign(self) -> None:
         """Hands the lead over to another voter before a stop, if this node has it and there is one."""
@@ -199,6 +224,12 @@ class MetadataLog:
         return self._shell.node.leader_id
 
     @property
+    def leader_address(self) -> Address | None:
+        """Where the leader listens as a controller; None if there is none, or nobody knows."""
+        leader_id = self.leader_id
+        return None if leader_id is None else self._transport.address_of(leader_id)
+
+    @property
     def leader_epoch(self) -> int | None:
         """The epoch that this node leads, None if it does not."""
         role = self._shell.node.role
@@ -234,6 +265,7 @@ class MetadataLog:
         of raft, the node must stop before that can spread."""
         try:
             self._shell.step(event)
+            self._note_progress()
         except Exception as error:
             logger.exception("The metadata quorum has failed")
             self.fail(error)
@@ -281,6 +313,10 @@ class MetadataLog:
 
     # --- what raft and the publisher report -----------------------------------------------------------------------
 
+    def _note_progress(self) -> None:
+        if not self._first_caught_up_offset.done() and self._shell.node.is_caught_up:
+            self._first_caught_up_offset.set_result(self._shell.node.high_watermark)
+
     def role_changed(self) -> None:
         if self.leader_epoch is None:
             self._publisher.forget_written()
@@ -294,6 +330,7 @@ class MetadataLog:
     def committed(self, end_offset: int) -> None:
         self.committed_offset = max(self.committed_offset, end_offset)
         self._publisher.committed(self.committed_offset)
+        self._note_progress()
         for watcher in self._watchers:
             watcher.committed(self.committed_offset)
 
@@ -304,6 +341,7 @@ class MetadataLog:
         self.fail(error)
 
     def _published(self, image: ClusterImage) -> None:
+        self._published_waiters.reached(image.end_offset)
         for watcher in self._watchers:
             watcher.published(image)
 

@@ -96,13 +96,19 @@ class QuorumNetwork:
     """The transport of a node that other nodes can reach, or that has to reach them."""
 
     def __init__(
-        self, *, node_id: int, sender: Sender, listener_names: Sequence[str], settings: QuorumSettings
+        self,
+        *,
+        node_id: int,
+        sender: Sender,
+        listener_names: Sequence[str],
+        settings: QuorumSettings,
+        bootstrap: Sequence[Address] = (),
     ) -> None:
         """`sender` is this node, with the addresses of its own controller listeners."""
         self._node_id = node_id
         self._sender = sender
         self._settings = settings
-        self._addresses = PeerAddresses(listener_names)
+        self._addresses = PeerAddresses(listener_names, bootstrap)
         self._replica: Replica
         self._tasks = Tasks()
         # By node, and whether it is the lane of long polls.
@@ -114,6 +120,13 @@ class QuorumNetwork:
 
     def attach(self, replica: Replica) -> None:
         self._replica = replica
+
+    @property
+    def bootstrap_ids(self) -> tuple[int, ...]:
+        return self._addresses.bootstrap_ids
+
+    def address_of(self, node_id: int) -> Address | None:
+        return self._addresses.of(node_id, self._replica.voters)
 
     def check(self, local: ReplicaKey, voters: VoterSet) -> None:
         for key in voters.others(local):
@@ -153,7 +166,7 @@ class QuorumNetwork:
             return
         if request.to_id in self._failing:
             self._failing.discard(request.to_id)
-            logger.info("Voter %d answers again", request.to_id)
+            logger.info("%s answers again", self._name(request.to_id))
         self._addresses.learn(answer.addresses)
         self._replica.receive(ResponseReceived(request.to_id, request.correlation_id, answer.response))
 
@@ -178,10 +191,13 @@ class QuorumNetwork:
 
     def _note_failure(self, peer_id: int, error: Exception) -> None:
         if not isinstance(error, ClientError | UnusableResponse):
-            logger.error("A request to voter %d failed", peer_id, exc_info=error)
+            logger.error("A request to %s failed", self._name(peer_id), exc_info=error)
         elif peer_id not in self._failing:
-            logger.warning("Voter %d does not answer: %s", peer_id, error)
+            logger.warning("%s does not answer: %s", self._name(peer_id), error)
         self._failing.add(peer_id)
+
+    def _name(self, peer_id: int) -> str:
+        return f"Voter {peer_id}" if peer_id >= 0 else f"The controller at {self.address_of(peer_id)}"
 
     # --- requests of peers ----------------------------------------------------------------------------------------
 
@@ -215,10 +231,8 @@ class QuorumNetwork:
     def _address_of(self, leader_id: int | None) -> NodeAddress | None:
         if leader_id is None:
             return None
-        if leader_id == self._node_id:
-            address = self._addresses.choose(self._sender.endpoints)
-        else:
-            address = self._addresses.of(leader_id, self._replica.voters)
+        is_own = leader_id == self._node_id
+        address = self._addresses.choose(self._sender.endpoints) if is_own else self.address_of(leader_id)
         return None if address is None else NodeAddress(leader_id, address.host, address.port)
 
     async def _serve_fetch(self, serve: ServeFetch) -> None:

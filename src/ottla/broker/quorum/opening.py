@@ -54,8 +54,13 @@ class OpenedQuorum:
     bootstrap: bytes | None
 
 
-def open_quorum(files: MetadataFiles, local: ReplicaKey, static_voters: VoterSet | None) -> OpenedQuorum:
-    """Reads the files; waits for the disk. UnusableQuorum if this node must not run with them."""
+def open_quorum(
+    files: MetadataFiles, local: ReplicaKey, static_voters: VoterSet | None, *, can_ask: bool = False
+) -> OpenedQuorum:
+    """Reads the files; waits for the disk. UnusableQuorum if this node must not run with them.
+
+    A node that can ask bootstrap servers for the leader need not know any voter yet: the log will name them.
+    """
     directory, file_system = files.directory, files.file_system
     file_system.make_directory(directory)
     # Formatting does not make it if the settings name the voters. Without this, a power cut could take it with
@@ -67,6 +72,8 @@ def open_quorum(files: MetadataFiles, local: ReplicaKey, static_voters: VoterSet
     newest = snapshots[-1] if snapshots else None
     contents = snapshot_files.read(newest) if newest else None
     voters = contents.voters if contents and contents.voters else static_voters
+    if voters is None and can_ask:
+        voters = VoterSet(())
     if voters is None:
         raise UnusableQuorum(f"{directory} names no voters: format the storage, or set controller.quorum.voters")
     state_file = QuorumStateFile(file_system, directory)

@@ -8,20 +8,31 @@ is only hearsay: if nobody can be reached there, the next attempt goes to the ad
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from ottla.broker.quorum.wire import NodeAddress
 from ottla.client.addresses import Address
 from ottla.raft import VoterEndpoint, VoterSet
 
+# Bootstrap servers have no ids that anybody knows: they get negative ones, below -1, which means no node at all.
+FIRST_BOOTSTRAP_ID: Final = -2
+
 
 class PeerAddresses:
-    def __init__(self, listener_names: Sequence[str]) -> None:
+    def __init__(self, listener_names: Sequence[str], bootstrap: Sequence[Address] = ()) -> None:
         """`listener_names` are those of controllers, the preferred one first."""
         self._listener_names = listener_names
+        self._bootstrap = {FIRST_BOOTSTRAP_ID - index: address for index, address in enumerate(bootstrap)}
         self._told: dict[int, Address] = {}
+
+    @property
+    def bootstrap_ids(self) -> tuple[int, ...]:
+        return tuple(self._bootstrap)
 
     def of(self, node_id: int, voters: VoterSet) -> Address | None:
         """Where to reach a node; None if nobody knows."""
+        if (known := self._bootstrap.get(node_id)) is not None:
+            return known
         if (told := self._told.get(node_id)) is not None:
             return told
         endpoints = next((voter.endpoints for voter in voters.voters if voter.key.id == node_id), ())

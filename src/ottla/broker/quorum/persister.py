@@ -35,15 +35,20 @@ class Persister:
         membership: Callable[[], Membership],
         wall_clock_ms: Callable[[], int],
         on_full: Callable[[DiskFull | None], None],
+        syncs_log: bool = True,
     ) -> None:
         """`membership` returns the newest membership. `on_full` is called with each attempt that finds no space, and
-        with None after each step that succeeded."""
+        with None after each step that succeeded.
+
+        Nobody counts on what an observer has, so it need not sync its log: what a power cut takes is fetched again.
+        """
         self._log = log
         self._state_file = state_file
         self._snapshots = snapshots
         self._membership = membership
         self._wall_clock_ms = wall_clock_ms
         self._on_full = on_full
+        self._syncs_log = syncs_log
 
     async def persist(self, readys: Sequence[Ready]) -> list[tuple[OffsetAndEpoch, Membership]]:
         """Makes the Readys durable; returns the snapshots that were installed, with the membership that they name."""
@@ -68,7 +73,7 @@ class Persister:
             if ready.append:
                 await self._append(ready.append)
                 has_appended = True
-        if has_appended:
+        if has_appended and self._syncs_log:
             await self._with_space(self._log.flush)
         return installed
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ottla.broker.quorum.snapshot_files import SnapshotPiece
+from ottla.client.addresses import Address
 from ottla.protocol.compression import Buffer
 from ottla.protocol.schema import Message as WireMessage
 from ottla.raft import (
@@ -47,11 +48,18 @@ class Replica(Protocol):
 class Transport(Protocol):
     """Carries messages to other nodes, and theirs to the replica."""
 
+    @property
+    def bootstrap_ids(self) -> tuple[int, ...]:
+        """Negative ids for nodes of which only the address is known (controller.quorum.bootstrap.servers)."""
+
     def attach(self, replica: Replica) -> None:
         """Says whose messages are carried; called once, before the first one."""
 
     def check(self, local: ReplicaKey, voters: VoterSet) -> None:
         """UnusableQuorum if these voters cannot be reached."""
+
+    def address_of(self, node_id: int) -> Address | None:
+        """Where a controller listens; None if nobody knows."""
 
     def send(self, messages: Sequence[Message]) -> None:
         """Sends messages without waiting. All that they promise is durable."""

@@ -28,6 +28,8 @@ class Follower:
     voted: ReplicaKey | None
     fetch_deadline_ms: int
     has_fetched: bool = False
+    # As the leader told it last; None before its first answer.
+    leader_high_watermark: int | None = None
     download: SnapshotDownload | None = None
 
     def grants(self, candidate: ReplicaKey, *, log_is_current: bool, pre_vote: bool) -> bool:

@@ -1,8 +1,11 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.opening import MetadataFiles, open_quorum
+from ottla.broker.quorum.transport import UnusableQuorum
 from ottla.raft import ReplicaKey, Voter, VoterSet
 from ottla.raft.ready import ElectionState
 from ottla.testing.sim.disk import SimulatedDisk, Survival
@@ -35,3 +38,10 @@ def test_a_vote_outlives_a_power_cut_although_formatting_made_no_directory_for_i
     opened.state_file.write(voted, kraft_version=0, voters=VOTERS)
     disk = disk.after_power_cut(Survival.NOTHING, random.Random(1))
     assert open_quorum(files_on(disk), LOCAL, VOTERS).election == voted
+
+
+def test_a_node_that_can_ask_for_the_leader_need_not_know_the_voters() -> None:
+    with pytest.raises(UnusableQuorum, match="names no voters"):
+        open_quorum(files_on(SimulatedDisk(ROOT)), LOCAL, None)
+    opened = open_quorum(files_on(SimulatedDisk(ROOT)), LOCAL, None, can_ask=True)
+    assert opened.history.newest.voters == VoterSet(())

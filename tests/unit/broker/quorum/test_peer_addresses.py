@@ -30,3 +30,9 @@ def test_what_a_peer_tells_counts_until_nobody_is_found_there() -> None:
     assert addresses.of(1, VOTERS) == Address("moved", 9094), "that was an older attempt"
     addresses.forget(1, Address("moved", 9094))
     assert addresses.of(1, VOTERS) == Address("one", 9093)
+
+
+def test_bootstrap_servers_have_ids_of_no_node() -> None:
+    addresses = PeerAddresses(("CONTROLLER",), [Address("boot", 1), Address("boot", 2)])
+    assert [addresses.of(one, VOTERS) for one in addresses.bootstrap_ids] == [Address("boot", 1), Address("boot", 2)]
+    assert max(addresses.bootstrap_ids) < -1, "-1 means no node"

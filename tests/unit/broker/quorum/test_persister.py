@@ -1,6 +1,7 @@
 """The disk has no space at any one moment: what is to be persisted is, once and in order."""
 
 import asyncio
+import random
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from ottla.protocol.record_batch import iterate_headers
 from ottla.raft import Batch, Membership, Ready, ValuesContent, VoterSet
 from ottla.raft.ready import ElectionState
 from ottla.storage.errors import DiskFull
-from ottla.testing.sim.disk import SimulatedDisk
+from ottla.testing.sim.disk import SimulatedDisk, Survival
 
 ROOT = Path("/disk")
 DIRECTORY = ROOT / "__cluster_metadata-0"
@@ -74,3 +75,28 @@ def test_a_step_without_space_is_taken_again_from_where_it_stopped(monkeypatch: 
         assert refusal.seen >= number
         assert told[-1] is None, f"point {number}"
         assert base_offsets(log) == list(range(0, 2 * BATCHES, 2)), f"point {number}"
+
+
+@pytest.mark.parametrize(("syncs_log", "count"), [(True, 2), (False, 0)], ids=["a voter", "an observer"])
+def test_only_what_others_count_on_is_synced(*, syncs_log: bool, count: int) -> None:
+    disk = SimulatedDisk(ROOT)
+    disk.make_directory(DIRECTORY)
+    disk.sync_directory(ROOT)
+    log = DiskLogStore(
+        disk, DIRECTORY, start_offset=0, segment_bytes=1 << 20, segment_ms=1 << 40, wall_clock_ms=lambda: 2_000
+    )
+    persister = Persister(
+        log=log,
+        state_file=QuorumStateFile(disk, DIRECTORY),
+        snapshots=SnapshotFiles(disk, DIRECTORY),
+        membership=lambda: Membership(VoterSet(()), 1),
+        wall_clock_ms=lambda: 2_000,
+        on_full=lambda full: None,
+        syncs_log=syncs_log,
+    )
+    asyncio.run(persister.persist([Ready(append=[Batch(0, 2, 1, ValuesContent((b"value", b"value")))])]))
+    disk = disk.after_power_cut(Survival.NOTHING, random.Random(1))
+    after = DiskLogStore(
+        disk, DIRECTORY, start_offset=0, segment_bytes=1 << 20, segment_ms=1 << 40, wall_clock_ms=lambda: 2_000
+    )
+    assert after.end_offset == count
