@@ -48,6 +48,7 @@ MODULES = {
     "storage.batch_placement": "storage.test_log",
     "storage.index_file": "storage.test_offset_index",
     "storage.segment_files": "storage.test_recovery",
+    "testing.embedded_node": "testing.test_embedded_cluster",
     "storage.segment_indexes": "storage.test_recovery",
     "storage.segment_list": "storage.test_log",
     "storage.segment_scan": "storage.test_recovery",

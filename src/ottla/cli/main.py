@@ -33,7 +33,7 @@ COMMANDS: Final = {
     "pipeline": ("ottla.cli.pipeline.command", "run Spark jobs, copy topics through SQL exactly once"),
     "records": ("ottla.cli.records.command", "delete records before an offset"),
     "log": ("ottla.cli.log.command", "dump and verify the files of a partition"),
-    "cluster": ("ottla.cli.cluster.command", "describe brokers, quorum, features and directories"),
+    "cluster": ("ottla.cli.cluster.command", "run a cluster on this machine; describe brokers, quorum and directories"),
     "perf": ("ottla.cli.perf.command", "measure producing, consuming and the way from end to end"),
     "verify": ("ottla.cli.verify.command", "produce numbered records, consume them, and tell what became of each"),
     "completion": ("ottla.cli.completion.command", "print a script for completion in bash, zsh or fish"),

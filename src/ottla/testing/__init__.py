@@ -7,7 +7,8 @@ loaded when they are first used, because pytest imports this package at every st
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ottla.testing.embedded_cluster import ClusterError, EmbeddedCluster
+    from ottla.testing.embedded_cluster import EmbeddedCluster
+    from ottla.testing.embedded_node import ClusterError
 
 __all__ = ["ClusterError", "EmbeddedCluster"]
 

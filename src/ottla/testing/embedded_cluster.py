@@ -1,73 +1,67 @@
-"""A cluster for tests: a node in a child process, on a free port, with data that goes away.
+"""A cluster for tests: nodes in child processes, on free ports, with data that goes away.
 
     with EmbeddedCluster() as cluster:
         producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap_servers})
 
-The node chooses its port and says which one it is, so nothing can take the port in between. The port and the data stay
-the same from `start` to `stop`, through `kill` and `restart`. The child ends with this process, even when this process
-is killed (see `ottla.testing.lifeline`).
+    with EmbeddedCluster(brokers=3) as cluster:
+        cluster.kill(node=2)
+
+Ports and data stay the same from `start` to `stop`, through `kill` and `restart`. The ports are chosen before the nodes
+start, because nodes must know each other's. Sockets that are bound and do not listen hold them, so that nothing else
+gets one; Linux lets a node listen beside such a socket, elsewhere the ports are let go of when the nodes start.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import selectors
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ottla.config.cluster_layout import VOTERS_MAX, lay_out, new_identity
 from ottla.config.unknown_settings import advice
 from ottla.protocol.written_numbers import parse_port
+from ottla.testing.embedded_node import ClusterError, EmbeddedNode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
 HOST: Final = "127.0.0.1"
-START_TIMEOUT_S: Final = 60.0
-END_TIMEOUT_S: Final = 30.0
-LOG_TAIL_LINES: Final = 40
 
 # What differs from a server: no waiting for more members before a group's first rebalance, and groups in one partition
 # instead of fifty, because making fifty logs is most of the time that a first consumer waits.
 CONFIG: Final = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}
-
-_ANNOUNCEMENT: Final = re.compile(rb"^\s*bootstrap\s+(\S+:(\d+))\s", re.MULTILINE)
-
-
-class ClusterError(Exception):
-    """The cluster does not do what was asked of it; the message says why."""
+# The same for transactions, of which every node of a larger cluster would make fifty logs.
+_SEVERAL_CONFIG: Final = {"transaction.state.log.num.partitions": "3"}
 
 
 class EmbeddedCluster:
-    """A cluster of one broker. Use it as `with`, or call `start` and `stop`.
+    """A cluster of one broker or several. Use it as `with`, or call `start` and `stop`.
 
     `config` has broker settings by Kafka's names, stronger than those of `CONFIG`; a name that is none raises. With
-    `port` the node listens there, and not on a port of its own choice.
+    `port` the (first) node listens there, and not on a port of its own choice. Nodes have the ids 1, 2, ...; the first
+    three are controllers, too. Topics get three replicas if there are three nodes.
     """
 
     def __init__(self, brokers: int = 1, *, config: Mapping[str, object] | None = None, port: int = 0) -> None:
-        if brokers != 1:
-            raise ValueError(f"brokers={brokers}: a cluster has one broker, until nodes replicate. Write brokers=1.")
+        if brokers < 1:
+            raise ValueError(f"brokers={brokers}: a cluster has at least one broker.")
+        self._broker_count = brokers
         self._wanted_port = parse_port(str(port))
         given = {name: _text(value) for name, value in (config or {}).items()}
         for name, hint in advice(given).items():
             # A server warns and goes on, because its files outlive versions; a test would test something else.
             raise ValueError(f"config={{{name!r}: ...}}: there is no setting {name}: {hint}")
-        self._config = CONFIG | given
-        self._process: subprocess.Popen[bytes] | None = None
+        self._config = CONFIG | (_SEVERAL_CONFIG if brokers > 1 else {}) | given
         self._home: Path | None = None
-        self._address = ""
-        self._port = self._wanted_port
-        self._held_port: socket.socket | None = None
+        self._nodes: dict[int, EmbeddedNode] = {}
+        self._addresses: list[str] = []
+        self._held_ports: list[socket.socket] = []
 
     def __enter__(self) -> EmbeddedCluster:
         return self.start()
@@ -79,10 +73,10 @@ class EmbeddedCluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients connect to, as HOST:PORT."""
-        if not self._address:
+        """What clients connect to, as HOST:PORT, joined by commas."""
+        if not self._addresses:
             raise ClusterError("The cluster has no address before it is started: call start(), or use it as `with`.")
-        return self._address
+        return ",".join(self._addresses)
 
     def get_bootstrap_server(self) -> str:
         """The same, under the name that testcontainers gives it."""
@@ -90,152 +84,145 @@ class EmbeddedCluster:
 
     @property
     def is_running(self) -> bool:
-        """Whether the node's process is there."""
-        return self._process is not None and self._process.poll() is None
+        """Whether every node's process is there."""
+        return bool(self._nodes) and all(node.is_running for node in self._nodes.values())
 
     @property
     def data_directory(self) -> Path:
-        """Where the node keeps its logs, from `start` to `stop`."""
+        """Where a lone node keeps its logs, and where the directories node-1, node-2, ... of several are."""
         return self._existing_home() / "data"
 
-    def log(self) -> str:
-        """What the node wrote to its log, from `start` to `stop`."""
-        return (self._existing_home() / "node.log").read_text(encoding="utf-8", errors="replace")
+    def log(self, node: int = 1) -> str:
+        """What a node wrote to its log, from `start` to `stop`."""
+        return self._node(node).log()
 
     def start(self) -> EmbeddedCluster:
-        """Returns when clients are served; after `kill`, at the same address and with the same data."""
+        """Returns when clients are served; after `kill`, at the same addresses and with the same data."""
         if self.is_running:
             raise ClusterError(f"The cluster is running already, at {self.bootstrap_servers}.")
-        self._reap()
         is_new = self._home is None
-        if self._home is None:
-            self._home = Path(tempfile.mkdtemp(prefix="ottla-"))
         try:
-            self._process = self._spawn(self._home)
-            self._address, self._port = self._announced_address(self._process)
-        except BaseException:
-            self._end(signal.SIGKILL)
             if is_new:
-                self._forget()
+                self._prepare()
+            self._start([node for node in self._nodes.values() if not node.is_running])
+        except BaseException:
+            if is_new:
+                self.stop()
             raise
         return self
 
     def stop(self) -> None:
-        """Ends the node and removes its data; nothing happens when there is none."""
+        """Ends the nodes and removes their data; nothing happens when there are none."""
         # Data that is thrown away needs no orderly end.
-        self._end(signal.SIGKILL)
-        self._forget()
-
-    def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
-        """Ends the node and keeps port and data: a crash, or with SIGTERM an orderly shutdown."""
-        if not self.is_running:
-            raise ClusterError("The cluster is not running: there is nothing to kill.")
-        self._end(how)
-        self._hold_port()
-
-    def restart(self) -> None:
-        """Starts the node again at the same address with the same data; one that runs is shut down first."""
-        if self._home is None:
-            raise ClusterError("The cluster was never started, or was stopped: call start().")
-        if self.is_running:
-            self.kill(signal.SIGTERM)
-        self.start()
-
-    # -- the child ----------------------------------------------------------------------------------------------------
-
-    def _spawn(self, home: Path) -> subprocess.Popen[bytes]:
-        overrides = [part for name, value in self._config.items() for part in ("--override", f"{name}={value}")]
-        command = [sys.executable, "-P", "-m", "ottla.testing.lifeline", str(home)]
-        command += ["server", "--data", str(home / "data"), "--listen", f"{HOST}:{self._port}", *overrides]
-        with (home / "node.log").open("ab") as log:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                # Ctrl-C in the terminal is for the tests; they end the node.
-                start_new_session=True,
-                # The node refuses to run without its assertions, however the tests run.
-                env={name: value for name, value in os.environ.items() if name != "PYTHONOPTIMIZE"},
-            )
-
-    def _announced_address(self, process: subprocess.Popen[bytes]) -> tuple[str, int]:
-        assert process.stdout is not None
-        deadline = time.monotonic() + START_TIMEOUT_S
-        printed = b""
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while (found := _ANNOUNCEMENT.search(printed)) is None:
-                if not selector.select(deadline - time.monotonic()):
-                    raise ClusterError(f"The node did not start within {START_TIMEOUT_S:g} s. {self._shown_log()}")
-                read = os.read(process.stdout.fileno(), 4096)
-                if not read:
-                    code = process.wait(END_TIMEOUT_S)
-                    raise ClusterError(f"The node ended with code {code} while it started. {self._shown_log()}")
-                printed += read
-        return found.group(1).decode(), int(found.group(2))
-
-    def _end(self, how: signal.Signals) -> None:
-        process = self._process
-        if process is None:
-            return
-        if process.poll() is None:
-            process.send_signal(how)
-        try:
-            process.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise ClusterError(
-                f"The node did not end within {END_TIMEOUT_S:g} s of {how.name}, and was killed. {self._shown_log()}"
-            ) from None
-        finally:
-            self._reap()
-
-    def _reap(self) -> None:
-        """Lets go of a process that has ended."""
-        if self._process is not None:
-            for pipe in (self._process.stdin, self._process.stdout):
-                assert pipe is not None
-                pipe.close()
-            self._process = None
-
-    def _hold_port(self) -> None:
-        """Keeps others, and the system, from using the port while no node listens on it.
-
-        Linux lets the next node listen beside a socket that is bound and does not listen. Elsewhere the port is free
-        for the time.
-        """
-        if sys.platform != "linux" or self._held_port is not None:
-            return
-        held = socket.socket()
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            held.bind((HOST, self._port))
-        except OSError:
-            held.close()
-        else:
-            self._held_port = held
-
-    def _forget(self) -> None:
-        self._address, self._port = "", self._wanted_port
-        if self._held_port is not None:
-            self._held_port.close()
-            self._held_port = None
+        for node in self._nodes.values():
+            node.end(signal.SIGKILL)
+        self._nodes, self._addresses = {}, []
+        self._release_ports()
         if self._home is not None:
             shutil.rmtree(self._home, ignore_errors=True)
             self._home = None
+
+    def kill(self, how: signal.Signals = signal.SIGKILL, *, node: int | None = None) -> None:
+        """Ends a node, or all of them, and keeps ports and data: a crash, or with SIGTERM an orderly shutdown."""
+        running = [one for one in self._chosen(node) if one.is_running]
+        if not running:
+            raise ClusterError("The cluster is not running: there is nothing to kill.")
+        for one in running:
+            one.end(how)
+
+    def pause(self, node: int) -> None:
+        """Freezes a node's process: its connections stay open, and nothing on them is answered."""
+        self._running(node).send(signal.SIGSTOP)
+
+    def resume(self, node: int) -> None:
+        """Lets a frozen node go on."""
+        self._running(node).send(signal.SIGCONT)
+
+    def restart(self, node: int | None = None) -> None:
+        """Starts a node, or all of them, again at the same address with the same data; one that runs is shut down
+        first."""
+        if self._home is None:
+            raise ClusterError("The cluster was never started, or was stopped: call start().")
+        chosen = self._chosen(node)
+        for one in chosen:
+            one.end(signal.SIGTERM)
+        self._start(chosen)
+
+    # -- the nodes ----------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        self._home = home = Path(tempfile.mkdtemp(prefix="ottla-"))
+        ports = [self._hold_port(self._wanted_port), *(self._hold_port() for _ in range(1, self._broker_count))]
+        self._addresses = [f"{HOST}:{port}" for port in ports]
+        if self._broker_count == 1:
+            overrides = [part for name, value in self._config.items() for part in ("--override", f"{name}={value}")]
+            arguments = ["server", "--data", str(home / "data"), "--listen", self._addresses[0], *overrides]
+            self._nodes = {1: EmbeddedNode(home, home / "node.log", arguments)}
+            return
+        controller_ports = [self._hold_port() for _ in ports[:VOTERS_MAX]]
+        identity = new_identity(HOST, controller_ports)
+        for layout in lay_out(home / "data", HOST, ports, controller_ports, self._config):
+            layout.directory.mkdir(parents=True)
+            layout.properties_file.write_text(layout.properties())
+            command = [sys.executable, "-P", "-m", "ottla", *layout.format_arguments(identity)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise ClusterError(f"The storage of node {layout.node_id} cannot be formatted: {done.stderr.strip()}")
+            arguments = ["server", str(layout.properties_file)]
+            self._nodes[layout.node_id] = EmbeddedNode(home, layout.log_file, arguments)
+
+    def _start(self, nodes: list[EmbeddedNode]) -> None:
+        if sys.platform != "linux":
+            # Elsewhere nobody can listen beside a socket that is bound.
+            self._release_ports()
+        for node in nodes:
+            node.spawn()
+        try:
+            for node in nodes:
+                node.wait_until_serving()
+        except BaseException:
+            for node in nodes:
+                node.end(signal.SIGKILL)
+            raise
+
+    def _hold_port(self, wanted: int = 0) -> int:
+        """A port that others, and the system, do not use while no node listens on it."""
+        held = socket.socket()
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            held.bind((HOST, wanted))
+        except OSError:
+            # The node will say who it meets there.
+            held.close()
+            return wanted
+        self._held_ports.append(held)
+        return int(held.getsockname()[1])
+
+    def _release_ports(self) -> None:
+        for held in self._held_ports:
+            held.close()
+        self._held_ports = []
+
+    def _chosen(self, node: int | None) -> list[EmbeddedNode]:
+        return list(self._nodes.values()) if node is None else [self._node(node)]
+
+    def _node(self, node: int) -> EmbeddedNode:
+        if self._nodes and node not in self._nodes:
+            raise ValueError(f"node={node}: the cluster has the nodes {', '.join(map(str, self._nodes))}.")
+        if not self._nodes:
+            raise ClusterError("The cluster has no nodes before it is started: call start(), or use it as `with`.")
+        return self._nodes[node]
+
+    def _running(self, node: int) -> EmbeddedNode:
+        found = self._node(node)
+        if not found.is_running:
+            raise ClusterError(f"Node {node} is not running: restart(node={node}) starts it again.")
+        return found
 
     def _existing_home(self) -> Path:
         if self._home is None:
             raise ClusterError("The cluster has no directory before it is started: call start(), or use it as `with`.")
         return self._home
-
-    def _shown_log(self) -> str:
-        lines: list[str] = []
-        with contextlib.suppress(OSError):
-            lines = self.log().splitlines()[-LOG_TAIL_LINES:]
-        return "\n".join(("The end of its log:", *lines)) if lines else "Its log is empty."
 
 
 def _text(value: object) -> str:

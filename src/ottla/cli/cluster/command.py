@@ -1,9 +1,13 @@
-"""`ottla cluster`: brokers, controller, metadata quorum, features and log directories."""
+"""`ottla cluster describe`: brokers, controller, metadata quorum, features and log directories.
+
+The verbs of a cluster on this machine are in `local`.
+"""
 
 import argparse
 from typing import TYPE_CHECKING, TypeVar
 
 from ottla.cli.access.cluster_access import cluster_access, with_client
+from ottla.cli.cluster.local import command as local
 from ottla.cli.exits import ExitCode
 from ottla.cli.output import OutputFormat, Row, print_object, print_rows
 from ottla.cli.verbs import Verbs, output_format
@@ -33,12 +37,14 @@ _LOG_DIR_COLUMNS = ("broker", "path", "replicas", "size_bytes", "usable_bytes", 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of the cluster."""
-    Verbs(parser).add(
+    verbs = Verbs(parser)
+    verbs.add(
         "describe",
         describe_cluster,
         "describe brokers, controller, metadata quorum, features and log directories",
         epilog="example: ottla cluster describe -o json | jq .brokers",
     )
+    local.add_verbs(verbs)
 
 
 def describe_cluster(options: argparse.Namespace) -> int:

@@ -1,0 +1,86 @@
+"""The directory of a local cluster: what `ottla cluster up` makes once, and everything later reads.
+
+The files are those that an operator would write: a server.properties for each node, storage formatted with `ottla
+storage format`. Whoever edits one of them, or starts a node from it by hand, gets what they expect. cluster.json is
+written first and the properties after it, all of them before anything is formatted; formatting leaves alone what is
+formatted. So an interrupted set-up is finished by the next one.
+"""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from ottla.cli.exits import CommandError, ExitCode, UsageError
+from ottla.config.cluster_layout import CLUSTER_FILE, ClusterIdentity, NodeLayout, lay_out, new_identity
+from ottla.config.properties_file import load_properties
+from ottla.config.values import ConfigError
+
+# How far above the port for clients a node's port for controllers is.
+CONTROLLER_PORT_DISTANCE: Final = 100
+_PORT_MAX: Final = 65_535
+# What makes a node this one and no other.
+_OWN: Final = ("process.roles", "node.id", "listeners", "log.dirs", "log.dir", "metadata.log.dir")
+
+
+def exists(root: Path) -> bool:
+    return (root / CLUSTER_FILE).exists()
+
+
+def create(root: Path, count: int, listen: str, overrides: Mapping[str, str]) -> None:
+    """Writes the settings of a new cluster."""
+    host, _, port = listen.rpartition(":")
+    first = int(port)
+    if first + CONTROLLER_PORT_DISTANCE + count > _PORT_MAX or count > CONTROLLER_PORT_DISTANCE:
+        raise UsageError(
+            f"{count} nodes from port {first} on do not fit: their controllers listen {CONTROLLER_PORT_DISTANCE} ports "
+            "higher. Choose a lower port or fewer nodes."
+        )
+    for name in overrides:
+        if name in _OWN:
+            raise UsageError(f"--override {name}: it differs from node to node; edit the files in {root} instead.")
+    controller_ports = [first + CONTROLLER_PORT_DISTANCE + index for index in range(count)]
+    layouts = lay_out(root.absolute(), host, range(first, first + count), controller_ports, overrides)
+    root.mkdir(parents=True, exist_ok=True)
+    for node in layouts:
+        node.directory.mkdir(exist_ok=True)
+        node.properties_file.write_text(node.properties())
+    # Last, because it says that the settings are complete.
+    (root / CLUSTER_FILE).write_text(new_identity(host, controller_ports).to_json())
+
+
+def read(root: Path) -> tuple[ClusterIdentity, tuple[NodeLayout, ...]]:
+    """The cluster in a directory, its nodes by id."""
+    if not exists(root):
+        raise CommandError(
+            f"{root} holds no cluster", ExitCode.NOT_FOUND, "`ottla cluster up` makes one; --data names its directory."
+        )
+    try:
+        identity = ClusterIdentity.of_json((root / CLUSTER_FILE).read_text())
+        nodes = [
+            NodeLayout(int(settings["node.id"]), path.parent.absolute(), settings)
+            for path in root.glob("node-*/server.properties")
+            for settings in [load_properties(path)]
+        ]
+    except (ConfigError, KeyError, ValueError) as error:
+        raise CommandError(f"{root} does not hold a cluster as `ottla cluster up` makes it: {error}") from error
+    return identity, tuple(sorted(nodes, key=lambda node: node.node_id))
+
+
+def format_nodes(identity: ClusterIdentity, nodes: Sequence[NodeLayout]) -> None:
+    """Formats the storage of the nodes that have none, as a command each, side by side."""
+    running = {
+        node: subprocess.Popen(
+            [sys.executable, "-m", "ottla", *node.format_arguments(identity)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for node in nodes
+        if not (Path(node.settings["log.dirs"]) / "meta.properties").exists()
+    }
+    for node, process in running.items():
+        _, said = process.communicate()
+        if process.returncode != 0:
+            raise CommandError(f"The storage of node {node.node_id} cannot be formatted: {said.strip()}")

@@ -1,0 +1,251 @@
+"""`ottla cluster up`, `status`, `kill`, `restart`, `down`: a cluster of processes on this machine.
+
+For trying out, for demonstrations and for tests of what happens when nodes fail. On several machines the same files do
+the same: a server.properties each, `ottla storage format`, `ottla server`.
+"""
+
+import argparse
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ottla.cli.access.cluster_access import access, with_client
+from ottla.cli.cluster.local import cluster_directory, node_processes
+from ottla.cli.cluster.local.health import NodeHealth, ask_cluster, judge
+from ottla.cli.exits import CommandError, ExitCode, UsageError
+from ottla.cli.output import OutputFormat, print_rows
+from ottla.cli.verbs import Verbs, output_format
+from ottla.config.cluster_layout import NodeLayout
+
+DEFAULT_DIRECTORY: Final = "ottla-cluster"
+DEFAULT_COUNT: Final = 3
+DEFAULT_LISTEN: Final = "127.0.0.1:9092"
+# How long a node that was restarted may take to be in sync again.
+_WHOLE_TIMEOUT_S: Final = 120.0
+_POLL_S: Final = 0.2
+# Brokers that do not answer a question about the cluster in this time have no controller to ask.
+_ANSWER_TIMEOUT_MS: Final = 5_000
+
+_COLUMNS: Final = ("node", "address", "roles", "pid", "state", "controller", "leads", "replicas", "out_of_sync")
+_SIGNALS: Final = ("KILL", "TERM", "STOP", "CONT")
+
+
+def add_verbs(verbs: Verbs) -> None:
+    """The verbs of a cluster on this machine."""
+    up = verbs.add_local(
+        "up",
+        run_up,
+        "make a cluster of processes on this machine, or start those of its nodes that do not run",
+        epilog="example: ottla cluster up -n 3 && ottla topics create events --partitions 6",
+    )
+    _add_directory(up)
+    up.add_argument("-n", "--nodes", type=int, metavar="N", help=f"how many nodes; default {DEFAULT_COUNT}")
+    up.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help=f"address of the first node, the others have the next ports; default {DEFAULT_LISTEN}",
+    )
+    up.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of every node of a new cluster; repeatable",
+    )
+    _add_directory(verbs.add_local("status", run_status, "show the nodes of the cluster on this machine"))
+    kill = verbs.add_local(
+        "kill", run_kill, "kill nodes of the cluster on this machine", epilog="example: ottla cluster kill 2"
+    )
+    _add_directory(kill)
+    _add_nodes(kill, "+")
+    kill.add_argument(
+        "--signal",
+        choices=_SIGNALS,
+        default="KILL",
+        help="KILL is a crash, the default; TERM an orderly end; STOP freezes a node and CONT wakes it",
+    )
+    restart = verbs.add_local("restart", run_restart, "stop nodes in order and start them again")
+    _add_directory(restart)
+    _add_nodes(restart, "*")
+    restart.add_argument(
+        "--rolling", action="store_true", help="one after the other, each when all replicas are in sync again"
+    )
+    down = verbs.add_local("down", run_down, "stop the cluster on this machine; its data stay")
+    _add_directory(down)
+    down.add_argument("--delete", action="store_true", help="remove the cluster's directory, too")
+
+
+def _add_directory(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        default=DEFAULT_DIRECTORY,
+        help=f"the cluster's directory; default ./{DEFAULT_DIRECTORY}",
+    )
+
+
+def _add_nodes(parser: argparse.ArgumentParser, count: str) -> None:
+    default = "" if count == "+" else "; default all of them"
+    parser.add_argument("nodes", nargs=count, type=int, metavar="NODE", help=f"ids of nodes{default}")
+
+
+def run_up(options: argparse.Namespace) -> int:
+    """Make the cluster if it is new, and start what does not run."""
+    root = Path(options.data)
+    if not cluster_directory.exists(root):
+        count = DEFAULT_COUNT if options.nodes is None else options.nodes
+        if count < 1:
+            raise UsageError(f"-n {count}: a cluster has at least one node.")
+        cluster_directory.create(root, count, _listen(options.listen or DEFAULT_LISTEN), _overrides(options.override))
+    elif options.override or options.listen is not None:
+        raise UsageError(f"{root} holds a cluster already: edit its server.properties, or name another --data.")
+    identity, nodes = cluster_directory.read(root)
+    if options.nodes not in (None, len(nodes)):
+        raise CommandError(
+            f"{root} holds a cluster of {len(nodes)} nodes, not of {options.nodes}",
+            ExitCode.CONFLICT,
+            "Leave -n out, or name another --data.",
+        )
+    cluster_directory.format_nodes(identity, nodes)
+    running = node_processes.running_nodes(nodes)
+    node_processes.start([node for node in nodes if node.node_id not in running])
+    if output_format(options) is OutputFormat.TABLE:
+        print(f"A cluster of {len(nodes)} node{'' if len(nodes) == 1 else 's'} is running.")
+        print(f"  bootstrap   {_bootstrap(nodes)}")
+        print(f"  cluster id  {identity.cluster_id}")
+        print(f"  data        {root.absolute()}\n")
+    _show(options, _health(nodes))
+    return ExitCode.DONE
+
+
+def run_status(options: argparse.Namespace) -> int:
+    """Show every node; exit code 1 unless all of them serve and are in sync."""
+    _, nodes = cluster_directory.read(Path(options.data))
+    found = _health(nodes)
+    _show(options, found)
+    return ExitCode.DONE if all(health.is_whole for health in found) else ExitCode.FAILED
+
+
+def run_kill(options: argparse.Namespace) -> int:
+    """Send a signal to nodes."""
+    _, nodes = cluster_directory.read(Path(options.data))
+    chosen = _chosen(nodes, options.nodes)
+    pids = node_processes.running_nodes(chosen)
+    for node in chosen:
+        if node.node_id not in pids:
+            raise CommandError(f"Node {node.node_id} is not running", ExitCode.CONFLICT)
+    number = signal.Signals[f"SIG{options.signal}"]
+    node_processes.send_signal(pids, number)
+    if number in (signal.SIGKILL, signal.SIGTERM):
+        node_processes.wait_until_ended(chosen)
+    return ExitCode.DONE
+
+
+def run_restart(options: argparse.Namespace) -> int:
+    """Restart nodes, all at once or one after the other."""
+    _, nodes = cluster_directory.read(Path(options.data))
+    chosen = _chosen(nodes, options.nodes)
+    for batch in [[node] for node in chosen] if options.rolling else [chosen]:
+        _stop(batch)
+        node_processes.start(batch)
+        if options.rolling:
+            _wait_until_whole(nodes)
+            print(f"Node {batch[0].node_id} is back, and everything is in sync.", file=sys.stderr)
+    _show(options, _health(nodes))
+    return ExitCode.DONE
+
+
+def run_down(options: argparse.Namespace) -> int:
+    """Stop all nodes."""
+    root = Path(options.data)
+    _, nodes = cluster_directory.read(root)
+    _stop(nodes)
+    if options.delete:
+        shutil.rmtree(root)
+    return ExitCode.DONE
+
+
+def _stop(nodes: Sequence[NodeLayout]) -> None:
+    pids = node_processes.running_nodes(nodes)
+    node_processes.send_signal(pids, signal.SIGTERM)
+    # A frozen process takes no other signal.
+    node_processes.send_signal(pids, signal.SIGCONT)
+    node_processes.wait_until_ended(nodes)
+
+
+def _wait_until_whole(nodes: Sequence[NodeLayout]) -> None:
+    deadline = time.monotonic() + _WHOLE_TIMEOUT_S
+    while lagging := [health.node.node_id for health in _health(nodes) if not health.is_whole]:
+        if time.monotonic() > deadline:
+            waited_for = ", ".join(map(str, lagging))
+            raise CommandError(
+                f"Node {waited_for} is not in sync after {_WHOLE_TIMEOUT_S:g} s; the others were left as they are",
+                ExitCode.UNAVAILABLE,
+                "`ottla cluster status` shows how far it is.",
+            )
+        time.sleep(_POLL_S)
+
+
+def _health(nodes: Sequence[NodeLayout]) -> list[NodeHealth]:
+    pids = node_processes.running_nodes(nodes)
+    if not pids:
+        return judge(nodes, pids, None)
+    properties = {"default.api.timeout.ms": str(_ANSWER_TIMEOUT_MS), "request.timeout.ms": str(_ANSWER_TIMEOUT_MS)}
+    try:
+        view = with_client(access(_bootstrap(nodes), properties), ask_cluster)
+    except CommandError:
+        # No majority, or nobody has started yet: the processes are all there is to tell.
+        view = None
+    return judge(nodes, pids, view)
+
+
+def _chosen(nodes: Sequence[NodeLayout], ids: Sequence[int]) -> list[NodeLayout]:
+    by_id = {node.node_id: node for node in nodes}
+    for node_id in ids:
+        if node_id not in by_id:
+            known = ", ".join(map(str, by_id))
+            raise CommandError(f"There is no node {node_id}: the cluster has {known}", ExitCode.NOT_FOUND)
+    return [by_id[node_id] for node_id in ids] or list(nodes)
+
+
+def _bootstrap(nodes: Sequence[NodeLayout]) -> str:
+    return ",".join(node.client_address for node in nodes)
+
+
+def _listen(text: str) -> str:
+    host, separator, port = text.rpartition(":")
+    if not separator or not host or not port.isdecimal() or int(port) == 0:
+        raise UsageError(f"--listen {text}: write HOST:PORT, as in --listen {DEFAULT_LISTEN}.")
+    return text
+
+
+def _overrides(given: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for override in given:
+        name, separator, value = override.partition("=")
+        if not separator or not name.strip():
+            raise UsageError(f"--override {override}: write KEY=VALUE, as in --override log.retention.hours=24.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _show(options: argparse.Namespace, found: Sequence[NodeHealth]) -> None:
+    rows = [
+        {
+            "node": health.node.node_id,
+            "address": health.node.client_address,
+            "roles": health.node.settings["process.roles"].split(","),
+            "pid": health.pid,
+            "state": health.state,
+            "controller": health.is_active_controller,
+            "leads": health.leads,
+            "replicas": health.replicas,
+            "out_of_sync": health.out_of_sync,
+        }
+        for health in found
+    ]
+    print_rows(output_format(options), _COLUMNS, rows)

@@ -1,0 +1,70 @@
+"""`ottla cluster up` and the verbs around it, with a real node. Each command is a process, as the nodes outlive it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.clients.java_client import Printed
+from harness.ports import free_port
+
+
+def ottla(*words: str) -> Printed:
+    done = subprocess.run([sys.executable, "-m", "ottla", *words], capture_output=True, text=True, check=False)
+    return Printed(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[Path]:
+    root = tmp_path / "cluster"
+    yield root
+    ottla("cluster", "down", "--data", str(root))
+
+
+def state(root: Path) -> list[str]:
+    return [node["state"] for node in json.loads(ottla("cluster", "status", "--data", str(root), "-o", "json").out)]
+
+
+def test_a_cluster_is_made_killed_restarted_and_taken_down(root: Path) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    data = ("--data", str(root))
+    up = ottla("cluster", "up", "-n", "1", "--listen", address, "--override", "num.partitions=3", *data)
+    assert up.code == 0, up.err
+    assert f"bootstrap   {address}" in up.out
+    assert ottla("cluster", "status", *data).code == 0
+    ottla("-b", address, "topics", "create", "orders")
+    assert ottla("cluster", "kill", "1", *data).code == 0
+    stopped = ottla("cluster", "status", *data)
+    assert stopped.code == 1
+    assert "stopped" in stopped.out
+    assert ottla("cluster", "kill", "1", *data).err == "ottla cluster: Node 1 is not running\n"
+    again = ottla("cluster", "up", *data)
+    assert again.code == 0, again.err
+    described = json.loads(ottla("-b", address, "topics", "describe", "orders", "-o", "json").out)
+    assert len(described[0]["partitions"]) == 3
+    assert ottla("cluster", "restart", "--rolling", *data).code == 0
+    assert state(root) == ["serving"]
+    assert ottla("cluster", "down", "--delete", *data).code == 0
+    assert not root.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("up", "-n", "0"), "-n 0: a cluster has at least one node"),
+        (("up", "--listen", "here"), "--listen here: write HOST:PORT"),
+        (("up", "--listen", "127.0.0.1:65500"), "do not fit"),
+        (("up", "--override", "node.id=4"), "--override node.id: it differs from node to node"),
+        (("up", "--override", "4"), "--override 4: write KEY=VALUE"),
+        (("status",), "holds no cluster"),
+        (("kill", "1"), "holds no cluster"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_made(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    printed = ottla("cluster", *words, "--data", str(tmp_path / "cluster"))
+    assert printed.code != 0
+    assert said in printed.err
+    assert not (tmp_path / "cluster").exists()
