@@ -22,6 +22,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ottla.protocol.api_keys import ApiKey
+from ottla.testing.sim.clients import Clients
 from ottla.testing.sim.disk import DiskOperation, Survival
 from ottla.testing.sim.host import THREAD_S
 from ottla.testing.sim.network import SimulatedNetwork
@@ -78,8 +79,7 @@ class Faults:
         plan: FaultPlan,
         server: SimulatedServer,
         network: SimulatedNetwork,
-        client_names: Sequence[str],
-        kill_client: Callable[[str], None],
+        clients: Clients,
         on_up: Callable[[], None],
         chance: random.Random,
     ) -> None:
@@ -88,8 +88,7 @@ class Faults:
         self._plan = plan
         self._server = server
         self._network = network
-        self._client_names = client_names
-        self._kill_client = kill_client
+        self._clients = clients
         self._on_up = on_up
         self._chance = chance
 
@@ -138,7 +137,7 @@ class Faults:
             disk.capacity_bytes = None
         self._server.resume()
         self._server.slow_down(THREAD_S)
-        for name in self._client_names:
+        for name in self._clients.names:
             self._network.clear(self._server.name, name)
         await self.bring_up()
 
@@ -190,7 +189,7 @@ class Faults:
         if asking is not None and self._chance.random() < _CLIENT_DIES_TOO_SHARE:
             logger.info("%s dies too", asking)
             self.counts["client killed"] += 1
-            self._kill_client(asking)
+            self._clients.kill(asking)
         if is_slowed:
             self._server.slow_down(THREAD_S)
         await self._down_time()
@@ -242,7 +241,7 @@ class Faults:
         self._server.slow_down(THREAD_S)
 
     async def clog(self) -> None:
-        name = self._chance.choice(self._client_names)
+        name = self._chance.choice(self._clients.names)
         self._network.link(self._server.name, name).is_clogged = True
         await asyncio.sleep(self._chance.choice([0.5, 5.0, 20.0]) * self._chance.random())
         self._network.clear(self._server.name, name)
@@ -273,7 +272,7 @@ class Faults:
         await self.bring_up()
 
     async def kill_client(self) -> None:
-        self._kill_client(self._chance.choice(self._client_names))
+        self._clients.kill(self._chance.choice(self._clients.names))
 
 
 _BLOWS: dict[str, Callable[[Faults], Awaitable[None]]] = {
