@@ -31,7 +31,7 @@ from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, Resou
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.topic_partition import TopicPartition
-from ottla.replication.leader_state import Leadership
+from ottla.replication.leader_state import InSyncProposal, Leadership
 from ottla.replication.partition import Partition
 from ottla.replication.replica_whereabouts import Whereabouts, decide_whereabouts
 from ottla.storage.directory_move import DirectoryMove
@@ -56,6 +56,7 @@ _SEARCH_PATIENCE_S = 10.0
 _SEARCH_LOOK_S = 1.0
 LogConfigOf = Callable[[ClusterImage, str], LogConfig]
 OnLost = Callable[[list[TopicPartition]], None]
+OnProposal = Callable[[Partition, InSyncProposal], None]
 
 
 class ReplicaManager:
@@ -105,6 +106,8 @@ class ReplicaManager:
         self._copier = host.thread_pool(1, "log-copier")
         self._on_lost: list[OnLost] = []
         self.damage = DamageReports()
+        # Set by `InSyncChanges`. Until then a leader keeps its in-sync set.
+        self.on_proposal: OnProposal | None = None
 
     def subscribe(self, on_lost: OnLost) -> None:
         """Calls `on_lost` with the partitions of a failed disk, one turn of the loop later: they may be in use now."""
@@ -161,6 +164,11 @@ class ReplicaManager:
     def offline_count(self) -> int:
         """How many partitions are out of service because of their disk."""
         return len(self._offline)
+
+    def propose(self, partition: Partition, proposal: InSyncProposal) -> None:
+        """Passes on what a leader wants to ask of the controller."""
+        assert self.on_proposal is not None, "nobody asks the controller"
+        self.on_proposal(partition, proposal)
 
     def begin_sync(self, partition: Partition) -> None:
         """Syncs a partition's log in a thread of its disk, and tells the partition how that ended."""

@@ -18,7 +18,8 @@ watch notices, or the client names it.
 
 A follower's session names every partition that it follows, so a fetch that leaves one out still asks for it. If that
 one was settled then, the follower had everything at the time of that fetch: `caught_up_as_of` derives this on demand,
-so idle partitions stay in the in-sync set although nobody looks at them.
+so idle partitions stay in the in-sync set although nobody looks at them. When such a partition moves, its follower is
+behind at once, but it had everything until then: the session keeps the time of the last fetch at which it was settled.
 
 Times are milliseconds of a clock that never jumps. Nothing here survives a restart: clients are told that their session
 is unknown and begin a new one.
@@ -67,12 +68,16 @@ class FetchPartition:
     partition_max_bytes: int
     current_leader_epoch: int
     last_fetched_epoch: int
+    # Of a follower's own log.
+    log_start_offset: int = -1
     sent_high_watermark: int = -1
     sent_log_start_offset: int = -1
     # Its place in the queue of a session: a partition that got records moves to the end.
     turn: int = 0
     # Whether there was nothing to read and nothing wrong at the last look.
     is_settled: bool = False
+    # The last fetch at which it was settled, once it is not any more.
+    settled_as_of_ms: int | None = None
 
     @property
     def key(self) -> PartitionKey:
@@ -116,7 +121,7 @@ class FetchSession:
                 self.watch.remove(key)
         for partition in changed:
             key = partition.key
-            self.unsettled.add(key)
+            self._unsettle(key)
             known = self.partitions.get(key)
             if known is None:
                 self.partitions[key] = partition
@@ -126,6 +131,7 @@ class FetchSession:
                 known.partition_max_bytes = partition.partition_max_bytes
                 known.current_leader_epoch = partition.current_leader_epoch
                 known.last_fetched_epoch = partition.last_fetched_epoch
+                known.log_start_offset = partition.log_start_offset
 
     def due(self) -> list[FetchPartition]:
         """The partitions that a request has to look at, those that waited longest for records first."""
@@ -136,7 +142,9 @@ class FetchSession:
 
     def note_moved(self, keys: Iterable[PartitionKey]) -> None:
         """Note partitions to look at, until an answer has told what there is."""
-        self.unsettled.update(key for key in keys if key in self.partitions)
+        for key in keys:
+            if key in self.partitions:
+                self._unsettle(key)
 
     def told(self, partition: FetchPartition, *, has_records: bool) -> None:
         """Note what an answer tells the client about this partition."""
@@ -151,13 +159,22 @@ class FetchSession:
             self.unsettled.add(key)
 
     def caught_up_as_of(self, key: PartitionKey) -> int | None:
-        """When its client last had all that there was of a partition, if that was at the last fetch."""
-        return self.last_used_ms if key in self.partitions and key not in self.unsettled else None
+        """The last fetch at which a partition was settled, None if there was none."""
+        partition = self.partitions.get(key)
+        if partition is None:
+            return None
+        return partition.settled_as_of_ms if key in self.unsettled else self.last_used_ms
 
     def close(self) -> None:
         """The session has ended."""
         if self.watch is not None:
             self.watch.close()
+
+    def _unsettle(self, key: PartitionKey) -> None:
+        known = self.partitions.get(key)
+        if known is not None and key not in self.unsettled:
+            known.settled_as_of_ms = self.last_used_ms
+        self.unsettled.add(key)
 
     def _take_turn(self, partition: FetchPartition) -> None:
         self._next_turn += 1
@@ -241,6 +258,8 @@ class FetchSessionCache:
             self._end(session_id)
             raise ApiError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"Fetch session {session_id} has grown too large")
         session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
+        # What has moved since the last fetch was settled at that one, not at this.
+        due = session.due()
         session.last_used_ms = now_ms
         session.size_when_cached = len(session.partitions)
         self._sessions.move_to_end(session_id)
@@ -248,10 +267,10 @@ class FetchSessionCache:
             # The client dropped all its partitions: the session ends here, and the answer says so.
             self._end(session_id)
             return FetchScope(None, [], is_incremental=False)
-        return FetchScope(session, session.due(), is_incremental=True)
+        return FetchScope(session, due, is_incremental=True)
 
     def caught_up_as_of(self, replica_id: int, key: PartitionKey) -> int | None:
-        """When a follower last fetched a partition by a session that had nothing new to tell about it."""
+        """When a follower last fetched by a session that had nothing new to tell about a partition."""
         sessions = self._of_replicas.get(replica_id, {}).values()
         return max((ms for one in sessions if (ms := one.caught_up_as_of(key)) is not None), default=None)
 

@@ -29,8 +29,9 @@ from typing import Protocol, TypeAlias, TypeVar
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
-from ottla.replication.leader_state import InSyncProposal, Leadership, LeaderState, LeadingBroker
+from ottla.replication.leader_state import InSyncDecision, InSyncProposal, Leadership, LeaderState, LeadingBroker
 from ottla.replication.unsynced_tail import UnsyncedTail
+from ottla.replication.watchers import Interest, Watcher, Watchers
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import MAX_INT64, LogConfig
@@ -41,10 +42,6 @@ T_co = TypeVar("T_co", covariant=True)
 
 NO_EPOCH = -1
 ACKS_ALL = -1
-
-# Called with the number of bytes that became readable when the high watermark moves (for readers of committed records:
-# the last stable offset), and with 0 when something else changes: the leader, its epoch, the first offset.
-Watcher: TypeAlias = "Callable[[int], None]"
 
 
 class Appending(Protocol[T_co]):
@@ -87,6 +84,9 @@ class BrokerView(LeadingBroker, Protocol):
     def disk_failed(self, error: StorageError) -> ApiError:
         """Takes a failed disk out of service, and gives the error for whoever was using it."""
 
+    def propose(self, partition: "Partition", proposal: InSyncProposal) -> None:
+        """Asks the controller for a change of the in-sync set, and brings the answer to `in_sync_answered`."""
+
     def begin_sync(self, partition: "Partition") -> None:
         """Syncs the log in a thread, then calls the partition's `synced` or `sync_failed`.
 
@@ -99,7 +99,6 @@ class Partition:
 
     __slots__ = (
         "_broker",
-        "_committed_watchers",
         "_leader",
         "_queue",
         "_told_log_start_offset",
@@ -132,9 +131,7 @@ class Partition:
         self.log = log
         self._broker = broker
         self._queue = queue
-        # In the order in which they came: whoever has waited longest is told first.
-        self._watchers: dict[Watcher, None] = {}
-        self._committed_watchers: dict[Watcher, None] = {}
+        self._watchers = Watchers()
         self._uncommitted_bytes = 0
         self._unsynced = UnsyncedTail()
         self._told_log_start_offset = log.log_start_offset
@@ -165,7 +162,7 @@ class Partition:
             self._leader.changed(leadership, self._broker.monotonic_ms())
         self._publish_high_watermark()
         if is_new_epoch or not self.is_leader:
-            self.wake(0)
+            self._watchers.wake_all()
 
     def update_config(self, config: LogConfig) -> None:
         """New settings hold from the next operation on."""
@@ -181,7 +178,7 @@ class Partition:
         Whoever still holds it hears that it is not led here, and looks again.
         """
         self.is_leader = False
-        self.wake(0)
+        self._watchers.wake_all()
 
     def reopen(self) -> None:
         """Puts a closed partition back into service: its log stays where it is."""
@@ -317,8 +314,9 @@ class Partition:
 
     def follower_fetched(
         self, replica_id: int, fetch_offset: int, log_start_offset: int, leader_end_offset: int, broker_epoch: int
-    ) -> InSyncProposal | None:
-        """Takes note of how far a follower has come; what is to be asked of the controller, if anything.
+    ) -> None:
+        """Takes note of how far a follower has come: what it has may be committed, or make it a member of the in-sync
+        set.
 
         The fetch did not diverge, and `leader_end_offset` is the log's end from before the read.
         """
@@ -334,7 +332,29 @@ class Partition:
             now_ms=self._broker.monotonic_ms(),
         )
         self._publish_high_watermark()
-        return proposal
+        if proposal is not None:
+            self._broker.propose(self, proposal)
+
+    def tick(self, caught_up_as_of: Callable[[int], int | None]) -> None:
+        """Every half of replica.lag.time.max.ms: asks to remove from the in-sync set who has fallen behind.
+
+        `caught_up_as_of` as in `LeaderState.tick`.
+        """
+        leader = self._leader
+        if leader is None or not self.is_leader or not leader.followers:
+            return
+        proposal = leader.tick(self._broker.monotonic_ms(), caught_up_as_of)
+        if proposal is not None:
+            self._broker.propose(self, proposal)
+
+    def in_sync_answered(self, proposal: InSyncProposal, answer: InSyncDecision | ErrorCode) -> InSyncProposal | None:
+        """The controller's answer to a proposal; the proposal again if it is to be sent again."""
+        leader = self._leader
+        if leader is None or not self.is_leader:
+            return None
+        again = leader.answered(proposal, answer, self._broker.monotonic_ms())
+        self._publish_high_watermark()
+        return again
 
     @property
     def in_sync_ids(self) -> tuple[int, ...]:
@@ -382,7 +402,7 @@ class Partition:
     def sync_failed(self, error: ApiError) -> None:
         """The sync has failed: producers that wait for it hear so."""
         self._unsynced.sync_ended(error)
-        self.wake(0)
+        self._watchers.wake_all()
 
     def check_sync(self) -> None:
         """ApiError if the last sync failed, and none is under way."""
@@ -395,28 +415,19 @@ class Partition:
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
-    def watch(self, watcher: Watcher, *, is_committed_only: bool = False) -> None:
-        """Calls `watcher` whenever a reader could be told something new, until `unwatch`.
-
-        A reader of committed transactions is not told of records before their transaction has ended.
-        """
-        (self._committed_watchers if is_committed_only else self._watchers)[watcher] = None
+    def watch(self, watcher: Watcher, interest: Interest = Interest.VISIBLE) -> None:
+        """Calls `watcher` whenever a reader with this interest could be told something new, until `unwatch`."""
+        self._watchers.add(watcher, interest)
 
     def unwatch(self, watcher: Watcher) -> None:
-        self._watchers.pop(watcher, None)
-        self._committed_watchers.pop(watcher, None)
-
-    def wake(self, readable_bytes: int) -> None:
-        """Tells everybody who waits that they may look again."""
-        _tell(self._watchers, readable_bytes)
-        _tell(self._committed_watchers, readable_bytes)
+        self._watchers.remove(watcher)
 
     def tell_log_start(self) -> None:
         """Tells everybody who waits if records were deleted, which the log does by itself and in any thread."""
         log_start_offset = self.log.log_start_offset
         if log_start_offset != self._told_log_start_offset:
             self._told_log_start_offset = log_start_offset
-            self.wake(0)
+            self._watchers.wake_all()
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -483,6 +494,7 @@ class Partition:
         if is_duplicate or leader is None or leader.leader_epoch != leader_epoch:
             return
         self._uncommitted_bytes += size_bytes
+        self._watchers.appended(size_bytes)
         if log.config.flush_messages != MAX_INT64 and log.must_flush_now:
             self._hold_until_synced(last_offset + 1)
             return
@@ -521,7 +533,7 @@ class Partition:
         else:
             # Those who do not wait for replicas. An append that needed no sync may have counted their records since the
             # disk was done, and woke nobody.
-            self.wake(0)
+            self._watchers.wake_all()
 
     def _too_few_in_sync(self, leader: LeaderState, code: ErrorCode) -> ApiError:
         count = len(leader.in_sync if code is ErrorCode.NOT_ENOUGH_REPLICAS else leader.maximal_in_sync)
@@ -545,9 +557,8 @@ class Partition:
             return
         log.update_high_watermark(high_watermark)
         readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
-        if self._watchers or self._committed_watchers:
-            # Never 0, which would mean that something else than data moved.
-            self.wake(max(readable_bytes, 1))
+        self._watchers.committed(readable_bytes)
+        self._watchers.stabilised(readable_bytes)
 
     def _commit_around_transactions(self, high_watermark: int) -> None:
         """The same while transactions are open: committed readers are told when the last stable offset moves.
@@ -559,15 +570,10 @@ class Partition:
         stable_before = log.last_stable_offset
         log.update_high_watermark(high_watermark)
         readable_bytes, self._uncommitted_bytes = self._uncommitted_bytes, 0
-        _tell(self._watchers, max(readable_bytes, 1))
-        if self._committed_watchers and log.last_stable_offset > stable_before:
-            _tell(self._committed_watchers, max(log.bytes_from(stable_before), 1))
+        self._watchers.committed(readable_bytes)
+        if self._watchers.wait_for_stable and log.last_stable_offset > stable_before:
+            self._watchers.stabilised(log.bytes_from(stable_before))
 
 
 def _nothing(_: object) -> None:
     """What a barrier does."""
-
-
-def _tell(watchers: dict[Watcher, None], readable_bytes: int) -> None:
-    for watcher in tuple(watchers):
-        watcher(readable_bytes)

@@ -398,12 +398,7 @@ class Log:
                 raise LogGone(self.directory)
             view = self._segments.view
             # The start of the log moves before its segments go: if it is not past the offset now, they are in the view.
-            if start_offset < self.log_start_offset or start_offset > self.log_end_offset:
-                raise ApiError(
-                    ErrorCode.OFFSET_OUT_OF_RANGE,
-                    f"Offset {start_offset} is not in the log, which goes from {self.log_start_offset} "
-                    f"to {self.log_end_offset}.",
-                )
+            self.check_readable(start_offset)
             end_offset = min(max_offset_exclusive, self.log_end_offset)
             if start_offset >= end_offset:
                 return LogRead(b"", start_offset, is_cold=False)
@@ -434,6 +429,15 @@ class Log:
                 return LogRead(b"", start_offset, is_cold=True)
             if self._segments.stays_unchanged(version):
                 return outcome
+
+    def check_readable(self, start_offset: int) -> None:
+        """OFFSET_OUT_OF_RANGE unless a read may begin there: in the log, or at its end."""
+        if start_offset < self.log_start_offset or start_offset > self.log_end_offset:
+            raise ApiError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Offset {start_offset} is not in the log, which goes from {self.log_start_offset} "
+                f"to {self.log_end_offset}.",
+            )
 
     def consistently(self, lookup: Callable[[list[Segment]], Found]) -> Found:
         """The outcome of a lookup over all segments, begun anew if some are taken away under it."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.leader_state import Leadership
+from ottla.replication.leader_state import InSyncProposal, Leadership
 from ottla.replication.partition import ACKS_ALL, AppendQueue, Partition
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.errors import StorageError
@@ -28,12 +28,16 @@ class Broker:
     now_ms: int = 0
     # Those that began a sync, as often as they did.
     syncing: list[Partition] = field(default_factory=list)
+    proposals: list[InSyncProposal] = field(default_factory=list)
 
     def monotonic_ms(self) -> int:
         return self.now_ms
 
     def disk_failed(self, error: StorageError) -> ApiError:
         return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    def propose(self, partition: Partition, proposal: InSyncProposal) -> None:
+        self.proposals.append(proposal)
 
     def begin_sync(self, partition: Partition) -> None:
         self.syncing.append(partition)

@@ -278,7 +278,9 @@ def test_a_settled_partition_is_caught_up_as_of_the_last_fetch_of_its_session() 
     # A record comes: the follower had all the others when it fetched last.
     assert follower.as_of(0) == 700
     follower.session.note_moved([("t", 0)])
-    assert follower.as_of(0) is None, "from now on its own fetches tell how far it is"
+    assert follower.as_of(0) == 700, "an idle partition that moves does not put its follower hours behind"
+    follower.fetch(900)
+    assert follower.as_of(0) == 700, "from now on its own fetches tell how far it is"
 
 
 def test_nothing_is_known_of_other_brokers_other_partitions_and_sessions_that_ended() -> None:
@@ -288,3 +290,11 @@ def test_nothing_is_known_of_other_brokers_other_partitions_and_sessions_that_en
     assert follower.as_of(7) is None
     ask(follower.sessions, 1, FINAL_EPOCH, [])
     assert follower.as_of(0) is None
+
+
+def test_a_partition_that_moved_between_two_fetches_was_settled_at_the_first() -> None:
+    follower = Settling()
+    follower.tell(0, is_settled=True)
+    follower.fetch(700)
+    follower.fetch(900, [partition(0)])
+    assert follower.as_of(0) == 700

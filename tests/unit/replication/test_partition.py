@@ -12,6 +12,7 @@ from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
 from ottla.replication.partition import ACKS_ALL, Appending, Partition
+from ottla.replication.watchers import Interest
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.log import AppendInfo
 from ottla.storage.transaction_verification import VerificationGuard
@@ -313,7 +314,7 @@ def test_who_reads_committed_records_is_woken_when_a_transaction_ends(tmp_path: 
     plain: list[int] = []
     committed: list[int] = []
     partition.watch(plain.append)
-    partition.watch(committed.append, is_committed_only=True)
+    partition.watch(committed.append, Interest.STABLE)
     append(partition)
     assert len(plain) == len(committed) == 1, "no transaction is open"
     append_batch(partition, transactional(0))
@@ -336,7 +337,7 @@ def test_who_reads_committed_records_is_woken_when_a_transaction_ends(tmp_path: 
 def test_who_reads_committed_records_is_woken_when_the_marker_is_replicated(tmp_path: Path) -> None:
     partition = make(tmp_path, TRIO)
     committed: list[int] = []
-    partition.watch(committed.append, is_committed_only=True)
+    partition.watch(committed.append, Interest.STABLE)
     append_batch(partition, transactional(0))
     append_own(partition, marker(7))
     for replica in (2, 3):

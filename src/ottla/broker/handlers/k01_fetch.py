@@ -5,21 +5,26 @@ allows zstd; 11 rack; 12 flexible, and tells a diverging epoch; 13 names topics 
 into a tag (KIP-903); 16 hints at the leader's endpoint (KIP-951); 17 directory ids; 18 the follower's high watermark.
 
 Rules: an offset inside a batch returns the whole batch; the first batch is returned even if it is larger than the
-limits; a consumer sees nothing above the high watermark, a read_committed one nothing above the last stable offset. A
-fetch with a replica id is a follower's: it is refused as long as a cluster has one node (CVE-2018-1288).
+limits; a consumer sees nothing above the high watermark, a read_committed one nothing above the last stable offset.
+
+A fetch with a replica id is a follower's. It reads to the end of the log, whatever its isolation level says, and its
+offsets say how far the follower has come; so it must come from a replica of the partition, with the broker epoch of its
+registration (CVE-2018-1288, KIP-903). It is answered when there are records; a watermark that moved travels with the
+next answer, as in Kafka, which wakes only replicas of the metadata log by it (the field of version 18).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.broker.requests.fetching import Fetching
+from ottla.broker.requests.fetching import Fetching, Follower
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError
 from ottla.protocol.messages.fetch_request import FetchRequest
 from ottla.protocol.messages.fetch_response import FetchResponse
 from ottla.replication.fetch_session import NO_REPLICA_ID, FetchPartition, PartitionKey
+from ottla.replication.follower_progress import UNKNOWN_BROKER_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -31,7 +36,7 @@ REQUEST = FetchRequest
 def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
     """Answers at once if there is enough data; otherwise waits for more."""
     uses_topic_ids = context.api_version >= 13
-    replica_id = request.replica_id if context.api_version < 15 else _replica_id(request)
+    follower = _follower(context, request)
     try:
         scope = context.broker.data_path.fetch_sessions.scope(
             request.session_id,
@@ -39,15 +44,12 @@ def handle(context: RequestContext, request: FetchRequest) -> FetchResponse | Aw
             _named(request, uses_topic_ids),
             _forgotten(request, uses_topic_ids),
             uses_topic_ids=uses_topic_ids,
-            replica_id=max(replica_id, NO_REPLICA_ID),
+            replica_id=NO_REPLICA_ID if follower is None else follower.replica_id,
             now_ms=context.broker.replicas.monotonic_ms(),
         )
     except ApiError as error:
         return FetchResponse(error_code=error.code, session_id=0)
-    fetching = Fetching(context, request, scope)
-    if replica_id >= 0:
-        fetching.refuse_follower()
-        return fetching.answer()
+    fetching = Fetching(context, request, scope, follower)
     if fetching.is_large:
         return fetching.read_large()
     fetching.read_all()
@@ -63,8 +65,16 @@ def error_response(context: RequestContext, request: FetchRequest, error: ApiErr
     return FetchResponse(error_code=error.code)
 
 
-def _replica_id(request: FetchRequest) -> int:
-    return -1 if request.replica_state is None else request.replica_state.replica_id
+def _follower(context: RequestContext, request: FetchRequest) -> Follower | None:
+    """Who fetches, None for a consumer. Versions before 15 name no broker epoch."""
+    state = request.replica_state
+    if context.api_version < 15:
+        follower = Follower(request.replica_id, UNKNOWN_BROKER_EPOCH)
+    elif state is not None:
+        follower = Follower(state.replica_id, state.replica_epoch)
+    else:
+        return None
+    return follower if follower.replica_id >= 0 else None
 
 
 def _named(request: FetchRequest, uses_topic_ids: bool) -> list[FetchPartition]:
@@ -76,6 +86,7 @@ def _named(request: FetchRequest, uses_topic_ids: bool) -> list[FetchPartition]:
             row.partition_max_bytes,
             row.current_leader_epoch,
             row.last_fetched_epoch,
+            row.log_start_offset,
         )
         for topic in request.topics
         for row in topic.partitions

@@ -8,6 +8,10 @@ session, a partition without news gets no row.
 A partition whose pages are not in memory is read in a thread of its disk. If that disk hangs, the answer goes out
 without its records, as if there were none yet: the client's other partitions may be on other disks.
 
+A follower reads to the end of the log. That it asks for an offset says that it has everything before: its leader takes
+note of this once per request, at the first look at a partition, and before the answer's watermark is read, so that the
+answer tells what this very fetch has committed. A fetch that is refused, or whose history diverges, is no progress.
+
 A request for very many partitions pauses now and then, so that other clients are served meanwhile.
 """
 
@@ -16,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import cast
 
 from ottla.broker.disks.directory_threads import DirectoryThreads
@@ -36,6 +41,7 @@ from ottla.protocol.messages.fetch_response import (
 from ottla.protocol.records import CorruptRecords
 from ottla.replication.fetch_session import FetchPartition, FetchScope, PartitionKey
 from ottla.replication.partition import Partition
+from ottla.replication.watchers import Interest
 from ottla.storage.errors import StorageError
 from ottla.storage.log import Log
 
@@ -47,6 +53,14 @@ _PARTITIONS_BETWEEN_PAUSES = 50
 COLD_PATIENCE_S = 3.0
 
 
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """The broker that fetches to replicate, and the epoch of its registration."""
+
+    replica_id: int
+    broker_epoch: int
+
+
 class Fetching:
     """What has been read for a request so far."""
 
@@ -55,9 +69,11 @@ class Fetching:
         "_cold",
         "_context",
         "_disk_errors",
+        "_follower",
         "_has_error",
         "_hinted_leaders",
-        "_is_committed_only",
+        "_interest",
+        "_noted",
         "_partitions",
         "_places",
         "_request",
@@ -66,16 +82,23 @@ class Fetching:
         "_watch",
     )
 
-    def __init__(self, context: RequestContext, request: FetchRequest, scope: FetchScope) -> None:
+    def __init__(
+        self, context: RequestContext, request: FetchRequest, scope: FetchScope, follower: Follower | None = None
+    ) -> None:
+        """`follower` is None for a consumer."""
         self._context = context
         self._request = request
         self._scope = scope
-        self._is_committed_only = request.isolation_level == READ_COMMITTED
+        self._follower = follower
+        if follower is not None:
+            self._interest = Interest.APPENDED
+        else:
+            self._interest = Interest.STABLE if request.isolation_level == READ_COMMITTED else Interest.VISIBLE
         self._watch: Watch[PartitionKey] | None = None
         self._partitions = scope.partitions
         if scope.session is not None:
             watch = cast("Watch[PartitionKey] | None", scope.session.watch)
-            if watch is not None and watch.is_committed_only != self._is_committed_only:
+            if watch is not None and watch.interest is not self._interest:
                 # Readers of committed records are woken by other changes than those of all records.
                 watch.close()
                 watch = None
@@ -91,9 +114,11 @@ class Fetching:
         self._hinted_leaders: set[int] = set()
         self._disk_errors: list[StorageError] = []
         self._places: dict[PartitionKey, int] = {}
+        # The partitions at which the leader has taken note of this fetch.
+        self._noted: set[PartitionKey] = set()
 
     def _new_watch(self) -> Watch[PartitionKey]:
-        return Watch[PartitionKey](is_committed_only=self._is_committed_only)
+        return Watch[PartitionKey](self._interest)
 
     @property
     def is_large(self) -> bool:
@@ -169,12 +194,6 @@ class Fetching:
             self._partitions.append(wanted)
             self._rows.append(None)
         return place
-
-    def refuse_follower(self) -> None:
-        """Refuses the fetch of a follower: a cluster of one node has none."""
-        error = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "This node has no followers")
-        for place, wanted in enumerate(self._partitions):
-            self._rows[place] = self._refused(wanted, error)
 
     def answer(self) -> FetchResponse:
         """The response; in a session, without the partitions that have no news."""
@@ -311,10 +330,16 @@ class Fetching:
         self, partition: Partition, wanted: FetchPartition, limit_bytes: int, bytes_read: int, allow_blocking: bool
     ) -> PartitionData | None:
         log = partition.log
+        diverging = _divergence(log, wanted) if wanted.last_fetched_epoch >= 0 else None
+        if diverging is None and self._follower is not None and not allow_blocking:
+            # In a thread this is the second read.
+            self._note_progress(self._follower, partition, wanted)
         high_watermark = log.high_watermark
         last_stable_offset = log.last_stable_offset
-        limit = last_stable_offset if self._is_committed_only else high_watermark
-        diverging = _divergence(log, wanted) if wanted.last_fetched_epoch >= 0 else None
+        if self._interest is Interest.VISIBLE:
+            limit = high_watermark
+        else:
+            limit = last_stable_offset if self._interest is Interest.STABLE else log.log_end_offset
         if (
             diverging is None
             and wanted.fetch_offset == limit
@@ -340,7 +365,7 @@ class Fetching:
             return _COLD
         row.records = read.records
         wanted.is_settled = wanted.fetch_offset == limit
-        if self._is_committed_only:
+        if self._interest is Interest.STABLE:
             row.aborted_transactions = []
             if read.records:
                 find = log.aborted_transactions if allow_blocking else log.aborted_in_memory
@@ -352,6 +377,20 @@ class Fetching:
                     for aborted in found
                 ]
         return row
+
+    def _note_progress(self, follower: Follower, partition: Partition, wanted: FetchPartition) -> None:
+        if wanted.key in self._noted:
+            return
+        log = partition.log
+        log.check_readable(wanted.fetch_offset)
+        partition.follower_fetched(
+            follower.replica_id,
+            wanted.fetch_offset,
+            wanted.log_start_offset,
+            log.log_end_offset,
+            follower.broker_epoch,
+        )
+        self._noted.add(wanted.key)
 
     def _refused(self, wanted: FetchPartition, error: ApiError) -> PartitionData:
         self._has_error = True

@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Generic, TypeVar
 
-from ottla.replication.partition import ACKS_ALL, Partition, Watcher
+from ottla.replication.partition import ACKS_ALL, Partition
+from ottla.replication.watchers import NOT_URGENT, Interest, Watcher
 from ottla.storage.log import AppendInfo
 
 Place = TypeVar("Place", bound=Hashable)
@@ -24,11 +25,10 @@ class Watch(Generic[Place]):
     again or somebody waits. So a session whose client is gone costs appends nothing.
     """
 
-    __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers", "is_committed_only")
+    __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers", "interest")
 
-    def __init__(self, *, is_committed_only: bool = False) -> None:
-        """With `is_committed_only`, records of open transactions wake nobody."""
-        self.is_committed_only = is_committed_only
+    def __init__(self, interest: Interest = Interest.VISIBLE) -> None:
+        self.interest = interest
         self._moved: dict[Place, None] = {}
         self._bytes = 0
         self._must_look = False
@@ -46,7 +46,7 @@ class Watch(Generic[Place]):
             known[0].unwatch(known[1])
             self._resting.pop(place, None)
         watcher = partial(self._note, place)
-        partition.watch(watcher, is_committed_only=self.is_committed_only)
+        partition.watch(watcher, self.interest)
         self._watchers[place] = partition, watcher
 
     def remove(self, place: Place) -> None:
@@ -94,10 +94,13 @@ class Watch(Generic[Place]):
         if place in self._resting:
             del self._resting[place]
             partition, watcher = self._watchers[place]
-            partition.watch(watcher, is_committed_only=self.is_committed_only)
+            partition.watch(watcher, self.interest)
 
     def _note(self, place: Place, readable_bytes: int) -> None:
         self._moved[place] = None
+        if readable_bytes == NOT_URGENT:
+            # No reason to rest: a follower's own fetch moves the watermark, just before it begins to wait.
+            return
         self._bytes += readable_bytes
         self._must_look |= readable_bytes == 0
         if not self._waiting:

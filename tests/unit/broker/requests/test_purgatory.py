@@ -10,7 +10,8 @@ import pytest
 
 from ottla.broker.requests.purgatory import Watch, wait_until_acknowledged, wait_until_committed
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.partition import ACKS_ALL, Partition, Watcher
+from ottla.replication.partition import ACKS_ALL, Partition
+from ottla.replication.watchers import NOT_URGENT, Interest, Watcher
 from ottla.storage.log import AppendInfo
 from unit.replication.partitions import TRIO, append, fetch, make, to_follower, to_leader
 
@@ -21,8 +22,8 @@ class Movable:
     def __init__(self) -> None:
         self.watchers: set[Watcher] = set()
 
-    def watch(self, watcher: Watcher, *, is_committed_only: bool) -> None:
-        assert not is_committed_only
+    def watch(self, watcher: Watcher, interest: Interest) -> None:
+        assert interest is Interest.VISIBLE
         self.watchers.add(watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
@@ -191,3 +192,18 @@ def test_who_waits_hears_that_too_few_replicas_were_left_to_keep_the_record(tmp_
         assert refused.value.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     with_trio(tmp_path, scenario, min_isr=2)
+
+
+def test_what_is_not_urgent_is_noted_and_wakes_nobody() -> None:
+    async def scenario() -> None:
+        watch, (first, second) = watched(2)
+        first.move(NOT_URGENT)
+        waiting = asyncio.ensure_future(watch.moved(1, 600_000))
+        await asyncio.sleep(0)
+        second.move(NOT_URGENT)
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        first.move(5)
+        assert await waiting == [0, 1]
+
+    asyncio.run(scenario())
