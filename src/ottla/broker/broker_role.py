@@ -228,7 +228,9 @@ class BrokerRole:
             coordinators=Coordinators(
                 groups=self._groups,
                 transactions=self._transactions,
-                partition_adding=PartitionAdding(transaction_config, transactions.topic, channel),
+                partition_adding=PartitionAdding(
+                    self.config.node_id, transaction_config, transactions.topic, channel, self._tasks
+                ),
                 producer_ids=producer_ids,
             ),
         )

@@ -80,9 +80,13 @@ class InternalTopic:
         return partition_for(key, count)
 
     async def leader_of(self, key: str) -> int:
-        """The node that coordinates the key; creates the topic on first use. Raises ApiError."""
-        name = self.spec.name
+        """The broker that coordinates the key; creates the topic on first use. Raises ApiError."""
         await self.ensure_exists()
+        return self.known_leader_of(key)
+
+    def known_leader_of(self, key: str) -> int:
+        """The broker that coordinates the key; COORDINATOR_NOT_AVAILABLE if there is none, or no topic yet."""
+        name = self.spec.name
         partition = self._image().topics.partition_of(name, self.partition_of(key))
         if partition is None or partition.leader == NO_LEADER:
             raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} has no leader for {key!r} yet")

@@ -21,7 +21,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ottla.broker.coordinators.transactions.partition_adding import TransactionSupport
+from ottla.broker.coordinators.transactions.partition_adding import TransactionSupport, error_for_producer
 from ottla.broker.requests.partition_view import HINTED_ERRORS, current_leader, leader_endpoints
 from ottla.broker.requests.purgatory import wait_until_acknowledged
 from ottla.broker.requests.request_context import CloseConnection, RequestContext
@@ -230,7 +230,7 @@ class _Production:
         for key, (partition, records, header, row, guard) in zip(keys, self.unverified, strict=True):
             try:
                 if key in refused:
-                    raise refused[key]
+                    raise error_for_producer(refused[key], support)
                 self._require_in_service(partition)
                 self._write(partition, records, header, row, self.context.broker.host.now_ms(), guard)
             except ApiError as error:

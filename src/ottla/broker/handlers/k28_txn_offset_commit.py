@@ -103,10 +103,17 @@ async def _verify(context: RequestContext, request: TxnOffsetCommitRequest) -> V
                 support,
             )
             if refused:
-                raise refused[offsets_partition]
+                raise _retriable(refused[offsets_partition], support)
     except ApiError as error:
         raise coordinator_error(error) from error
     return guard
+
+
+def _retriable(error: ApiError, support: TransactionSupport) -> ApiError:
+    """Clients before 4.0 give up on CONCURRENT_TRANSACTIONS here; they do look for the coordinator again."""
+    if error.code is ErrorCode.CONCURRENT_TRANSACTIONS and not support.adds_partitions:
+        return ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The transaction before is still ending; send it again")
+    return error
 
 
 def _code_for(api_version: int, code: ErrorCode) -> ErrorCode:

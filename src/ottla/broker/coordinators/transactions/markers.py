@@ -8,10 +8,9 @@ Guarantees
 - A coordinator that has been replaced stops (TRANSACTION_COORDINATOR_FENCED): its successor has read the same log. So
   does one that loses its shard, which cancels `write`; what still waits in a queue is then dropped.
 
-Partitions of this broker are written without a socket, each transaction by itself. For every other broker there is a
-queue: what has gathered there goes out in one WriteTxnMarkers, and the next one follows as soon as it is answered.
-Brokers do not wait for each other. Nothing here survives a crash: the next coordinator finds the prepared transactions
-in its log.
+Partitions of this broker are written without a socket, each transaction by itself. Every other broker has a queue
+(`broker_queues`), and gets the markers of all transactions that wait there in one WriteTxnMarkers. Nothing here
+survives a crash: the next coordinator finds the prepared transactions in its log.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
+from ottla.broker.coordinators.transactions.broker_queues import BrokerQueues
 from ottla.broker.coordinators.transactions.channel import TransactionChannel
 from ottla.broker.peers import PeerUnavailable
 from ottla.broker.tasks import Tasks
@@ -99,14 +99,6 @@ class _Portion:
     pause_s: float = _FIRST_PAUSE_S
 
 
-@dataclass(slots=True)
-class _Queue:
-    """What waits for one other broker."""
-
-    portions: list[_Portion] = field(default_factory=list)
-    is_sending: bool = False
-
-
 class MarkerWriter:
     """Writes the markers of all transactions that this broker coordinates."""
 
@@ -117,7 +109,7 @@ class MarkerWriter:
         self._channel = channel
         self._image = image
         self._tasks = tasks
-        self._queues: defaultdict[int, _Queue] = defaultdict(_Queue)
+        self._queues = BrokerQueues("markers", tasks, _choose, self._send)
 
     async def write(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
         """Return once every partition of a prepared transaction has its marker; or raise CoordinatorReplaced."""
@@ -150,29 +142,14 @@ class MarkerWriter:
             if leader == NO_LEADER:
                 self._retry(part)
             elif leader == self._node_id:
-                self._tasks.start_background("markers of this broker", self._write_here(part))
+                self._tasks.start_background("markers of this broker", self._send(leader, [part]))
             else:
-                self._enqueue(leader, part)
+                self._queues.put(leader, part)
 
-    async def _write_here(self, portion: _Portion) -> None:
-        codes = await self._ask(self._node_id, [portion])
-        self._answered(portion, codes)
-
-    def _enqueue(self, broker_id: int, portion: _Portion) -> None:
-        queue = self._queues[broker_id]
-        queue.portions.append(portion)
-        if not queue.is_sending:
-            queue.is_sending = True
-            self._tasks.start_background(f"markers for broker {broker_id}", self._empty(broker_id, queue))
-
-    async def _empty(self, broker_id: int, queue: _Queue) -> None:
-        try:
-            while portions := _take(queue):
-                codes = await self._ask(broker_id, portions)
-                for portion in portions:
-                    self._answered(portion, codes)
-        finally:
-            queue.is_sending = False
+    async def _send(self, broker_id: int, portions: Sequence[_Portion]) -> None:
+        codes = await self._ask(broker_id, portions)
+        for portion in portions:
+            self._answered(portion, codes)
 
     async def _ask(self, broker_id: int, portions: Sequence[_Portion]) -> Codes | None:
         """What the broker says about each partition, None if it says nothing."""
@@ -234,24 +211,22 @@ class MarkerWriter:
         loop.call_later(portion.pause_s, self._dispatch, _Portion(ending, portion.partitions, longer_s))
 
 
-def _take(queue: _Queue) -> list[_Portion]:
+def _choose(waiting: list[_Portion]) -> tuple[list[_Portion], list[_Portion]]:
     """What goes into the next request: one portion for each transaction, without those that are over."""
-    waiting, queue.portions = queue.portions, []
-    taken: dict[_Ending, _Portion] = {}
+    chosen: dict[_Ending, _Portion] = {}
     size = 0
     for position, portion in enumerate(waiting):
         if portion.ending.is_over:
             continue
         if size >= PARTITIONS_PER_REQUEST_MAX:
-            queue.portions = waiting[position:]
-            break
+            return list(chosen.values()), waiting[position:]
         size += len(portion.partitions)
-        same = taken.get(portion.ending)
+        same = chosen.get(portion.ending)
         if same is None:
-            taken[portion.ending] = portion
+            chosen[portion.ending] = portion
         else:
             same.partitions = sorted({*same.partitions, *portion.partitions})
-    return list(taken.values())
+    return list(chosen.values()), []
 
 
 def _request(portions: Iterable[_Portion]) -> WriteTxnMarkersRequest:
