@@ -6,6 +6,7 @@ stays the same partition, in the same epoch: whoever waits for it waits for the 
 """
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -17,8 +18,10 @@ from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo
 from ottla.storage.transaction_verification import VerificationGuard
 
+logger = logging.getLogger(__name__)
+
 # How long a wait lasts before it checks again whether there is still something to wait for.
-_PATIENCE_S = 60.0
+_PATIENCE_S = 10.0
 
 
 class CoordinatorLog(Protocol):
@@ -114,12 +117,22 @@ class PartitionCoordinatorLog:
     async def wait_all_committed(self, partition: int, leader_epoch: int) -> None:
         """Returns once every in-sync replica has what the log holds now."""
         last_offset = self._led(partition, leader_epoch).log.log_end_offset - 1
+        was_told = False
         while True:
             try:
                 return await self._wait_for(partition, leader_epoch, last_offset, waits_for_space=False)
             except ApiError as error:
                 if error.code is not ErrorCode.REQUEST_TIMED_OUT:
                     raise
+                if not was_told:
+                    was_told = True
+                    logger.warning(
+                        "%s-%d is read, and still not served: its records up to offset %d are not on enough replicas. "
+                        "Its clients wait",
+                        self._topic,
+                        partition,
+                        last_offset,
+                    )
 
     async def wait_settled(self, partition: int, leader_epoch: int) -> None:
         """Returns once no append is on its way."""

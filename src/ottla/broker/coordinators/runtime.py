@@ -9,7 +9,8 @@ Guarantees
   loaded again.
 - A shard has read all that an earlier epoch wrote, also what still waited for its disk when this epoch began.
 - A shard serves once everything it has read is committed: what lies above the watermark may still be cut off, and
-  nobody must be told of it. Until then its clients hear COORDINATOR_LOAD_IN_PROGRESS.
+  nobody must be told of it. Until then its clients hear COORDINATOR_LOAD_IN_PROGRESS. Other brokers may have to fetch
+  for that, so a broker that starts waits for what it has to read (`all_read`), not for what they have to (`loaded`).
 - A shard is closed first, then those who wait for it are answered (NOT_COORDINATOR).
 - A partition that cannot be loaded is not served, for its keys would seem to have no state; clients and
   FindCoordinator hear why. It is tried again and again: a full disk may have space by then.
@@ -20,6 +21,7 @@ Nothing here survives a crash: shards are read from their logs.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sized
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from ottla.broker.coordinators.internal_topic import CoordinatorStore
@@ -37,6 +39,14 @@ class Closable(Protocol):
 
     def close(self) -> None:
         """It is not in service any more, and writes nothing: whoever is parked there is to be answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """A shard that is being loaded, and whether its log is read already."""
+
+    task: asyncio.Task[None]
+    has_read: asyncio.Event
 
 
 LoadedT = TypeVar("LoadedT", bound=Sized)
@@ -69,7 +79,7 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
         self._activate = activate
         self._epochs: dict[int, int] = {}
         self._active: dict[int, tuple[ActiveT, ShardWrites]] = {}
-        self._loads: dict[int, asyncio.Task[None]] = {}
+        self._loads: dict[int, _Load] = {}
         self._failures: dict[int, str] = {}
         # Sizes of what was loaded since the last time that all was: most nodes have fifty small partitions, which are
         # worth one line in the log and not one each.
@@ -112,9 +122,14 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
         for partition in list(self._epochs):
             self.resign(partition)
 
+    async def all_read(self) -> None:
+        """Returns once the log of every partition that is led has been read, as far as it can be."""
+        for load in list(self._loads.values()):
+            await load.has_read.wait()
+
     async def loaded(self) -> None:
-        """Returns once every partition that is led has been loaded."""
-        await asyncio.gather(*self._loads.values(), return_exceptions=True)
+        """Returns once every partition that is led is served, or cannot be."""
+        await asyncio.gather(*(load.task for load in self._loads.values()), return_exceptions=True)
 
     # -- service ------------------------------------------------------------------------------------------------------
 
@@ -162,16 +177,21 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
     # -- loading ------------------------------------------------------------------------------------------------------
 
     def _begin_load(self, partition: int) -> None:
-        self._loads[partition] = self._tasks.start_background(
-            f"load of {self._name}-{partition}", self._load_in_background(partition, self._epochs[partition])
+        has_read = asyncio.Event()
+        task = self._tasks.start_background(
+            f"load of {self._name}-{partition}", self._load_in_background(partition, self._epochs[partition], has_read)
         )
+        # Also if it fails, or never begins because the node stops.
+        task.add_done_callback(lambda _: has_read.set())
+        self._loads[partition] = _Load(task, has_read)
 
-    async def _load_in_background(self, partition: int, leader_epoch: int) -> None:
+    async def _load_in_background(self, partition: int, leader_epoch: int, has_read: asyncio.Event) -> None:
         loaded: LoadedT | None = None
         failure = ""
         try:
             await self._log.wait_settled(partition, leader_epoch)
             loaded = await asyncio.to_thread(lambda: self._load(partition, self._log.read_batches(partition)))
+            has_read.set()
             await self._log.wait_all_committed(partition, leader_epoch)
         except (ApiError, OSError) as error:
             loaded, failure = None, str(error)
@@ -179,7 +199,8 @@ class CoordinatorRuntime(Generic[LoadedT, ActiveT]):
             # Whatever it is, its clients must not wait for ever.
             logger.exception("%s-%d cannot be loaded", self._name, partition)
             loaded, failure = None, repr(error)
-        if self._loads.get(partition) is not asyncio.current_task():
+        load = self._loads.get(partition)
+        if load is None or load.task is not asyncio.current_task():
             # The leadership has gone meanwhile, and maybe come again.
             return
         del self._loads[partition]

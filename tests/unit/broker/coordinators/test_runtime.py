@@ -12,7 +12,7 @@ from harness.running_node import RunningNode, run_node
 from harness.transaction_wire import TransactionWire
 from harness.waiting import eventually_async
 from harness.wire import WireClient
-from ottla.broker.coordinators import runtime
+from ottla.broker.coordinators import partition_log, runtime
 from ottla.broker.coordinators.internal_topic import (
     OFFSETS_TOPIC,
     TRANSACTION_TOPIC,
@@ -228,6 +228,56 @@ def test_a_shard_serves_once_all_that_it_was_loaded_from_is_committed(tmp_path: 
             node.fetch(1)
             await coordinator.runtime.loaded()
             assert coordinator.runtime.serving("any").batches == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_starts_waits_for_its_disk_and_not_for_other_brokers(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Coordinator(tmp_path) as coordinator:
+            coordinator.node.lead(1)
+            coordinator.node.append(1)
+            coordinator.runtime.become_leader(0, 1)
+            await asyncio.wait_for(coordinator.runtime.all_read(), 30)
+            assert coordinator.code() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            # Only now is the follower able to fetch.
+            coordinator.node.fetch(1)
+            await coordinator.runtime.loaded()
+            assert coordinator.code() is None
+
+    asyncio.run(scenario())
+
+
+def test_a_shard_that_waits_for_its_replicas_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(partition_log, "_PATIENCE_S", 0.001)
+
+    async def scenario() -> None:
+        async with Coordinator(tmp_path) as coordinator:
+            coordinator.node.lead(1)
+            coordinator.node.append(1)
+            coordinator.runtime.become_leader(0, 1)
+
+            async def was_told() -> bool:
+                return "__consumer_offsets-0 is read, and still not served" in caplog.text
+
+            await eventually_async(was_told)
+            coordinator.node.fetch(1)
+            await coordinator.runtime.loaded()
+            assert coordinator.code() is None
+
+    asyncio.run(scenario())
+
+
+def test_a_load_that_fails_keeps_no_start_waiting(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Coordinator(tmp_path) as coordinator:
+            coordinator.node.lead(1, in_sync=(7,))
+            coordinator.node.append(1)
+            coordinator.failure = ValueError("a record that nobody can read")
+            coordinator.runtime.become_leader(0, 1)
+            await asyncio.wait_for(coordinator.runtime.all_read(), 30)
 
     asyncio.run(scenario())
 
