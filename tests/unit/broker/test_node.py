@@ -213,13 +213,13 @@ def test_log_append_time_is_set_and_answered(tmp_path: Path) -> None:
     run_node(tmp_path / "data", scenario)
 
 
-def test_a_follower_is_refused(tmp_path: Path) -> None:
+def test_a_broker_that_is_no_replica_cannot_fetch_as_one(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()
         topic_id = await create(client, "orders")
         await produce(client, topic_id, batch_of(b"x"))
         row = await fetch(client, topic_id, 0, replica_state=ReplicaState(replica_id=7))
-        assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert row.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert not row.records
 
     run_node(tmp_path / "data", scenario)
