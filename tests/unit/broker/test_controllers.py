@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.controllers import Controllers
+from harness.registrations import registration_request
 from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
-from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 
 
 def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(tmp_path: Path) -> None:
@@ -27,9 +27,7 @@ def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(tmp_path:
         await controller.start()
         assert [acceptor.listener.name for acceptor in controller.acceptors] == ["CONTROLLER"]
         assert len(controller._log.image.brokers) == count
-        request = BrokerRegistrationRequest(
-            broker_id=10 + count, cluster_id=controller.cluster_id, incarnation_id=b"i" * 16
-        )
+        request = registration_request(10 + count, controller.cluster_id)
         await controller._controller.handle(OwnRequest.of(request), request)
         assert await controller.stop() == []
 

@@ -8,24 +8,26 @@ ids and random numbers from the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from ottla.broker.configs.config_schema import BrokerConfigSchema
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
-from ottla.broker.controller.controller import RequestOrigin
+from ottla.broker.controller.controller import OwnRequest, RequestOrigin
 from ottla.broker.host import Host
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.dynamic_rules import validate_topic_configs
 from ottla.metadata.controller.alter_partition import alter_partition
-from ottla.metadata.controller.brokers import BrokerRegistration, Heartbeat, answer_heartbeat, register_broker
 from ottla.metadata.controller.configs import alter_configs, incremental_alter_configs
 from ottla.metadata.controller.controllers import register_controller
 from ottla.metadata.controller.directories import assign_replicas_to_dirs
 from ottla.metadata.controller.election_rules import MIN_INSYNC_REPLICAS, UNCLEAN_LEADER_ELECTION, ElectionRules
 from ottla.metadata.controller.feature_updates import FeatureUpdate, UpgradeType, update_features
+from ottla.metadata.controller.heartbeats import Heartbeat, answer_heartbeat
 from ottla.metadata.controller.producer_ids import allocate_producer_ids
+from ottla.metadata.controller.registration import BrokerRegistration, register_broker
+from ottla.metadata.controller.sessions import BrokerSessions
 from ottla.metadata.controller.topics import TopicDefaults, create_partitions, create_topics, delete_topics
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, Endpoint, VersionRange
@@ -55,9 +57,11 @@ from ottla.protocol.messages.incremental_alter_configs_request import Incrementa
 from ottla.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from ottla.protocol.messages.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 
+_SESSION_TIMEOUT_MS = 9000
 _DELETION_DISABLED_FROM = 3
 _TOPIC_IDS_FROM = 6
 _UPGRADE_TYPES_FROM = 1
+_PREVIOUS_EPOCH_FROM = 3
 _NO_FEATURE_ROWS_FROM = 2
 # The message that Kafka writes into a row that succeeded.
 _ROW_SUCCESS_MESSAGE = "NONE"
@@ -72,6 +76,12 @@ class Surroundings:
     configs: DynamicConfigs
     host: Host
     kraft_version: Callable[[], int]
+    # Of the active controller, which gives them to the deciders.
+    sessions: BrokerSessions = field(default_factory=lambda: BrokerSessions(_SESSION_TIMEOUT_MS, ClusterImage(), 0))
+
+    def now_ms(self) -> int:
+        """The monotonic time of the sessions."""
+        return round(self.host.monotonic_s() * 1000)
 
     def schema(self, image: ClusterImage) -> BrokerConfigSchema:
         return BrokerConfigSchema(self.config, lambda: image)
@@ -194,13 +204,15 @@ def _allocate_producer_ids(
 
 
 def _register_broker(
-    image: ClusterImage, _origin: RequestOrigin, request: BrokerRegistrationRequest, by: Surroundings
+    image: ClusterImage, origin: RequestOrigin, request: BrokerRegistrationRequest, by: Surroundings
 ) -> Decision[BrokerRegistrationResponse]:
     if request.cluster_id != by.cluster_id:
         raise ApiError(
             ErrorCode.INCONSISTENT_CLUSTER_ID,
             f"Broker {request.broker_id} belongs to cluster {request.cluster_id}, this is {by.cluster_id}",
         )
+    if request.is_migrating_zk_broker:
+        raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, "Controller does not support registering ZK brokers.")
     registration = BrokerRegistration(
         broker_id=request.broker_id,
         incarnation_id=request.incarnation_id,
@@ -208,9 +220,24 @@ def _register_broker(
         features={x.name: VersionRange(x.min_supported_version, x.max_supported_version) for x in request.features},
         log_dirs=tuple(request.log_dirs),
         rack=request.rack,
+        previous_epoch=request.previous_broker_epoch if origin.api_version >= _PREVIOUS_EPOCH_FROM else None,
     )
-    decided = register_broker(image, registration, rules=by.election_rules(image))
+    existing = image.brokers.get(request.broker_id)
+    # A broker of this process has the lock of its directories: its former life is over, whatever its session says.
+    has_live_session = existing is not None and not is_local(origin) and by.sessions.is_alive(existing, by.now_ms())
+    decided = register_broker(
+        image,
+        registration,
+        rules=by.election_rules(image),
+        kraft_version=by.kraft_version(),
+        has_live_session=has_live_session,
+    )
     return Decision(decided.records, BrokerRegistrationResponse(broker_epoch=decided.response))
+
+
+def is_local(origin: RequestOrigin) -> bool:
+    """Whether a broker in the controller's own process asks."""
+    return isinstance(origin, OwnRequest)
 
 
 def _heartbeat(
@@ -223,9 +250,10 @@ def _heartbeat(
         metadata_offset=request.current_metadata_offset,
         wants_fence=request.want_fence,
         wants_shutdown=request.want_shut_down,
+        offline_log_dirs=tuple(request.offline_log_dirs),
         cordoned_log_dirs=None if cordoned is None else tuple(cordoned),
     )
-    decided = answer_heartbeat(image, heartbeat, rules=by.election_rules(image))
+    decided = answer_heartbeat(image, heartbeat, sessions=by.sessions, rules=by.election_rules(image))
     result = decided.response
     response = BrokerHeartbeatResponse(
         is_caught_up=result.is_caught_up, is_fenced=result.is_fenced, should_shut_down=result.should_shut_down

@@ -8,6 +8,8 @@ Guarantees
 A new controller aborts the metadata transaction that its predecessor may have left open. If the log is new, it writes
 the records of `bootstrap.checkpoint`.
 
+While it is active, it keeps a session for every broker, and does by itself what `Upkeep` says.
+
 When the disk is full, the controller waits for space. Meanwhile new requests are refused, and those in progress fail as
 after a timeout: they may still take effect.
 """
@@ -18,19 +20,26 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from ottla.broker.controller.active_controller import ActiveController
 from ottla.broker.controller.controller import RequestOrigin
-from ottla.broker.controller.deciders import DECIDERS, Surroundings
+from ottla.broker.controller.deciders import DECIDERS, Surroundings, is_local
+from ottla.broker.controller.upkeep import Upkeep
 from ottla.broker.quorum.metadata_log import MetadataLog
+from ottla.metadata.controller.sessions import BrokerSessions
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.metadata.snapshot import BOOTSTRAP_FILE, read_snapshot
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.abort_transaction_record import AbortTransactionRecord
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
+from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from ottla.protocol.messages.no_op_record import NoOpRecord
+from ottla.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
 from ottla.protocol.schema import Message
 from ottla.storage.errors import DamagedFile, DiskFull
 
@@ -47,6 +56,7 @@ class ControllerRole:
         self._is_begun = asyncio.Event()
         self._is_stopping = False
         self._full: DiskFull | None = None
+        self._upkeep: Upkeep | None = None
         self._no_ops: asyncio.Task[None] | None = None
         log.watch(self)
 
@@ -90,7 +100,16 @@ class ControllerRole:
         decide = DECIDERS.get(request.API_KEY)
         if decide is None:
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION, f"The controller does not serve {type(request).__name__}")
-        return await self.submit(lambda image: decide(image, origin, request, self._surroundings))
+        if isinstance(request, BrokerHeartbeatRequest):
+            self._note_heartbeat(origin, request)
+        surroundings = self._surroundings
+
+        def decide_and_note(image: ClusterImage) -> Decision[Message]:
+            decision: Decision[Message] = decide(image, origin, request, surroundings)
+            self._note_decision(origin, request, decision, image.end_offset + len(decision.records))
+            return decision
+
+        return await self.submit(decide_and_note)
 
     async def submit(self, decide: Callable[[ClusterImage], Decision[T]]) -> T:
         """Decides on the image with all earlier decisions applied; returns the response once its records are committed.
@@ -103,6 +122,40 @@ class ControllerRole:
         response, end_offset = active.decide(decide)
         await active.until(end_offset)
         return response
+
+    async def broker_died(self, broker_id: int, broker_epoch: int) -> None:
+        """Fences a broker whose process is known to be gone: its connections broke, and its port refuses.
+
+        Does nothing if this node is not the active controller, or if the broker has another epoch by now. A broker
+        that lives all the same is unfenced by its next heartbeat.
+        """
+        if self._upkeep is not None and self._full is None:
+            await self._upkeep.broker_died(broker_id, broker_epoch)
+
+    def _note_heartbeat(self, origin: RequestOrigin, request: BrokerHeartbeatRequest) -> None:
+        """A heartbeat counts when it arrives, even if nothing can be decided now, as with a full disk."""
+        if self._active is not None:
+            self._surroundings.sessions.heard(
+                self._active.pending,
+                request.broker_id,
+                request.broker_epoch,
+                request.current_metadata_offset,
+                self._surroundings.now_ms(),
+                is_local=is_local(origin),
+            )
+
+    def _note_decision(
+        self, origin: RequestOrigin, request: Message, decision: Decision[Message], end_offset: int
+    ) -> None:
+        sessions, response = self._surroundings.sessions, decision.response
+        if isinstance(request, BrokerRegistrationRequest) and isinstance(response, BrokerRegistrationResponse):
+            # The registration is the last record of its decision.
+            offset, now_ms = end_offset - 1, self._surroundings.now_ms()
+            sessions.registered(request.broker_id, response.broker_epoch, offset, now_ms, is_local=is_local(origin))
+        elif isinstance(request, BrokerHeartbeatRequest) and request.want_shut_down and decision.records:
+            sessions.is_shutting_down(request.broker_id, end_offset)
+        elif isinstance(request, UnregisterBrokerRequest):
+            sessions.forget(request.broker_id)
 
     async def _write_no_ops(self) -> None:
         """Writes a record now and then, to show followers and operators that the quorum commits."""
@@ -151,6 +204,10 @@ class ControllerRole:
         else:
             self._is_begun.set()
         self._active = active
+        timeout_ms = self._surroundings.config.get_int("broker.session.timeout.ms")
+        sessions = BrokerSessions(timeout_ms, image, self._surroundings.now_ms())
+        self._surroundings = replace(self._surroundings, sessions=sessions)
+        self._upkeep = Upkeep(active, self._surroundings, self.submit)
         logger.info("Active controller in epoch %d from offset %d", epoch, image.end_offset)
 
     def space_changed(self, full: DiskFull | None) -> None:
@@ -173,6 +230,9 @@ class ControllerRole:
         if self._active is not None:
             self._active.abandon(ApiError(ErrorCode.NOT_CONTROLLER, reason))
             self._active = None
+        if self._upkeep is not None:
+            self._upkeep.stop()
+            self._upkeep = None
 
     def _bootstrap_records(self) -> tuple[Message, ...]:
         path = self._log.directory.parent / BOOTSTRAP_FILE

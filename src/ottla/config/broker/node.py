@@ -55,7 +55,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         9000,
         Importance.MEDIUM,
         "Silence after which the controller takes a broker for dead and moves leadership away.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "controlled.shutdown.enable",

@@ -6,7 +6,7 @@ the in-sync sets when the leaders report it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from ottla.metadata.controller.election_rules import ElectionRules, only_directory
 from ottla.metadata.controller.partition_change import RECOVERED, Wanted, change_partition
@@ -45,18 +45,38 @@ def changes_when_broker_leaves(
     image: ClusterImage, broker_id: int, rules: ElectionRules
 ) -> list[PartitionChangeRecord]:
     """The changes when a broker is fenced or shuts down: it leads nothing and leaves the in-sync sets."""
-    return changes_without(image, broker_id, _in_sync_on(image, broker_id), rules)
+    return _changes_without(image, broker_id, _in_sync_on(image, broker_id), rules)
 
 
-def changes_without(
-    image: ClusterImage, broker_id: int, partitions: Iterable[Located], rules: ElectionRules
+def changes_when_broker_loses_records(
+    image: ClusterImage, broker_id: int, rules: ElectionRules
 ) -> list[PartitionChangeRecord]:
-    """The changes to these partitions when a broker cannot serve them any more."""
+    """The changes when a broker may lack what it acknowledged: it leaves the in-sync sets and is not eligible."""
+    partitions = _in_sync_or_eligible_on(image, broker_id)
+    return _changes_without(image, broker_id, partitions, rules, unclean_restarts=(broker_id,))
+
+
+def changes_without_directories(
+    image: ClusterImage, broker_id: int, directories: Container[bytes], rules: ElectionRules
+) -> list[PartitionChangeRecord]:
+    """The changes when directories of a broker fail: it leads nothing there, and those replicas are not in sync."""
+    lost = (found for found in _in_sync_on(image, broker_id) if found[2].directory_of(broker_id) in directories)
+    return _changes_without(image, broker_id, lost, rules)
+
+
+def _changes_without(
+    image: ClusterImage,
+    broker_id: int,
+    partitions: Iterable[Located],
+    rules: ElectionRules,
+    unclean_restarts: Sequence[int] = (),
+) -> list[PartitionChangeRecord]:
     changes = []
     for topic, partition_id, state in partitions:
         isr = tuple(replica for replica in state.isr if replica != broker_id)
         by = rules.circumstances(image, topic.name, state, leaving=broker_id)
-        change = change_partition(topic.id, partition_id, state, Wanted(isr=isr), by)
+        wanted = Wanted(isr=isr, unclean_restarts=unclean_restarts)
+        change = change_partition(topic.id, partition_id, state, wanted, by)
         if change is not None:
             changes.append(change)
     return changes
@@ -85,6 +105,13 @@ def without_leader(image: ClusterImage) -> Iterator[Located]:
 
 def _in_sync_on(image: ClusterImage, broker_id: int) -> Iterator[Located]:
     return (found for found in _partitions(image) if broker_id == found[2].leader or broker_id in found[2].isr)
+
+
+def _in_sync_or_eligible_on(image: ClusterImage, broker_id: int) -> Iterator[Located]:
+    for found in _partitions(image):
+        state = found[2]
+        if broker_id == state.leader or broker_id in state.isr or broker_id in state.eligible_leader_replicas:
+            yield found
 
 
 def _partitions(image: ClusterImage) -> Iterator[Located]:

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from harness.registrations import registration_request
 from harness.simulated_quorum import ROOT, format_disk, running_quorum
 from ottla.broker.controller.controller import FollowingController, OwnRequest
 from ottla.metadata.image import ClusterImage, ImageDelta
-from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from ottla.testing.sim.disk import SimulatedDisk
 
 pytestmark = pytest.mark.timeout(20)
@@ -27,7 +27,7 @@ def test_an_answer_waits_for_the_brokers_own_reader() -> None:
             reader = running.log.reader()
             reader.start(follow, "broker")
             controller = FollowingController(running.controller, running.log, reader)
-            request = BrokerRegistrationRequest(broker_id=1, cluster_id="cluster", incarnation_id=b"i" * 16)
+            request = registration_request(1, "cluster")
             asked = asyncio.create_task(controller.handle(OwnRequest.of(request), request))
             await has_begun.wait()
             assert running.log.image.brokers.get(1) is not None

@@ -9,6 +9,7 @@ from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.controller.deciders import DECIDERS, Surroundings
 from ottla.broker.host import Machine
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
+from ottla.metadata.controller.sessions import BrokerSessions
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -28,10 +29,19 @@ def decide(
     """The response, and the image after the decision."""
     given = {name.replace("_", "."): value for name, value in settings.items()}
     config = BrokerConfig(single_node_defaults(Path("/data"), "127.0.0.1:9092") | given)
-    surroundings = Surroundings("cluster", config, DynamicConfigs(config), Machine(), lambda: 1)
+    surroundings = Surroundings("cluster", config, DynamicConfigs(config), Machine(), lambda: 1, sessions_of(image))
     origin = OwnRequest.of(request) if version is None else OwnRequest(version)
     decision = DECIDERS[request.API_KEY](image, origin, request, surroundings)
     return decision.response, applied(image, decision)
+
+
+def sessions_of(image: ClusterImage) -> BrokerSessions:
+    """A controller that has heard of every broker that it has followed everything."""
+    sessions = BrokerSessions(9000, image, 0)
+    for broker in image.brokers:
+        sessions.registered(broker.id, broker.epoch, broker.epoch, 0, is_local=True)
+        sessions.heard(image, broker.id, broker.epoch, 10_000, 0, is_local=True)
+    return sessions
 
 
 def registration(**fields: object) -> BrokerRegistrationRequest:
@@ -40,7 +50,10 @@ def registration(**fields: object) -> BrokerRegistrationRequest:
         "cluster_id": "cluster",
         "incarnation_id": b"i" * 16,
         "listeners": [Listener(name="PLAINTEXT", host="here", port=9092)],
-        "features": [Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)],
+        "features": [
+            Feature(name="metadata.version", min_supported_version=7, max_supported_version=30),
+            Feature(name="kraft.version", min_supported_version=0, max_supported_version=1),
+        ],
         "log_dirs": [directory(4)],
         "rack": "r",
     }

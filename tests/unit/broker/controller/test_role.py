@@ -1,11 +1,13 @@
 """The controller role: active while this node leads, and no longer."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from harness.registrations import registration_request
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.controller.deciders import Surroundings
@@ -14,10 +16,14 @@ from ottla.broker.host import Machine
 from ottla.broker.quorum import MetadataLog
 from ottla.config.broker_config import BrokerConfig, single_node_defaults
 from ottla.metadata.decision import Decision
-from ottla.metadata.image import ClusterImage
+from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from ottla.protocol.messages.metadata_request import MetadataRequest
 from ottla.protocol.messages.topic_record import TopicRecord
+from ottla.protocol.schema import Message
 from ottla.raft import OffsetAndEpoch
 from ottla.raft.messages import BeginQuorumEpochRequest, VoteRequest
 from unit.broker.quorum.scripted_peer import LOCAL, PEER, Node, Peer
@@ -25,8 +31,8 @@ from unit.broker.quorum.scripted_peer import LOCAL, PEER, Node, Peer
 pytestmark = pytest.mark.timeout(20)
 
 
-def role(log: MetadataLog) -> ControllerRole:
-    config = BrokerConfig(single_node_defaults(Path("/data"), "127.0.0.1:9092"))
+def role(log: MetadataLog, settings: Mapping[str, str] | None = None) -> ControllerRole:
+    config = BrokerConfig(single_node_defaults(Path("/data"), "127.0.0.1:9092") | dict(settings or {}))
     return ControllerRole(log, Surroundings("cluster", config, DynamicConfigs(config), Machine(), lambda: 1))
 
 
@@ -162,3 +168,94 @@ def test_a_request_that_the_controller_does_not_decide_is_refused(tmp_path: Path
         await log.stop()
 
     asyncio.run(scenario())
+
+
+class TestBrokers:
+    """A broker on another node lives by its heartbeats."""
+
+    @staticmethod
+    async def with_broker(root: Path, session_timeout_ms: int) -> tuple[MetadataLog, ControllerRole, int]:
+        """An active controller, and the epoch of broker 7, which is unfenced."""
+        log = Node(root).create(Peer(votes=True))
+        await log.open()
+        controller = role(log, {"broker.session.timeout.ms": str(session_timeout_ms)})
+        log.start()
+        controller.start()
+        await controller.until_active()
+        registration = registration_request(7, "cluster")
+        registered = await controller.handle(elsewhere(registration), registration)
+        assert isinstance(registered, BrokerRegistrationResponse)
+        beat = heartbeat(registered.broker_epoch, log)
+        answer = await controller.handle(elsewhere(beat), beat)
+        assert isinstance(answer, BrokerHeartbeatResponse)
+        assert (answer.is_caught_up, answer.is_fenced) == (True, False)
+        return log, controller, registered.broker_epoch
+
+    def test_silence_fences_a_broker_and_a_heartbeat_brings_it_back(self, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            log, controller, epoch = await self.with_broker(tmp_path, session_timeout_ms=40)
+            await until_fenced(log, 7)
+            beat = heartbeat(epoch, log)
+            answer = await controller.handle(elsewhere(beat), beat)
+            assert isinstance(answer, BrokerHeartbeatResponse)
+            assert not answer.is_fenced
+            await controller.stop()
+            await log.stop()
+
+        asyncio.run(scenario())
+
+    def test_a_process_that_is_gone_is_fenced_before_its_session_ends(self, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            log, controller, epoch = await self.with_broker(tmp_path, session_timeout_ms=3_600_000)
+            await controller.broker_died(7, epoch - 1)
+            await controller.broker_died(8, epoch)
+            assert log.image.brokers.is_active(7), "that was another life, or another broker"
+            await controller.broker_died(7, epoch)
+            await until_fenced(log, 7)
+            again = registration_request(7, "cluster", incarnation_id=b"next life".ljust(16))
+            assert await controller.handle(elsewhere(again), again), "its id is free"
+            await controller.stop()
+            await log.stop()
+
+        asyncio.run(scenario())
+
+    def test_an_id_is_taken_while_its_session_lives(self, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            log, controller, _ = await self.with_broker(tmp_path, session_timeout_ms=3_600_000)
+            again = registration_request(7, "cluster", incarnation_id=b"next life".ljust(16))
+            with pytest.raises(ApiError, match="DUPLICATE_BROKER_REGISTRATION"):
+                await controller.handle(elsewhere(again), again)
+            # A broker in this process holds the lock of its directories.
+            assert await controller.handle(OwnRequest.of(again), again)
+            await controller.stop()
+            await log.stop()
+
+        asyncio.run(scenario())
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The origin of a request that came over a connection."""
+
+    api_version: int
+    principal: str = "User:ANONYMOUS"
+    client_host: str = "127.0.0.1"
+
+
+def elsewhere(request: Message) -> Elsewhere:
+    return Elsewhere(OwnRequest.of(request).api_version)
+
+
+def heartbeat(epoch: int, log: MetadataLog) -> BrokerHeartbeatRequest:
+    return BrokerHeartbeatRequest(broker_id=7, broker_epoch=epoch, current_metadata_offset=log.committed_offset)
+
+
+async def until_fenced(log: MetadataLog, broker_id: int) -> None:
+    reader = log.reader()
+
+    async def follow(delta: ImageDelta, image: ClusterImage) -> None: ...
+
+    reader.start(follow, "test")
+    while reader.image.brokers.is_active(broker_id):
+        await reader.until(reader.image.end_offset + 1)
+    await reader.stop()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.registrations import registration_request
 from harness.running_node import RunningNode, run_node
 from harness.wire import framed_request, response_class
 from ottla.broker.handlers import load_handlers
@@ -20,7 +21,6 @@ from ottla.protocol.listener_kinds import ListenerKind
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
-from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from ottla.protocol.messages.metadata_request import MetadataRequest
 from ottla.protocol.schema import Message
 from ottla.security.permissions import CONTROLLER_PERMISSIONS
@@ -55,10 +55,7 @@ def test_brokers_live_by_it_and_clients_find_nothing_of_theirs(tmp_path: Path) -
         asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
         offered = {row.api_key for row in (await controller.call(asked)).api_keys}
         assert offered == {module.API_KEY for module in load_handlers(ListenerKind.CONTROLLER)}
-        registration = BrokerRegistrationRequest(
-            broker_id=7, cluster_id=running.node.cluster_id, incarnation_id=b"i" * 16, log_dirs=[b"d" * 16]
-        )
-        registered = await controller.call(registration)
+        registered = await controller.call(registration_request(7, running.node.cluster_id))
         assert registered.error_code == ErrorCode.NONE
         heartbeat = BrokerHeartbeatRequest(
             broker_id=7,
