@@ -34,7 +34,6 @@ MODULES = {
     "broker.coordinators.replay": "broker.coordinators.groups.test_coordinator",
     "broker.configs.dynamic_configs": "broker.test_node",
     "broker.network.listening_socket": "broker.test_node",
-    "broker.topic_creation": "broker.test_node",
     "config.client_metrics_configs": "config.test_dynamic_rules",
     "coordinator.group.loading": "broker.coordinators.groups.test_coordinator",
     "coordinator.group.member": "coordinator.group.test_shard",

@@ -176,7 +176,7 @@ class BrokerRole:
         self.socket_server.serve(self._configs.current(self._metadata.image))
 
     def _assemble(self, dispatcher: Dispatcher, cluster_id: str) -> Services:
-        topic_creation = TopicCreation(self._controller)
+        topic_creation = TopicCreation(self._controller, self._tasks)
         group_config = _group_config(self.config)
         offsets = self._store(offsets_topic_spec(group_config), topic_creation, "offsets.load.buffer.size")
         self._groups = GroupCoordinator(group_config, offsets, self._tasks, self._host)

@@ -63,7 +63,7 @@ class ControllerListener:
                 followed=self._followed,
                 controller=controller,
                 controller_role=controller,
-                topic_creation=TopicCreation(controller),
+                topic_creation=TopicCreation(controller, self._tasks),
                 dynamic_configs=DynamicConfigs(self._config),
             ),
         )

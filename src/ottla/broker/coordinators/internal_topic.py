@@ -1,6 +1,5 @@
 """Where a coordinator keeps its state: an internal topic, its partitions and their leaders, created on first use."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -67,10 +66,10 @@ class InternalTopic:
         image: Callable[[], ClusterImage],
         create: Callable[[InternalTopicSpec], Awaitable[None]],
     ) -> None:
+        """`create` may be called by several at once; an existing topic is no error to it."""
         self.spec = spec
         self._image = image
         self._create = create
-        self._creating: asyncio.Lock = asyncio.Lock()
         self._told: str | None = None
 
     def partition_of(self, key: str) -> int:
@@ -96,18 +95,19 @@ class InternalTopic:
         """Create the topic if it is not there; ApiError if that is refused."""
         if self._image().topics.by_name(self.spec.name) is not None:
             return
-        async with self._creating:
-            if self._image().topics.by_name(self.spec.name) is not None:
-                return
-            try:
-                await self._create(self.spec)
-            except ApiError as error:
-                if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
-                    if error.message != self._told:
-                        # Clients ask again and again; the log has one line.
-                        self._told = error.message
-                        logger.warning("%s cannot be created: %s", self.spec.name, error.message)
-                    raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error
+        try:
+            await self._create(self.spec)
+        except ApiError as error:
+            if error.message != self._told:
+                # Clients ask again and again; the log has one line.
+                self._told = error.message
+                logger.warning(
+                    "%s, with %d replicas of each partition, cannot be created: %s",
+                    self.spec.name,
+                    self.spec.replication_factor,
+                    error.message,
+                )
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message) from error
 
 
 @dataclass(frozen=True, slots=True)
