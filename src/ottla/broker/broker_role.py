@@ -180,7 +180,7 @@ class BrokerRole:
         group_config = _group_config(self.config)
         offsets = self._store(offsets_topic_spec(group_config), topic_creation, "offsets.load.buffer.size")
         self._groups = GroupCoordinator(group_config, offsets, self._tasks, self._host)
-        producer_ids = ProducerIds(self._lifecycle.allocate_producer_ids)
+        producer_ids = ProducerIds(self._lifecycle.allocate_producer_ids, self._tasks)
         transaction_config = _transaction_config(self.config)
         channel = TransactionChannel(
             self.config.node_id,

@@ -88,7 +88,7 @@ class TransactionNode:
                 InternalTopic(transaction_topic_spec(self.config), lambda: self.image, self._create), self.log
             ),
             MarkerWriter(NODE_ID, self.channel, lambda: self.image, self.tasks),
-            ProducerIds(self._block),
+            ProducerIds(self._block, self.tasks),
             self.tasks,
             ClockedMachine(lambda: self.now_ms),
             transaction_version=lambda: self.version,
