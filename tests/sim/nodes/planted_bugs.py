@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +22,7 @@ from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.offset_index import OffsetIndex
 from ottla.storage.producer_state import ProducerStates
+from ottla.testing.history import AnomalyKind
 
 
 @contextmanager
@@ -161,18 +163,41 @@ def _do_nothing(_: int) -> None:
     """What was done too early is not done again."""
 
 
-PLANTED = {
-    bug.__name__: bug
-    for bug in (
-        acknowledge_before_the_write,
-        recovery_point_too_far,
-        producer_snapshot_stale,
-        marker_before_records,
-        offset_answered_before_committed,
-        truncated_index_trusted,
-        compaction_drops_a_live_key,
-        watermark_ahead_after_a_torn_tail,
-        sequence_window_forgotten,
-        group_state_above_the_watermark,
+@dataclass(frozen=True, slots=True)
+class PlantedBug:
+    """How to plant a bug, and what it lets clients see; one of these kinds of anomaly has to be found."""
+
+    plant: Callable[[], Any]
+    symptoms: frozenset[AnomalyKind]
+
+
+def _bug(plant: Callable[[], Any], *symptoms: AnomalyKind) -> tuple[str, PlantedBug]:
+    return plant.__name__, PlantedBug(plant, frozenset(symptoms))
+
+
+PLANTED = dict(
+    (
+        _bug(acknowledge_before_the_write, AnomalyKind.LOST_WRITE, AnomalyKind.VANISHED_READ),
+        _bug(recovery_point_too_far, AnomalyKind.LOST_WRITE, AnomalyKind.VANISHED_READ),
+        _bug(producer_snapshot_stale, AnomalyKind.DUPLICATE),
+        # The offsets of a copy are a part of its transactions: if they alone are torn off, it skips or repeats.
+        _bug(
+            marker_before_records,
+            AnomalyKind.TORN_TRANSACTION,
+            AnomalyKind.DUPLICATE,
+            AnomalyKind.COPY_SKIP,
+            AnomalyKind.COPY_AHEAD,
+        ),
+        _bug(offset_answered_before_committed, AnomalyKind.COMMITTED_OFFSET_WENT_BACK),
+        _bug(truncated_index_trusted, AnomalyKind.LOST_WRITE, AnomalyKind.POLL_SKIP, AnomalyKind.VANISHED_READ),
+        _bug(compaction_drops_a_live_key, AnomalyKind.STALE_KEY),
+        # Whoever reads to the watermark waits for records that do not come.
+        _bug(watermark_ahead_after_a_torn_tail, AnomalyKind.NO_PROGRESS, AnomalyKind.END_OFFSET_WENT_BACK),
+        _bug(sequence_window_forgotten, AnomalyKind.DUPLICATE),
+        _bug(
+            group_state_above_the_watermark,
+            AnomalyKind.COMMITTED_OFFSET_WENT_BACK,
+            AnomalyKind.PHANTOM_COMMITTED_OFFSET,
+        ),
     )
-}
+)

@@ -19,16 +19,23 @@ CHOSEN = tuple(PLANTED) if os.environ.get("OTTLA_PLANTED_BUGS") == "all" else QU
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", CHOSEN)
-def test_a_planted_bug_is_found(name: str) -> None:
+def test_a_planted_bug_is_found_by_one_of_its_symptoms(name: str) -> None:
     logging.getLogger("ottla").setLevel(logging.CRITICAL)
+    bug = PLANTED[name]
+    # What showed without being a symptom: another bug, or one of which more must be said.
+    others: list[str] = []
     simulated_s = 0.0
     seed = 0
-    with PLANTED[name]():
+    with bug.plant():
         while simulated_s < HOURS_MAX * 3600:
             seed += 1
             report = simulate(seed, RUN_S)
             simulated_s += report.simulated_s
-            if report.anomalies:
-                print(f"{name}: found after {simulated_s / 3600:.2f} h by seed {seed}: {report.anomalies[0][:200]}")
-                return
-    pytest.fail(f"{name} was not found in {simulated_s / 3600:.1f} simulated hours")
+            for anomaly in report.anomalies:
+                if anomaly.kind in bug.symptoms:
+                    print(f"{name}: found after {simulated_s / 3600:.2f} h by seed {seed}: {str(anomaly)[:200]}")
+                    return
+            others += [f"seed {seed}: {str(anomaly)[:500]}" for anomaly in report.anomalies]
+    expected = " or ".join(sorted(kind.value for kind in bug.symptoms))
+    found = "\n  ".join(["others were:", *others[:20]]) if others else "nothing else was found either"
+    pytest.fail(f"{name} did not show as {expected} in {simulated_s / 3600:.1f} simulated hours; {found}")

@@ -1,11 +1,11 @@
-"""What can be wrong with a history."""
+"""What can be wrong with a history, and with the run that it comes from."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class AnomalyKind(Enum):
-    """What a correct cluster never lets a client see."""
+    """What a correct cluster never lets a client see; the last ones are told by whoever runs it, not by `check`."""
 
     LOST_WRITE = "lost write"
     DUPLICATE = "duplicate"
@@ -22,6 +22,11 @@ class AnomalyKind(Enum):
     TWO_OWNERS = "two owners"
     COPY_SKIP = "copy skip"
     COPY_AHEAD = "copy ahead"
+    STALE_KEY = "stale key"
+    NO_PROGRESS = "no progress"
+    BROKEN_INVARIANT = "broken invariant"
+    NODE_ERROR = "error of a node"
+    NOT_REPEATABLE = "not repeatable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from ottla.testing.history import Anomaly, AnomalyKind
 from ottla.testing.sim.simulation import Report, Simulation, simulate
 
 RUN_S = 600.0
@@ -44,7 +45,8 @@ def run_job(job: Job) -> tuple[Report, float]:
     if job.is_repeated:
         again = simulate(job.seed, job.duration_s)
         if again.trace != report.trace:
-            report.anomalies.append(f"the same seed gave two traces: {report.trace} and {again.trace}")
+            what = f"the same seed gave two traces: {report.trace} and {again.trace}"
+            report.anomalies.append(Anomaly(AnomalyKind.NOT_REPEATABLE, what))
     return report, time.process_time() - began_s
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ottla.testing.history import Anomaly, AnomalyKind
 from ottla.testing.sim.clients import Clients
 from ottla.testing.sim.faults import ServerStaysDown
 from ottla.testing.sim.load import TRANSACTION_TIMEOUT_MS
@@ -68,7 +69,7 @@ class Report:
 
     seed: int
     simulated_s: float = 0.0
-    anomalies: list[str] = field(default_factory=list)
+    anomalies: list[Anomaly] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     operation_count: int = 0
     callback_count: int = 0
@@ -113,7 +114,7 @@ class Simulation:
         try:
             self.loop.run_until_complete(self._run())
         except ServerStaysDown as error:
-            report.anomalies.append(str(error))
+            self._tell(AnomalyKind.NO_PROGRESS, str(error))
         finally:
             report.simulated_s = self.loop.time()
             report.callback_count = self.loop.callback_count
@@ -133,19 +134,20 @@ class Simulation:
         await asyncio.sleep(self._duration_s)
         self._faults.is_over = True
         await harm
-        self.report.anomalies += await self._clients.end()
+        self._tell(AnomalyKind.NO_PROGRESS, *await self._clients.end())
         # Transactions of clients that died end when their time is over.
         await asyncio.sleep(2 * TRANSACTION_TIMEOUT_MS / 1000)
         await self._clients.run_once("look", self._workload.look)
-        self.report.anomalies += await self._world.look()
+        self._tell(AnomalyKind.BROKEN_INVARIANT, *await self._world.look())
+
+    def _tell(self, kind: AnomalyKind, *sentences: str) -> None:
+        self.report.anomalies += [Anomaly(kind, sentence) for sentence in sentences]
 
     def _tell_bugs(self) -> None:
-        self.report.anomalies += [
-            f"{server.name} ended with an error that is ours: " + "".join(traceback.format_exception(error))
-            for server in self._world.servers
-            for error in server.bugs
-        ]
-        self.report.anomalies += [
-            f"an error that nobody took: {failure.get('message')}: {failure.get('exception')!r}"
-            for failure in self.loop.failures
-        ]
+        for server in self._world.servers:
+            for error in server.bugs:
+                trace = "".join(traceback.format_exception(error))
+                self._tell(AnomalyKind.NODE_ERROR, f"{server.name} ended with an error that is ours: {trace}")
+        for failure in self.loop.failures:
+            what = f"an error that nobody took: {failure.get('message')}: {failure.get('exception')!r}"
+            self._tell(AnomalyKind.NODE_ERROR, what)

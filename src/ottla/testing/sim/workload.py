@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 
 from ottla.client import Client, ClientError, IsolationLevel, NewTopic, TopicPartition
-from ottla.testing.history import FinalCopy, Recorder, Value, check
+from ottla.testing.history import Anomaly, AnomalyKind, FinalCopy, Recorder, Value, check
 from ottla.testing.sim.clients import LIVENESS_S
 from ottla.testing.sim.end_state import read_log, read_table
 from ottla.testing.sim.load import (
@@ -36,7 +36,7 @@ class Workload:
     """The loads of a run, and everything that they were told."""
 
     def __init__(self, bootstrap: str, chance: random.Random) -> None:
-        self.anomalies: list[str] = []
+        self.anomalies: list[Anomaly] = []
         self.operation_count = 0
         # A digest of everything that the clients were told.
         self.trace = ""
@@ -93,13 +93,14 @@ class Workload:
                     for group in self._groups
                 }
         except (TimeoutError, ClientError) as error:
-            self.anomalies.append(f"a partition cannot be read at the end: {type(error).__name__}: {error}")
+            what = f"a partition cannot be read at the end: {type(error).__name__}: {error}"
+            self.anomalies.append(Anomaly(AnomalyKind.NO_PROGRESS, what))
             return
         copied = {log.partition: list(map(Value.decode, keys)) for log, keys in logs if log.partition.topic == COPIES}
         copy = FinalCopy(COPIERS, offsets[COPIERS], copied)
         history = self._recorder.history([log for log, _ in logs], copies=[copy])
         self.operation_count = len(history.sends) + len(history.offset_commits)
-        self.anomalies += [str(anomaly) for anomaly in check(history)]
+        self.anomalies += check(history)
         self.anomalies += self._table_anomalies(table)
         digest = hashlib.sha256()
         for log, _ in logs:
@@ -107,13 +108,14 @@ class Workload:
         digest.update(repr((history.sends, history.offset_commits, history.offset_fetches)).encode())
         self.trace = digest.hexdigest()[:16]
 
-    def _table_anomalies(self, table: dict[bytes, int]) -> Iterator[str]:
+    def _table_anomalies(self, table: dict[bytes, int]) -> Iterator[Anomaly]:
         for key, number in self._keyed.acknowledged.items():
             found = table.get(key)
             if found is None or not number <= found <= self._keyed.sent[key]:
-                yield (
+                yield Anomaly(
+                    AnomalyKind.STALE_KEY,
                     f"the compacted topic has {found} for {key.decode()}: {number} was acknowledged, and "
-                    f"{self._keyed.sent[key]} sent last"
+                    f"{self._keyed.sent[key]} sent last",
                 )
 
 
