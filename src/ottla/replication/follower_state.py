@@ -3,8 +3,8 @@
 Pure: the shell sends the fetch, appends, truncates, and reports the outcome.
 
 Guarantees
-- An answer counts only if it was asked for from where the log ends now, in the epoch that still holds. No batch of a
-  later epoch than that is taken: its leader is not the one that was asked (KAFKA-18723).
+- An answer counts only if it was asked for from where the log ends now, in the epoch that still holds. The log takes no
+  batch of a later epoch than that: its leader is not the one that was asked (KAFKA-18723).
 - A diverging answer (KIP-595) moves neither the watermark nor the log start. It cuts the log back to where both
   histories agree, in several steps if the leader does not know the follower's epochs, or the follower the leader's.
 - The watermark is the leader's, as far as the log reaches. It goes back only with a log that is cut below it.
@@ -39,8 +39,6 @@ class LeaderAnswer:
     high_watermark: int
     log_start_offset: int
     diverging: EpochEnd | None = None
-    # The largest epoch among the batches that came along, NO_EPOCH if none did.
-    last_batch_epoch: int = NO_EPOCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +91,6 @@ class FollowerState:
             return Discard()
         if answer.diverging is not None:
             return Truncate(self._agreed_end(answer.diverging, own_end))
-        if answer.last_batch_epoch > self.position.leader_epoch:
-            return Discard()
         self._leader_high_watermark = answer.high_watermark
         self._advance()
         return Take(answer.log_start_offset)

@@ -1,7 +1,7 @@
 """One partition as its broker sees it: its log, who leads it, and who waits for it.
 
 This is the shell around `LeaderState`: it tells that state what happens to the log, and the log and the watchers what
-follows from it.
+follows from it. While another broker leads, `Following` is in its place.
 
 Guarantees
 - Only the leader of the current epoch appends and serves; others say so with the error that makes a client look again.
@@ -24,11 +24,13 @@ watermark from a checkpoint and, at the latest, from the replicas' next fetches.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias
 
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
+from ottla.replication.append_queue import Appending, AppendQueue
+from ottla.replication.following import Following
 from ottla.replication.leader_state import InSyncDecision, InSyncProposal, Leadership, LeaderState, LeadingBroker
 from ottla.replication.unsynced_tail import UnsyncedTail
 from ottla.replication.watchers import Interest, Watcher, Watchers
@@ -37,42 +39,12 @@ from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.transaction_verification import VerificationGuard
 
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-
 NO_EPOCH = -1
 ACKS_ALL = -1
 
 
-class Appending(Protocol[T_co]):
-    """A change of the log that waits for its turn in the queue of a disk."""
-
-    async def result(self, deadline: float) -> T_co:
-        """The outcome; ApiError if it failed, or is not known at the deadline."""
-
-    def let_go(self) -> None:
-        """The caller that put it there will not wait for it."""
-
-
 # What an append comes to: where the batch went, or, if its disk has a queue, what will tell.
 AppendOutcome: TypeAlias = AppendInfo | Appending[AppendInfo]
-
-
-class AppendQueue(Protocol):
-    """Appends to the logs of a directory whose disk must not hold up the others."""
-
-    def put(
-        self,
-        work: Callable[[Records], T],
-        records: Records,
-        settle: Callable[[T], None],
-        *,
-        is_own: bool = False,
-    ) -> Appending[T]:
-        """Calls `work` with the records, in turn, where it may wait; then gives the outcome to `settle`.
-
-        The broker's own batches do not wait for room: REQUEST_TIMED_OUT if too many of them are in the queue.
-        """
 
 
 class BrokerView(LeadingBroker, Protocol):
@@ -105,6 +77,7 @@ class Partition:
         "_uncommitted_bytes",
         "_unsynced",
         "_watchers",
+        "following",
         "index",
         "is_leader",
         "leader_epoch",
@@ -140,6 +113,8 @@ class Partition:
         self.is_leader = False
         # Of the current epoch; of its end, once the partition is closed. None while another broker leads.
         self._leader: LeaderState | None = None
+        # While another broker leads.
+        self.following: Following | None = None
         self.apply(leadership)
 
     def __repr__(self) -> str:
@@ -154,8 +129,11 @@ class Partition:
         self.leadership = leadership
         self.leader_epoch = leadership.leader_epoch
         self.is_leader = leadership.leader_id == self._broker.broker_id
+        if is_new_epoch or self.is_leader:
+            self._end_following()
         if not self.is_leader:
             self._leader = None
+            self._follow()
         elif is_new_epoch or self._leader is None:
             self._begin_to_lead(leadership)
         else:
@@ -178,11 +156,14 @@ class Partition:
         Whoever still holds it hears that it is not led here, and looks again.
         """
         self.is_leader = False
+        self._end_following()
         self._watchers.wake_all()
 
     def reopen(self) -> None:
         """Puts a closed partition back into service: its log stays where it is."""
         self.is_leader = self._leader is not None
+        if not self.is_leader:
+            self._follow()
         self.sync_again()
 
     # -- the leader's side --------------------------------------------------------------------------------------------
@@ -430,6 +411,17 @@ class Partition:
             self._watchers.wake_all()
 
     # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Follows the leader of the epoch, if there is one."""
+        leader_id = self.leadership.leader_id
+        if self.following is None and leader_id >= 0:
+            self.following = Following(leader_id, self.leader_epoch, self.log, self._queue)
+
+    def _end_following(self) -> None:
+        if self.following is not None:
+            self.following.end()
+            self.following = None
 
     def _begin_to_lead(self, leadership: Leadership) -> None:
         log = self.log

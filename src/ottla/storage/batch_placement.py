@@ -30,20 +30,30 @@ def place_batches(records: Buffer, next_offset: int, leader_epoch: int) -> tuple
     return memoryview(placed), batches
 
 
-def placed_batches(records: Buffer, next_offset: int) -> tuple[memoryview, list[PlacedBatch]]:
+def placed_batches(
+    records: Buffer, next_offset: int, leader_epoch: int | None = None
+) -> tuple[memoryview, list[PlacedBatch]]:
     """Check the whole batches of a leader: their checksums match, and their offsets ascend from the one given.
 
-    What follows the last whole batch is left out: a fetch may end in the middle of one.
+    What follows the last whole batch is left out: a fetch may end in the middle of one. With a `leader_epoch`, so is
+    everything from the first batch of a later epoch on: it is not of the leader that was asked (KAFKA-18723).
     """
-    whole = memoryview(records)[: _whole_bytes(records)]
-    batches = list(iterate_headers(whole))
-    for position, header in batches:
+    view = memoryview(records)
+    batches = []
+    position, end = 0, len(view)
+    while end - position >= HEADER_BYTES:
+        header = parse_header(view, position)
+        size = header.size_bytes
+        if position + size > end or (leader_epoch is not None and header.leader_epoch > leader_epoch):
+            break
         if header.base_offset < next_offset or header.last_offset_delta < 0:
             raise CorruptRecords(f"offset {header.base_offset} is in the log already, which goes to {next_offset}")
-        if not crc_is_valid(whole, header, position):
+        if not crc_is_valid(view, header, position):
             raise CorruptRecords(f"the checksum of the batch at offset {header.base_offset} does not match")
+        batches.append((position, header))
         next_offset = header.next_offset
-    return whole, batches
+        position += size
+    return view[:position], batches
 
 
 def split_batches(batches: list[PlacedBatch], max_bytes: int) -> Iterator[list[PlacedBatch]]:
@@ -55,13 +65,3 @@ def split_batches(batches: list[PlacedBatch], max_bytes: int) -> Iterator[list[P
             part = []
         part.append((position, header))
     yield part
-
-
-def _whole_bytes(records: Buffer) -> int:
-    position = 0
-    while len(records) - position >= HEADER_BYTES:
-        size = parse_header(records, position).size_bytes
-        if position + size > len(records):
-            break
-        position += size
-    return position

@@ -25,12 +25,14 @@ from typing import NamedTuple, TypeVar
 from ottla.protocol.compression import Buffer
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import (
+    HEADER_BYTES,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD_BYTES,
     NO_TIMESTAMP,
     PLACEMENT,
     PLACEMENT_BYTES,
     BatchHeader,
+    parse_header,
 )
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import has_new_batches, needs_rewrite, rewrite_batch, validate_client_batch
@@ -290,13 +292,21 @@ class Log:
             f"epoch {self.leader_epochs.latest} has begun.",
         )
 
-    def append_as_follower(self, records: Buffer, *, now_ms: int) -> AppendInfo | None:
+    def append_as_follower(self, records: Buffer, *, now_ms: int, leader_epoch: int | None = None) -> AppendInfo | None:
         """Append batches of the leader at the offsets that they have; None if there is no whole one.
 
-        The bytes may end in the middle of a batch. CorruptRecords if a batch is damaged or out of order.
+        The bytes may end in the middle of a batch. Batches of a later epoch than the leader's are left out.
+        CorruptRecords if a batch is damaged or out of order.
+
+        A leader's log may start inside a batch, and that batch begins before an empty log that was told to start there:
+        it starts with the batch then.
         """
         with self.changing():
-            whole, batches = placed_batches(records, self.log_end_offset)
+            if self.log_start_offset == self.log_end_offset and len(records) >= HEADER_BYTES:
+                first = parse_header(records)
+                if first.base_offset < self.log_end_offset <= first.last_offset:
+                    self.truncate_fully_and_start_at(first.base_offset, now_ms)
+            whole, batches = placed_batches(records, self.log_end_offset, leader_epoch)
             if not batches:
                 return None
             for part in split_batches(batches, self.config.segment_bytes):

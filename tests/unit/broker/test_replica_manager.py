@@ -16,7 +16,8 @@ from ottla.broker.requests.purgatory import wait_until_acknowledged, wait_until_
 from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, TopicImage
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.partition import ACKS_ALL, Appending, Partition
+from ottla.replication.append_queue import Appending
+from ottla.replication.partition import ACKS_ALL, Partition
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import AppendInfo

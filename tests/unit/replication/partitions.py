@@ -5,8 +5,9 @@ from pathlib import Path
 
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.replication.append_queue import AppendQueue
 from ottla.replication.leader_state import InSyncProposal, Leadership
-from ottla.replication.partition import ACKS_ALL, AppendQueue, Partition
+from ottla.replication.partition import ACKS_ALL, Partition
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.errors import StorageError
 from ottla.storage.file_system import OsFileSystem

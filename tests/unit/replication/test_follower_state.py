@@ -31,7 +31,7 @@ def test_a_log_without_epochs_is_followed_from_what_is_committed() -> None:
 
 def test_the_watermark_is_the_leaders_as_far_as_the_log_reaches() -> None:
     state = follower()
-    assert state.answered(state.position, LeaderAnswer(15, 2, last_batch_epoch=5), None) == Take(2)
+    assert state.answered(state.position, LeaderAnswer(15, 2), None) == Take(2)
     assert state.high_watermark == 10
     state.appended(20, 5)
     assert state.high_watermark == 15
@@ -54,12 +54,6 @@ def test_an_answer_to_what_is_not_asked_any_more_is_discarded(other: dict[str, i
     asked = replace(state.position, **other)
     assert state.answered(asked, LeaderAnswer(10, 0), None) == Discard()
     assert state.out_of_range(asked, 0, 5) == Discard()
-    assert state.high_watermark == 6
-
-
-def test_batches_of_a_later_epoch_than_the_one_asked_for_are_not_taken() -> None:
-    state = follower()
-    assert state.answered(state.position, LeaderAnswer(10, 0, last_batch_epoch=6), None) == Discard()
     assert state.high_watermark == 6
 
 

@@ -11,7 +11,8 @@ from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.schema import Records
-from ottla.replication.partition import ACKS_ALL, Appending, Partition
+from ottla.replication.append_queue import Appending
+from ottla.replication.partition import ACKS_ALL, Partition
 from ottla.replication.watchers import Interest
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.log import AppendInfo

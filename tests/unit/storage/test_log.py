@@ -93,6 +93,24 @@ def test_a_followers_log_keeps_the_leaders_offsets_and_epochs(open_log, make_bat
         log.append_as_follower(make_batch(1, base_offset=20), now_ms=NOW_MS)
 
 
+def test_a_follower_leaves_out_what_is_of_a_later_epoch_than_its_leaders(open_log, make_batch) -> None:
+    log = open_log()
+    batches = [make_batch(1, base_offset=offset, leader_epoch=epoch) for offset, epoch in enumerate((3, 4, 5, 4))]
+    info = log.append_as_follower(b"".join(batches), now_ms=NOW_MS, leader_epoch=4)
+    assert info is not None
+    assert (info.last_offset, log.log_end_offset) == (1, 2)
+    assert log.append_as_follower(batches[2], now_ms=NOW_MS, leader_epoch=4) is None
+
+
+def test_an_empty_followers_log_starts_with_the_batch_in_which_its_leaders_log_starts(open_log, make_batch) -> None:
+    log = open_log()
+    log.truncate_fully_and_start_at(7, NOW_MS)
+    assert log.append_as_follower(make_batch(10, base_offset=0), now_ms=NOW_MS) is not None
+    assert (log.log_start_offset, log.log_end_offset) == (0, 10)
+    with pytest.raises(CorruptRecords, match="in the log already"):
+        log.append_as_follower(make_batch(10, base_offset=5), now_ms=NOW_MS)
+
+
 def test_a_follower_refuses_damaged_batches_and_takes_nothing(open_log, make_batch) -> None:
     log = open_log()
     damaged = bytearray(make_batch(1, base_offset=0) + make_batch(1, base_offset=1))

@@ -42,7 +42,8 @@ from ottla.protocol.messages.produce_response import (
 from ottla.protocol.record_batch import TRANSACTIONAL_FLAG, BatchHeader
 from ottla.protocol.schema import Records
 from ottla.protocol.topic_partition import TopicPartition
-from ottla.replication.partition import ACKS_ALL, Appending, AppendOutcome, Partition
+from ottla.replication.append_queue import Appending
+from ottla.replication.partition import ACKS_ALL, AppendOutcome, Partition
 from ottla.storage.append_validation import (
     InvalidRecords,
     needs_opening,

@@ -20,7 +20,8 @@ from ottla.protocol.messages.delete_records_response import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from ottla.replication.partition import Appending, Partition
+from ottla.replication.append_queue import Appending
+from ottla.replication.partition import Partition
 
 logger = logging.getLogger(__name__)
 
