@@ -1,13 +1,19 @@
 """Metadata: the brokers, and the partitions of some topics with their leaders.
 
-Versions: 0 takes an empty list as "all topics", later ones null; 4 lets a client forbid that topics be created; 7
+Versions: 0 takes an empty list as "all topics", later ones null, and names no replica that its client cannot reach; 4
+lets a client forbid that topics be created; 6 tells a leader without the client's listener from one that is away; 7
 leader epochs; 8 authorised operations (the cluster's until 10); 9 flexible; 10 topic ids, usable in the request from
 12; 13 a top-level error (KIP-1102).
 
+The answer is for the listener that the client came through: brokers without an address there, and fenced ones, are left
+out, and do not lead as far as this client is concerned. The controller is any of the brokers, since each of them passes
+requests on to the active controller, which clients cannot reach; a random one, so that the load is spread.
+
 A topic that does not exist is created if the client and `auto.create.topics.enable` allow it. As in Kafka, the request
-that causes it gets UNKNOWN_TOPIC_OR_PARTITION all the same, and finds the topic when it retries; here that is certain,
-since the answer waits for the creation. For a topic that cannot be created the answer says why, where Kafka reports it
-as unknown for ever. A request for the topic of a coordinator creates that topic, with its own settings.
+that causes it gets UNKNOWN_TOPIC_OR_PARTITION all the same, and finds the topic when it retries; here that is certain
+as long as there is a controller, since the answer waits for the creation. For a topic that cannot be created the answer
+says why, where Kafka reports it as unknown for ever. A request for the topic of a coordinator creates that topic, with
+its own settings.
 """
 
 from __future__ import annotations
@@ -32,10 +38,12 @@ from ottla.protocol.uuids import ZERO_UUID
 from ottla.security.operations import CLUSTER_OPERATIONS, NOT_REQUESTED, TOPIC_OPERATIONS, as_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator
+    from collections.abc import Awaitable, Iterator, Sequence
 
 API_KEY = ApiKey.METADATA
 REQUEST = MetadataRequest
+
+_KNOWS_LISTENERS_FROM = 6
 # An answer with more topics or partitions than this is built in several turns of the loop.
 ROWS_AT_ONCE = 500
 
@@ -136,11 +144,15 @@ def _response(
     return MetadataResponse(
         brokers=brokers,
         cluster_id=context.broker.cluster_id,
-        # Any broker forwards to the controller, so one that the client can reach is the right answer.
-        controller_id=brokers[0].node_id if brokers else -1,
+        controller_id=any_id(context, [broker.node_id for broker in brokers]),
         topics=topics,
         cluster_authorized_operations=operations,
     )
+
+
+def any_id(context: RequestContext, broker_ids: list[int]) -> int:
+    """The broker that a client takes for the controller: a random one of those that it can reach."""
+    return broker_ids[context.broker.host.random_below(len(broker_ids))] if broker_ids else -1
 
 
 def _found(context: RequestContext, wanted: MetadataRequestTopic) -> TopicImage | MetadataResponseTopic:
@@ -162,7 +174,7 @@ def _found(context: RequestContext, wanted: MetadataRequestTopic) -> TopicImage 
 def _partition_rows(context: RequestContext, topic: TopicImage) -> Iterator[MetadataResponsePartition]:
     for index, state in sorted(topic.partitions.items()):
         seen = view(context, state)
-        yield MetadataResponsePartition(
+        row = MetadataResponsePartition(
             error_code=seen.error_code,
             partition_index=index,
             leader_id=seen.leader_id,
@@ -171,6 +183,31 @@ def _partition_rows(context: RequestContext, topic: TopicImage) -> Iterator[Meta
             isr_nodes=state.isr,
             offline_replicas=seen.offline_replicas,
         )
+        if context.api_version < _KNOWS_LISTENERS_FROM:
+            _as_old_clients_expect(context, row)
+        yield row
+
+
+def _as_old_clients_expect(context: RequestContext, row: MetadataResponsePartition) -> None:
+    if row.error_code == ErrorCode.LISTENER_NOT_FOUND:
+        row.error_code = ErrorCode.LEADER_NOT_AVAILABLE
+    if context.api_version == 0:
+        named = len(row.replica_nodes) + len(row.isr_nodes)
+        row.replica_nodes = _reachable(context, row.replica_nodes)
+        row.isr_nodes = _reachable(context, row.isr_nodes)
+        if row.error_code == ErrorCode.NONE and len(row.replica_nodes) + len(row.isr_nodes) < named:
+            row.error_code = ErrorCode.REPLICA_NOT_AVAILABLE
+
+
+def _reachable(context: RequestContext, broker_ids: Sequence[int]) -> list[int]:
+    brokers = context.broker.image.brokers
+    return [
+        broker_id
+        for broker_id in broker_ids
+        if (broker := brokers.get(broker_id)) is not None
+        and not broker.is_fenced
+        and broker.endpoint(context.listener) is not None
+    ]
 
 
 def _row(

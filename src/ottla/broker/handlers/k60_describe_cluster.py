@@ -1,8 +1,10 @@
 """DescribeCluster: the cluster's id and its brokers.
 
 Versions: 1 can ask for controllers instead (KIP-919), which a broker's listener refuses; 2 can include fenced brokers.
+As in Metadata, the answer is for the client's listener, and the controller is a random broker.
 """
 
+from ottla.broker.handlers.k03_metadata import any_id
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -36,7 +38,7 @@ def handle(context: RequestContext, request: DescribeClusterRequest) -> Describe
     return DescribeClusterResponse(
         endpoint_type=BROKERS,
         cluster_id=context.broker.cluster_id,
-        controller_id=brokers[0].broker_id if brokers else -1,
+        controller_id=any_id(context, [broker.broker_id for broker in brokers if not broker.is_fenced]),
         brokers=brokers,
         cluster_authorized_operations=authorized_operations(request),
     )
