@@ -39,6 +39,7 @@ from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
+from ottla.metadata.image import ClusterImage
 from ottla.raft import ReplicaKey
 from ottla.storage.errors import DamagedFile, DifferentLogs, StorageError, UnsupportedSegment
 from ottla.storage.log_directory import LogDirectory
@@ -98,6 +99,11 @@ class Node:
         """The partitions that live on the broker."""
         assert self.broker is not None, "a controller alone has none"
         return self.broker.replicas
+
+    @property
+    def image(self) -> ClusterImage:
+        """The newest committed metadata that this node knows."""
+        return ClusterImage() if self._log is None else self._log.image
 
     # -- start ------------------------------------------------------------------------------------------------------
 

@@ -39,8 +39,11 @@ class LoneNode:
         plan = FaultPlan.draw(chance, is_synced=self._is_synced)
         return Faults(plan, self.servers[0], self._network, clients, on_up, self._chance_of("faults"))
 
-    async def look(self) -> list[str]:
+    async def watch(self) -> None:
         """With one node, everything that can be wrong shows in what clients read."""
+
+    async def look(self) -> list[str]:
+        """As above."""
         return []
 
 

@@ -56,6 +56,9 @@ class World(Protocol):
     def faults(self, chance: random.Random, clients: Clients, on_up: Callable[[], None]) -> Harm:
         """What goes wrong in this run; `on_up` is called whenever a server has come back."""
 
+    async def watch(self) -> None:
+        """Looks at the servers while harm is done, until it is cancelled."""
+
     async def look(self) -> list[str]:
         """What is wrong with the servers, after everything is healed and the clients are gone."""
 
@@ -130,10 +133,12 @@ class Simulation:
         await self._faults.bring_up()
         await self._clients.run_once("setup", self._workload.create_topics)
         self._clients.start()
+        watching = asyncio.ensure_future(self._world.watch())
         harm = asyncio.ensure_future(self._faults.run())
-        await asyncio.sleep(self._duration_s)
+        await asyncio.wait((harm,), timeout=self._duration_s)
         self._faults.is_over = True
         await harm
+        watching.cancel()
         self._tell(AnomalyKind.NO_PROGRESS, *await self._clients.end())
         # Transactions of clients that died end when their time is over.
         await asyncio.sleep(2 * TRANSACTION_TIMEOUT_MS / 1000)

@@ -1,0 +1,240 @@
+"""A world with three nodes, each a broker and a controller, and topics with three replicas.
+
+Checked while the run goes on: of the brokers that are up, no two lead a partition in the same leader epoch; committed
+batches at the same offset are the same on all replicas, and stay so. Checked at the end: every replica is in sync again
+within a while, and the logs are equal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ottla.broker.disks.storage_format import write_plan
+from ottla.metadata.format import plan_format
+from ottla.metadata.image import ClusterImage
+from ottla.protocol.record_batch import iterate_headers
+from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
+from ottla.replication.partition import Partition
+from ottla.storage.log_directory import LogDirectory
+from ottla.storage.meta_properties import MetaProperties
+from ottla.testing.sim.clients import LIVENESS_S, Clients
+from ottla.testing.sim.cluster_faults import ClusterFaultPlan, ClusterFaults
+from ottla.testing.sim.loop import SimulatedLoop
+from ottla.testing.sim.network import SimulatedNetwork
+from ottla.testing.sim.server import PORT, SimulatedServer
+
+NODE_COUNT = 3
+CONTROLLER_PORT = 9093
+ROOT = Path("/disk-1")
+_WATCH_S = 5.0
+_READ_BYTES = 1 << 20
+_NAMES = {node_id: f"node-{node_id}" for node_id in range(1, NODE_COUNT + 1)}
+
+
+class ClusterOfThree:
+    """Three servers, and the harm that is done to them."""
+
+    bootstrap = ",".join(f"{name}:{PORT}" for name in _NAMES.values())
+
+    def __init__(
+        self,
+        loop: SimulatedLoop,
+        network: SimulatedNetwork,
+        chance: random.Random,
+        chance_of: Callable[[str], random.Random],
+    ) -> None:
+        self._network = network
+        self._chance_of = chance_of
+        drawn = _draw_config(chance)
+        self.servers = [
+            SimulatedServer(loop, network, name, chance_of(name), _settings(node_id) | drawn)
+            for node_id, name in _NAMES.items()
+        ]
+        for node_id, server in enumerate(self.servers, 1):
+            _format(server, node_id)
+        self._watch = ReplicaWatch(self.servers)
+
+    def faults(self, chance: random.Random, clients: Clients, on_up: Callable[[], None]) -> ClusterFaults:
+        """What goes wrong in this run."""
+        return ClusterFaults(
+            ClusterFaultPlan.draw(chance),
+            self.servers,
+            self._network,
+            clients,
+            is_whole=self._is_whole,
+            on_up=on_up,
+            chance=self._chance_of("faults"),
+        )
+
+    async def watch(self) -> None:
+        """Looks at the replicas again and again, until it is cancelled."""
+        while True:
+            await asyncio.sleep(_WATCH_S)
+            self._watch.look()
+
+    async def look(self) -> list[str]:
+        """What is wrong with the replicas, after everything is healed."""
+        deadline_s = asyncio.get_running_loop().time() + LIVENESS_S
+        while not self._is_whole() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(1.0)
+        self._watch.look()
+        found = list(self._watch.anomalies)
+        if not self._is_whole():
+            found.append(
+                f"not every replica is in sync {LIVENESS_S:g} s after everything was healed: {self._lagging()}"
+            )
+        return [*found, *self._watch.unequal_logs()]
+
+    def _is_whole(self) -> bool:
+        return all(server.is_up for server in self.servers) and not self._lagging()
+
+    def _lagging(self) -> list[str]:
+        """Partitions of which not every replica is in sync, as the newest image has them."""
+        image = max(
+            (server.node.image for server in self.servers if server.node is not None),
+            key=lambda image: image.end_offset,
+            default=None,
+        )
+        return ["no node is up"] if image is None else list(_lagging_partitions(image))
+
+
+class ReplicaWatch:
+    """Remembers who led and what was committed, and notices when two nodes do not agree about it."""
+
+    def __init__(self, servers: list[SimulatedServer]) -> None:
+        self.anomalies: list[str] = []
+        self._servers = servers
+        # By partition: the leader of each epoch, the committed batch at each offset, and how far a replica was read.
+        self._leaders: dict[tuple[bytes, int, int], int] = {}
+        self._batches: dict[tuple[bytes, int, int], int] = {}
+        self._seen: dict[tuple[str, int, bytes, int], int] = {}
+
+    def look(self) -> None:
+        """Compares all replicas on nodes that are up with what was seen before."""
+        for server in self._servers:
+            node = server.node
+            if not server.is_up or node is None:
+                continue
+            for partition in node.replicas.all():
+                self._note_leader(server, partition)
+                if not _is_compacted(partition):
+                    self._note_batches(server, partition)
+
+    def _note_leader(self, server: SimulatedServer, partition: Partition) -> None:
+        if partition.is_leader:
+            key = partition.topic_id, partition.index, partition.leader_epoch
+            leader_id = self._leaders.setdefault(key, server.config.node_id)
+            if leader_id != server.config.node_id:
+                self.anomalies.append(f"{leader_id} and {server.config.node_id} lead {partition}")
+
+    def _note_batches(self, server: SimulatedServer, partition: Partition) -> None:
+        seen = server.name, server.start_count, partition.topic_id, partition.index
+        from_offset = max(self._seen.get(seen, 0), partition.log.log_start_offset)
+        for base_offset, digest, end_offset in _committed_batches(partition, from_offset):
+            known = self._batches.setdefault((partition.topic_id, partition.index, base_offset), digest)
+            if known != digest:
+                self.anomalies.append(f"two committed batches of {partition} at {base_offset}, one on {server.name}")
+            from_offset = end_offset
+        self._seen[seen] = from_offset
+
+    def unequal_logs(self) -> Iterator[str]:
+        """Partitions whose replicas do not end at the same offset with the same epochs."""
+        ends: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
+        for server in self._servers:
+            for partition in server.node.replicas.all() if server.node is not None else ():
+                end = partition.log.log_end_offset, partition.log.high_watermark
+                ends.setdefault((partition.topic, partition.index), {})[server.name] = end
+        for (topic, index), found in ends.items():
+            if len(set(found.values())) > 1:
+                yield f"replicas of {topic}-{index} end differently (log end, watermark): {found}"
+
+
+def _committed_batches(partition: Partition, from_offset: int) -> Iterator[tuple[int, int, int]]:
+    """Base offset, checksum and end of each committed batch."""
+    log = partition.log
+    while from_offset < log.high_watermark:
+        read = log.read(
+            from_offset,
+            _READ_BYTES,
+            max_offset_exclusive=log.high_watermark,
+            min_one_batch=True,
+            allow_blocking=True,
+        )
+        headers = [header for _, header in iterate_headers(read.records)]
+        if not headers:
+            return
+        for header in headers:
+            yield header.base_offset, header.crc, header.last_offset + 1
+        from_offset = headers[-1].last_offset + 1
+
+
+def _lagging_partitions(image: ClusterImage) -> Iterator[str]:
+    for topic in image.topics:
+        for index, state in topic.partitions.items():
+            if set(state.isr) != set(state.replicas):
+                yield f"{topic.name}-{index}"
+
+
+def _is_compacted(partition: Partition) -> bool:
+    """Each replica is compacted for itself, so their batches need not be the same."""
+    return "compact" in partition.log.config.cleanup_policy
+
+
+def _settings(node_id: int) -> dict[str, str]:
+    name = _NAMES[node_id]
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(node_id),
+        "listeners": f"PLAINTEXT://{name}:{PORT},CONTROLLER://{name}:{CONTROLLER_PORT}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": ",".join(f"{one}:{CONTROLLER_PORT}" for one in _NAMES.values()),
+        "log.dirs": str(ROOT),
+        "default.replication.factor": str(NODE_COUNT),
+        "min.insync.replicas": "2",
+        "offsets.topic.replication.factor": str(NODE_COUNT),
+        "offsets.topic.num.partitions": "3",
+        "transaction.state.log.replication.factor": str(NODE_COUNT),
+        "transaction.state.log.min.isr": "2",
+        "transaction.state.log.num.partitions": "3",
+        "group.initial.rebalance.delay.ms": "500",
+        "log.cleaner.backoff.ms": "15000",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "5000",
+    }
+
+
+def _draw_config(chance: random.Random) -> dict[str, str]:
+    """What all nodes of a run have in common."""
+    return {
+        # The way to small segments: segment.bytes may not be below a megabyte.
+        "log.roll.ms": str(chance.choice([10_000, 60_000, 604_800_000])),
+        "log.index.interval.bytes": str(chance.choice([64, 1024, 4096])),
+        # Small, so that nodes that were away need a snapshot.
+        "metadata.log.max.record.bytes.between.snapshots": str(chance.choice([5_000, 20 * 1024 * 1024])),
+        "metadata.max.idle.interval.ms": str(chance.choice([500, 5_000])),
+        "log.flush.offset.checkpoint.interval.ms": str(chance.choice([1_000, 60_000])),
+        "replica.high.watermark.checkpoint.interval.ms": str(chance.choice([1_000, 5_000])),
+        "replica.lag.time.max.ms": str(chance.choice([10_000, 30_000])),
+        "num.replica.fetchers": str(chance.choice([1, 2])),
+    }
+
+
+def _format(server: SimulatedServer, node_id: int) -> None:
+    """As an operator does, with all three as voters (kraft.version 1)."""
+    voters = VoterSet(
+        tuple(
+            Voter(ReplicaKey(key, _directory_id(key)), (VoterEndpoint("CONTROLLER", name, CONTROLLER_PORT),))
+            for key, name in _NAMES.items()
+        )
+    )
+    plan = plan_format(given_cluster_id=None, random_uuid=b"cluster".ljust(16), voters=voters, now_ms=0)
+    directory = LogDirectory(server.disks[ROOT])
+    write_plan(directory, plan)
+    directory.write_meta_properties(MetaProperties(plan.cluster_id, node_id, _directory_id(node_id)))
+    directory.take_offline()
+
+
+def _directory_id(node_id: int) -> bytes:
+    return bytes([node_id]) * 16
