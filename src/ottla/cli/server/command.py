@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEFAULT_DATA_DIR: Final = "ottla-data"
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
+# How far above the port for clients the first broker of a row has its port for controllers.
+CONTROLLER_PORT_DISTANCE: Final = 100
 _METRICS_EXAMPLE: Final = "127.0.0.1:9308"
 
 logger = logging.getLogger("ottla.cli.server.command")
@@ -48,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metrics", metavar="HOST:PORT", help="address of a page for Prometheus, /metrics; nothing is counted without"
     )
+    parser.add_argument(
+        "--brokers",
+        type=int,
+        metavar="N",
+        help="run N brokers of this host as one service, with ports in a row; one broker uses about one core",
+    )
     parser.set_defaults(run=run)
 
 
@@ -55,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
     """Run a node until it is told to stop; the value is the exit code."""
     from ottla.config import unserved
 
+    if options.brokers is not None:
+        return _run_several(options)
     metrics_address = None if options.metrics is None else _metrics_address(options.metrics)
     config = checked_config(options)
     _start_logging()
@@ -71,6 +81,19 @@ def run(options: argparse.Namespace) -> int:
         # Ctrl-C before the node has taken over signals: nothing is open yet.
         pass
     return ExitCode.DONE
+
+
+def _run_several(options: argparse.Namespace) -> int:
+    from ottla.cli.server.broker_row import run_row
+
+    if options.metrics is not None:
+        raise UsageError("--metrics is for one broker: leave it out, or start the brokers one by one.")
+    given = properties(options)
+    if options.properties is None:
+        # The other brokers need the first one's controller, which a lone node never opens.
+        host, _, port = (options.listen or DEFAULT_LISTEN).rpartition(":")
+        given["listeners"] += f",CONTROLLER://{host}:{int(port) + CONTROLLER_PORT_DISTANCE}"
+    return run_row(given, options.brokers)
 
 
 def checked_config(options: argparse.Namespace) -> "BrokerConfig":
