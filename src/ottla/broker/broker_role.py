@@ -1,7 +1,9 @@
 """The broker role of a node: its listeners, the partitions that live on it, groups and transactions.
 
 Start: bind the addresses, so that a busy port is found before anything else is touched; open and recover the logs that
-the metadata names; register; load the groups; and only then accept connections.
+the metadata names, which the node has followed to the end before; register, and wait until the controller lets the
+broker lead; load the groups; and only then accept connections. With several brokers, groups load while clients are
+served: those of a broker that returns may have moved, and a log may be loaded only once other brokers have fetched it.
 
 Stop, as Kafka does: controlled shutdown first, while clients are still served and leaderships move away. Then groups
 and transactions, connections and background work end. At last the logs are flushed, and each directory is marked as
@@ -14,12 +16,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ottla.broker.configs.change_journal import ChangeJournal
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
-from ottla.broker.controller.controller import FollowingController
+from ottla.broker.controller.controller import Controller, FollowingController
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.groups import GroupCoordinator
 from ottla.broker.coordinators.internal_topic import (
@@ -43,7 +46,7 @@ from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.disks.node_storage import NodeStorage
 from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host
-from ottla.broker.lifecycle import BrokerLifecycle
+from ottla.broker.lifecycle import BrokerLifecycle, LifecycleSettings
 from ottla.broker.network.socket_server import SocketServer
 from ottla.broker.peers import Peers
 from ottla.broker.producer_ids import ProducerIds
@@ -95,7 +98,7 @@ class BrokerRole:
         self.replicas: ReplicaManager
         self._storage: NodeStorage
         self._log: MetadataLog
-        self._controller_role: ControllerRole
+        self._controller_role: ControllerRole | None
         self._metadata: ImageReader
         self._controller: FollowingController
         self._lifecycle: BrokerLifecycle
@@ -103,6 +106,7 @@ class BrokerRole:
         self._groups: GroupCoordinator
         self._transactions: TransactionCoordinator
         self._cordoning: Cordoning
+        self._directory_ids: Mapping[Path, bytes]
         self._absent_directory_ids: tuple[bytes, ...]
         self._journal: ChangeJournal
 
@@ -112,14 +116,21 @@ class BrokerRole:
         """Binds the addresses; ListenFailed if one is busy."""
         await self.socket_server.start()
 
-    async def open(self, storage: NodeStorage, log: MetadataLog, controller_role: ControllerRole) -> None:
-        """Opens and recovers the logs that the metadata names; StorageError or DamagedFile if that fails."""
+    async def open(
+        self, storage: NodeStorage, log: MetadataLog, controller: Controller, controller_role: ControllerRole | None
+    ) -> None:
+        """Opens and recovers the logs that the metadata names; StorageError or DamagedFile if that fails.
+
+        `controller` is the active one, wherever it runs; `controller_role` that of this node, if it has one.
+        """
         self._storage = storage
         self._log = log
         self._controller_role = controller_role
         self._metadata = log.reader()
-        self._controller = FollowingController(controller_role, log, self._metadata)
-        self._lifecycle = BrokerLifecycle(self.config.node_id, storage.cluster_id, self._controller, self._metadata)
+        self._controller = FollowingController(controller, log, self._metadata)
+        self._lifecycle = BrokerLifecycle(
+            self.config.node_id, storage.cluster_id, controller, self._metadata, LifecycleSettings.of(self.config)
+        )
         image = self._metadata.image
         self._absent_directory_ids = _absent_directory_ids(image, self.config.node_id, storage)
         self._logs = LogManager(
@@ -130,6 +141,7 @@ class BrokerRole:
             host=self._host,
         )
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
+        self._directory_ids = ids
         self._cordoning = Cordoning(self._logs, self._controller, ids, self._tasks)
         self._cordoning.apply(self._configs.current(image))
         self.replicas = ReplicaManager(
@@ -159,6 +171,7 @@ class BrokerRole:
             # Absent directories stay registered. Otherwise the next start would take the logs there for never created.
             log_dirs=sorted((*self._storage.directory_ids, *self._absent_directory_ids)),
             rack=self.config.rack,
+            previous_broker_epoch=-1 if (epoch := self._logs.clean_shutdown_epoch) is None else epoch,
         )
         self._cordoning.report(self._metadata.image, self.config.node_id)
         self.replicas.subscribe(self._partitions_lost)
@@ -218,6 +231,7 @@ class BrokerRole:
                 topic_creation=topic_creation,
                 dynamic_configs=self._configs,
             ),
+            dispatcher=dispatcher,
             replicas=self.replicas,
             volumes=Volumes(self._host),
             data_path=DataPath(
@@ -308,6 +322,7 @@ class BrokerRole:
     def _directory_failed(self, directory: LogDirectory, lost: list[TopicPartition]) -> None:
         """May be called in any thread."""
         self._loop.call_soon_threadsafe(self.replicas.directory_failed, lost)
+        self._loop.call_soon_threadsafe(self._lifecycle.directory_failed, self._directory_ids[directory.path])
         if not self._logs.online_directories:
             error = NoDirectories(f"Every log directory has failed, {directory.path} last")
             self._loop.call_soon_threadsafe(self._on_failure, error)
@@ -316,10 +331,12 @@ class BrokerRole:
 
     async def leave(self) -> None:
         """Asks the controller to move leaderships away, as far as other brokers can take them; serves meanwhile."""
-        await self._lifecycle.leave(self._log.failed)
+        if self.config.get_bool("controlled.shutdown.enable"):
+            await self._lifecycle.leave(self._log.failed)
 
     async def stop(self) -> None:
         """Stops serving clients, and stops the work in the background."""
+        await self._lifecycle.stop()
         self._groups.close()
         self._transactions.close()
         await self.socket_server.stop()

@@ -1,20 +1,32 @@
 """What a broker tells the controller: it registers, sends heartbeats, and asks to shut down (KIP-631).
 
-    register   gets an epoch for this life of the process; a heartbeat that it has caught up then lets it lead
+    register   gets an epoch for this life of the process, and tells the controller with heartbeats that it has followed
+               the metadata up to its own registration; returns when the controller lets it lead
+    heartbeat  every `broker.heartbeat.interval.ms` from then on; a broker that is silent for
+               `broker.session.timeout.ms` is fenced, and returns with its next heartbeat
     leave      controlled shutdown: heartbeats that ask for it, until the controller has moved the leaderships away
 
-Every request that a broker makes for itself carries the epoch, so that requests of an earlier life are refused.
+Every request that a broker makes for itself carries the epoch, so that requests of an earlier life are refused. A
+controller that does not know the epoch, or knows a newer one, has this life register again.
+
+Heartbeats do not wait for the broker to follow the metadata: a slow disk must not look like a dead process. The epoch
+of a clean shutdown is in the log directories; a new life reports it, so that the controller knows that nothing of what
+the former one had acknowledged is lost (KIP-966).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from ottla.broker.controller.controller import Controller, OwnRequest
 from ottla.broker.quorum.image_publisher import ImageReader
+from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.controller.features import SUPPORTED
+from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from ottla.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
@@ -30,25 +42,83 @@ LEAVE_TIMEOUT_S = 30.0
 # The first answer comes before any leadership has moved. Kafka's brokers ask again after the same pause.
 _FIRST_REPEAT_S = 0.05
 _REPEAT_S = 0.5
+# Between attempts that failed, growing up to the heartbeat's own pause.
+_FIRST_BACKOFF_S = 0.1
+_NO_EPOCH = -1
+
+# The controller does not know this life of the broker, or another one has taken its place.
+_REGISTER_AGAIN: Final = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED)
+# There is no controller at the moment, or it still counts on the former life of this broker.
+_ASK_AGAIN: Final = (
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+    *_REGISTER_AGAIN,
+)
 
 
 class BrokerRefused(Exception):
     """The controller refuses this broker; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class LifecycleSettings:
+    # broker.heartbeat.interval.ms
+    heartbeat_interval_s: float = 2.0
+    # broker.session.timeout.ms
+    session_timeout_s: float = 9.0
+    # initial.broker.registration.timeout.ms
+    registration_timeout_s: float = 60.0
+
+    @staticmethod
+    def of(config: BrokerConfig) -> LifecycleSettings:
+        return LifecycleSettings(
+            config.get_int("broker.heartbeat.interval.ms") / 1000,
+            config.get_int("broker.session.timeout.ms") / 1000,
+            config.get_int("initial.broker.registration.timeout.ms") / 1000,
+        )
+
+    @property
+    def request_timeout_s(self) -> float:
+        """A heartbeat that takes longer is given up, so that another one fits into the session."""
+        return self.session_timeout_s / 2
+
+
 class BrokerLifecycle:
-    def __init__(self, broker_id: int, cluster_id: str, controller: Controller, metadata: ImageReader) -> None:
+    def __init__(
+        self,
+        broker_id: int,
+        cluster_id: str,
+        controller: Controller,
+        metadata: ImageReader,
+        settings: LifecycleSettings | None = None,
+    ) -> None:
         self._broker_id = broker_id
         self._cluster_id = cluster_id
         self._controller = controller
         self._metadata = metadata
-        self.broker_epoch = -1
+        self._settings = settings or LifecycleSettings()
+        self.broker_epoch = _NO_EPOCH
+        self._registration: BrokerRegistrationRequest
+        self._offline_log_dirs: tuple[bytes, ...] = ()
+        self._heartbeats: asyncio.Task[None] | None = None
+        self._has_news = asyncio.Event()
+
+    # --- registration ---------------------------------------------------------------------------------------------
 
     async def register(
-        self, *, incarnation_id: bytes, listeners: Sequence[Listener], log_dirs: Sequence[bytes], rack: str | None
+        self,
+        *,
+        incarnation_id: bytes,
+        listeners: Sequence[Listener],
+        log_dirs: Sequence[bytes],
+        rack: str | None,
+        previous_broker_epoch: int = _NO_EPOCH,
     ) -> None:
-        """Registers this broker, and reports that it has caught up; BrokerRefused if the controller refuses it."""
-        request = BrokerRegistrationRequest(
+        """Registers this broker, and returns when it may lead and its own image says so. From then on it sends
+        heartbeats. BrokerRefused if the controller refuses it, or if there is none for too long."""
+        self._registration = BrokerRegistrationRequest(
             broker_id=self._broker_id,
             cluster_id=self._cluster_id,
             incarnation_id=incarnation_id,
@@ -59,19 +129,129 @@ class BrokerLifecycle:
             ],
             log_dirs=log_dirs,
             rack=rack,
+            previous_broker_epoch=previous_broker_epoch,
         )
+        timeout_s = self._settings.registration_timeout_s
+        deadline_s = asyncio.get_running_loop().time() + timeout_s
         try:
-            registered = await self._controller.handle(OwnRequest.of(request), request)
-            assert isinstance(registered, BrokerRegistrationResponse)
-            self.broker_epoch = registered.broker_epoch
-            await self._heartbeat(wants_shutdown=False)
+            await self._ask_until_registered(deadline_s)
+            await self._ask_until_unfenced(deadline_s)
+            await self._until_image(lambda image: image.brokers.is_active(self._broker_id))
         except ApiError as error:
-            raise BrokerRefused(f"The controller refused this broker: {error.message}") from error
+            raise BrokerRefused(f"The controller refused this broker: {error.message or error.code.name}") from error
+        self._heartbeats = asyncio.create_task(self._send_heartbeats(), name="heartbeats")
+
+    async def _ask_until_registered(self, deadline_s: float) -> None:
+        pause_s, told = _FIRST_BACKOFF_S, None
+        while True:
+            try:
+                await self._register_once()
+                return
+            except ApiError as error:
+                self._give_up(error, deadline_s)
+                if told is not error.code:
+                    told = error.code
+                    logger.warning("Registration is not possible yet: %s", self._explain(error))
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, self._settings.heartbeat_interval_s)
+
+    async def _register_once(self) -> None:
+        request = self._registration
+        origin = OwnRequest.of(request, self._settings.request_timeout_s)
+        response = await self._controller.handle(origin, request)
+        assert isinstance(response, BrokerRegistrationResponse)
+        self.broker_epoch = response.broker_epoch
+
+    async def _ask_until_unfenced(self, deadline_s: float) -> None:
+        """A heartbeat counts once the broker has seen its registration in its own image."""
+        await self._until_image(self._shows_registration)
+        pause_s = _FIRST_BACKOFF_S
+        while True:
+            try:
+                if not (await self._heartbeat(wants_shutdown=False)).is_fenced:
+                    return
+            except ApiError as error:
+                self._give_up(error, deadline_s)
+                if error.code in _REGISTER_AGAIN:
+                    await self._ask_until_registered(deadline_s)
+                    continue
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, self._settings.heartbeat_interval_s)
+
+    def _give_up(self, error: ApiError, deadline_s: float) -> None:
+        if error.code not in _ASK_AGAIN:
+            raise error
+        if asyncio.get_running_loop().time() >= deadline_s:
+            timeout_ms = round(self._settings.registration_timeout_s * 1000)
+            raise BrokerRefused(
+                f"This broker could not register within {timeout_ms} ms (initial.broker.registration.timeout.ms): "
+                f"{self._explain(error)}"
+            ) from error
+
+    def _explain(self, error: ApiError) -> str:
+        if error.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+            return (
+                f"a broker with node.id {self._broker_id} is registered and alive. If it is a former life of this one, "
+                f"its session ends after {self._settings.session_timeout_s:g} s (broker.session.timeout.ms); otherwise "
+                "give this broker a node.id of its own"
+            )
+        return error.message or error.code.name
+
+    # --- heartbeats -----------------------------------------------------------------------------------------------
+
+    def directory_failed(self, directory_id: bytes) -> None:
+        """Reports with the next heartbeat, at once, that a log directory is offline."""
+        if directory_id not in self._offline_log_dirs:
+            self._offline_log_dirs += (directory_id,)
+            self._has_news.set()
+
+    async def _send_heartbeats(self) -> None:
+        pause_s = interval_s = self._settings.heartbeat_interval_s
+        backoff_s = _FIRST_BACKOFF_S
+        while True:
+            await self._pause(pause_s)
+            try:
+                await self._heartbeat(wants_shutdown=False)
+            except ApiError as error:
+                if error.code in _REGISTER_AGAIN:
+                    await self._register_again(error)
+                else:
+                    logger.warning("A heartbeat was not answered: %s", error.message or error.code.name)
+                pause_s = backoff_s
+                backoff_s = min(2 * backoff_s, interval_s)
+            else:
+                pause_s, backoff_s = interval_s, _FIRST_BACKOFF_S
+
+    async def _pause(self, pause_s: float) -> None:
+        try:
+            async with asyncio.timeout(pause_s):
+                await self._has_news.wait()
+        except TimeoutError:
+            return
+        self._has_news.clear()
+
+    async def _register_again(self, reason: ApiError) -> None:
+        logger.warning("The controller does not know this broker any more, which registers again: %s", reason.code.name)
+        try:
+            await self._register_once()
+        except ApiError as error:
+            logger.error("Registration failed: %s", self._explain(error))
+
+    async def stop(self) -> None:
+        """Sends no more heartbeats."""
+        if self._heartbeats is not None:
+            self._heartbeats.cancel()
+            await asyncio.gather(self._heartbeats, return_exceptions=True)
+
+    # --- the end --------------------------------------------------------------------------------------------------
 
     async def leave(self, is_lost: asyncio.Future[Exception]) -> None:
         """Controlled shutdown. Returns when the controller consents, or when there is no point in waiting for that:
         after LEAVE_TIMEOUT_S, when `is_lost` reports that the metadata log failed, or when the controller refuses, as
         with a full disk."""
+        await self.stop()
+        if self.broker_epoch == _NO_EPOCH:
+            return
         asking = asyncio.create_task(self._ask_to_leave(), name="controlled shutdown")
         await asyncio.wait((asking, is_lost), timeout=LEAVE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
         if not asking.done():
@@ -88,10 +268,12 @@ class BrokerLifecycle:
                 if (await self._heartbeat(wants_shutdown=True)).should_shut_down:
                     return
             except ApiError as error:
-                if error.code is not ErrorCode.NOT_CONTROLLER:
+                if error.code not in (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT):
                     raise
             await asyncio.sleep(pause_s)
             pause_s = _REPEAT_S
+
+    # --- requests -------------------------------------------------------------------------------------------------
 
     async def allocate_producer_ids(self) -> range:
         """A block of producer ids that no other broker has."""
@@ -108,7 +290,17 @@ class BrokerLifecycle:
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._metadata.image.end_offset - 1,
             want_shut_down=wants_shutdown,
+            offline_log_dirs=self._offline_log_dirs,
         )
-        response = await self._controller.handle(OwnRequest.of(request), request)
+        origin = OwnRequest.of(request, self._settings.request_timeout_s)
+        response = await self._controller.handle(origin, request)
         assert isinstance(response, BrokerHeartbeatResponse)
         return response
+
+    def _shows_registration(self, image: ClusterImage) -> bool:
+        known = image.brokers.get(self._broker_id)
+        return known is not None and known.epoch >= self.broker_epoch
+
+    async def _until_image(self, shows: Callable[[ClusterImage], bool]) -> None:
+        while not shows(self._metadata.image):
+            await self._metadata.until(self._metadata.image.end_offset + 1)

@@ -1,8 +1,8 @@
 """A node: a metadata log, and beside it a controller role and a broker role, as `process.roles` says.
 
-Start: bind the addresses, lock the directories, open the metadata log with the controller's listeners, wait for an
-active controller, start the broker on it. One of several controllers is started when it takes part in the quorum; it
-does not wait for the others, which may not have been started yet.
+Start: bind the addresses, lock the directories, open the metadata log with the controller's listeners, follow the log
+to where the quorum has committed it, start the broker on it. A controller is started when it takes part in the quorum;
+it does not wait for the others, which may not have been started yet. A broker does, and says for whom.
 Stop: the broker leaves in controlled shutdown and stops; the controller stops deciding and hands its lead over to
 another voter; its listeners and the metadata log stop; then the log directories are closed. A node that is killed
 instead recovers at its next start.
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 
 from ottla.broker.broker_role import BrokerRole
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
+from ottla.broker.controller.controller import Controller
 from ottla.broker.controller.deciders import Surroundings
 from ottla.broker.controller.listener import ControllerListener
+from ottla.broker.controller.remote import ActiveControllerFinder
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.disks.node_storage import NodeStorage, UnusableStorage, open_storage
 from ottla.broker.disks.storage_format import static_voters
@@ -28,6 +30,7 @@ from ottla.broker.host import Host, Machine
 from ottla.broker.lifecycle import BrokerRefused
 from ottla.broker.network.acceptor import Acceptor, ListenFailed
 from ottla.broker.quorum import MetadataLog, MetadataQuorumSettings
+from ottla.broker.quorum.description import describe_wait
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.network import QuorumNetwork
 from ottla.broker.quorum.opening import MetadataFiles
@@ -35,6 +38,7 @@ from ottla.broker.quorum.transport import UnusableQuorum
 from ottla.broker.quorum.wire import Sender
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.dispatch import Dispatcher
+from ottla.client.addresses import Address
 from ottla.config import unserved
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("ottla.broker.node")
 
+# How often a broker that waits for the quorum says so.
+WAIT_NOTICE_S = 5.0
 # Errors that the operator can mend. Anything else is a bug, and its traceback is wanted.
 START_FAILURES = (
     BrokerRefused,
@@ -87,6 +93,7 @@ class Node:
         self._storage: NodeStorage | None = None
         self._log: MetadataLog | None = None
         self._controller: ControllerRole | None = None
+        self._finder: ActiveControllerFinder | None = None
 
     @property
     def acceptors(self) -> list[Acceptor]:
@@ -123,10 +130,10 @@ class Node:
             self.cluster_id = storage.cluster_id
             if storage.was_formatted_now:
                 logger.info("Formatted new storage; the cluster's id is %s", self.cluster_id)
-            log, controller = await self._start_metadata(storage)
+            log = await self._start_metadata(storage)
             if self.broker is not None:
-                await self.broker.open(storage, log, controller)
-        except Exception as error:
+                await self.broker.open(storage, log, self._active_controller(log), self._controller)
+        except BaseException as error:
             await self._abandon()
             if isinstance(error, START_FAILURES):
                 raise StartupError(str(error)) from error
@@ -141,37 +148,53 @@ class Node:
         except START_FAILURES as error:
             await self.stop()
             raise StartupError(str(error)) from error
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
         if self.metrics is not None:
             await self.metrics.serve(self.acceptors, broker.maintenance)
 
-    async def _start_metadata(self, storage: NodeStorage) -> tuple[MetadataLog, ControllerRole]:
+    async def _start_metadata(self, storage: NodeStorage) -> MetadataLog:
         log = self._log = self._metadata_log(storage)
         await log.open()
-        is_alone = log.voters.is_only(log.local)
-        if self.broker is not None and not is_alone:
-            raise UnusableQuorum(
-                f"the quorum's voters are {', '.join(map(str, log.voters.ids))}; in this release a broker is its own, "
-                f"and only, controller. Set process.roles=controller, or format a quorum of this node ({log.local.id})"
+        if self.config.is_controller:
+            surroundings = Surroundings(
+                cluster_id=storage.cluster_id,
+                config=self.config,
+                configs=DynamicConfigs(self.config),
+                host=self._host,
+                kraft_version=lambda: log.kraft_version,
             )
-        surroundings = Surroundings(
-            cluster_id=storage.cluster_id,
-            config=self.config,
-            configs=DynamicConfigs(self.config),
-            host=self._host,
-            kraft_version=lambda: log.kraft_version,
-        )
-        controller = self._controller = ControllerRole(log, surroundings)
+            self._controller = ControllerRole(log, surroundings)
         log.start()
-        controller.start()
-        if self._listener is not None:
-            self._listener.serve(storage.cluster_id, log, controller)
-        if is_alone:
-            await controller.until_active()
-        else:
+        if self._controller is not None:
+            self._controller.start()
+            if self._listener is not None:
+                self._listener.serve(storage.cluster_id, log, self._controller)
+        if self._controller is not None and log.voters.is_only(log.local):
+            await self._controller.until_active()
+        elif self._controller is not None:
             voters = ", ".join(map(str, log.voters.ids))
             logger.info("One of the controllers %s; %d of them elect a leader", voters, log.voters.majority)
+        if self.broker is not None:
+            await self._catch_up(log)
         log.failed.add_done_callback(self._log_failed)
-        return log, controller
+        return log
+
+    async def _catch_up(self, log: MetadataLog) -> None:
+        catching_up = asyncio.ensure_future(log.until_caught_up())
+        try:
+            while not (await asyncio.wait((catching_up,), timeout=WAIT_NOTICE_S))[0]:
+                logger.warning("The broker waits for %s", describe_wait(log))
+        finally:
+            catching_up.cancel()
+        await catching_up
+
+    def _active_controller(self, log: MetadataLog) -> Controller:
+        if self._controller is not None and log.voters.is_only(log.local):
+            return self._controller
+        self._finder = ActiveControllerFinder(log, self._controller, node_id=self.config.node_id)
+        return self._finder
 
     def _metadata_log(self, storage: NodeStorage) -> MetadataLog:
         config = self.config
@@ -199,8 +222,10 @@ class Node:
                 sender=Sender(storage.cluster_id, endpoints),
                 listener_names=config.controller_listener_names,
                 settings=settings.raft,
+                bootstrap=[Address(host, port) for host, port in config.quorum_bootstrap_servers],
             ),
             settings=settings,
+            can_vote=config.is_controller,
         )
 
     async def _abandon(self) -> None:
@@ -213,6 +238,8 @@ class Node:
             await self._controller.stop()
         if self._listener is not None:
             await self._listener.stop()
+        if self._finder is not None:
+            await self._finder.close()
         if self._log is not None:
             await self._log.stop()
         if self._storage is not None:
@@ -234,14 +261,16 @@ class Node:
         """Stops so that the next start needs no recovery; returns the directories that did not answer."""
         assert self._storage is not None
         assert self._log is not None
-        assert self._controller is not None
         if self.broker is not None:
             await self.broker.leave()
         if self.metrics is not None:
             await self.metrics.endpoint.stop()
         if self.broker is not None:
             await self.broker.stop()
-        await self._controller.stop()
+        if self._finder is not None:
+            await self._finder.close()
+        if self._controller is not None:
+            await self._controller.stop()
         await self._log.resign()
         if self._listener is not None:
             await self._listener.stop()

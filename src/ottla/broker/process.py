@@ -56,10 +56,18 @@ async def _run(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     node = Node(config, metrics_address)
-    await node.start()
+    stopped = loop.create_task(stopping.wait())
+    starting = loop.create_task(node.start())
+    # A node may wait long for the others of its cluster; a signal ends that, too.
+    await asyncio.wait((starting, stopped), return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        logger.info("Shutting down before the start is complete")
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        return
+    await starting
     gc.freeze()
     on_started(node)
-    stopped = loop.create_task(stopping.wait())
     await asyncio.wait((stopped, node.failed), return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
     if node.failed.done():

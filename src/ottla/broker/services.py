@@ -21,6 +21,7 @@ from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import ImageReader, MetadataLog
 from ottla.broker.replica_manager import ReplicaManager
+from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
 from ottla.config.broker_config import BrokerConfig
@@ -75,6 +76,8 @@ class NodeServices:
     host: Host
     tasks: Tasks
     metadata: ClusterMetadata
+    # Answers requests that come inside others.
+    dispatcher: Dispatcher
 
     @property
     def image(self) -> ClusterImage:

@@ -211,6 +211,21 @@ class BrokerConfig:
         return set(self.quorum_voters) == {self.node_id} if self.quorum_voters else not self.quorum_bootstrap_servers
 
     @property
+    def is_cluster_of_one(self) -> bool:
+        """Whether this broker is its own controller and listens for no other: no broker can join it."""
+        return self.is_broker and self.is_lone_voter and not self.controller_listeners
+
+    @property
+    def is_founder(self) -> bool:
+        """Whether this node can only be the first of its cluster, because it names no controller but itself."""
+        if not self.is_controller:
+            return False
+        if self.quorum_voters:
+            return set(self.quorum_voters) == {self.node_id}
+        own_ports = {listener.port for listener in self.controller_listeners}
+        return all(port in own_ports for _, port in self.quorum_bootstrap_servers)
+
+    @property
     def log_retention_ms(self) -> int:
         """Retention from the finest unit that is set; -1 keeps records for ever."""
         for name, factor in (

@@ -1,7 +1,7 @@
 """What a configuration may ask for that this release cannot give.
 
 Most settings without effect do no harm and say so in their documentation. These would: a node that looks protected but
-is open, or that was told to join a cluster and founds its own. They stop the start. What only disappoints is a warning.
+is open. They stop the start. What only disappoints is a warning.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ottla.config.broker_config import BrokerConfig
 
 _PLAINTEXT: Final = "PLAINTEXT"
-_OWN_CONTROLLER: Final = "In this release a broker is its own, and only, controller"
 _REPLICATED: Final = {
     "default.replication.factor": "topics that do not name a replication factor cannot be created",
     "offsets.topic.replication.factor": "consumer groups will find no coordinator",
@@ -34,11 +33,6 @@ _KEPT_ANYWAY: Final = {
 
 def check(properties: Mapping[str, str]) -> None:
     """ConfigError for the first setting that must not be ignored. Looks at the text, before anything is parsed."""
-    _check_security(properties)
-    _check_roles(properties)
-
-
-def _check_security(properties: Mapping[str, str]) -> None:
     protocols = parse_protocol_map(properties.get("listener.security.protocol.map", ""))
     for entry in filter(None, (piece.strip() for piece in properties.get("listeners", "").split(","))):
         name = entry.partition(":")[0].upper()
@@ -56,24 +50,11 @@ def _check_security(properties: Mapping[str, str]) -> None:
         )
 
 
-def _check_roles(properties: Mapping[str, str]) -> None:
-    roles = properties.get("process.roles", "broker,controller")
-    named = {role.strip() for role in roles.split(",")}
-    if "broker" not in named:
-        return
-    if "controller" not in named:
-        raise ConfigError(f"process.roles is {roles}. {_OWN_CONTROLLER}: set process.roles=broker,controller.")
-    for name in ("controller.quorum.voters", "controller.quorum.bootstrap.servers"):
-        count = sum(1 for entry in properties.get(name, "").split(",") if entry.strip())
-        if count > 1:
-            raise ConfigError(f"{name} names {count} controllers. {_OWN_CONTROLLER}: name this node alone, or none.")
-
-
 def warnings(config: "BrokerConfig") -> list[str]:
     """What will not work as the operator may expect, though the node starts."""
     found = (
         []
-        if not config.is_broker
+        if not config.is_cluster_of_one
         else [
             f"{name} is {config.get_int(name)}, but this is one node: {consequence}. Set it to 1."
             for name, consequence in _REPLICATED.items()

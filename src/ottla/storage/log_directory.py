@@ -63,6 +63,8 @@ class LogDirectory:
         self.topic_ids: dict[TopicPartition, bytes] = {}
         file_system.make_directory(self.path)
         self._lock: FileLock = file_system.lock(self.path / LOCK_FILE)
+        # The epoch of the broker that closed the directory cleanly, None if nobody did; known when it is loaded.
+        self.clean_shutdown_epoch: int | None = None
         # How many logs `close` has closed so far.
         self.closed_count = 0
         self._awaiting_removal: list[tuple[int, Path]] = []
@@ -127,8 +129,10 @@ class LogDirectory:
 
     def _take_clean_shutdown(self) -> bool:
         path = self.path / CLEAN_SHUTDOWN_FILE
-        if self.file_system.file_size(path) is None:
+        marker = self.file_system.read_file(path)
+        if marker is None:
             return False
+        self.clean_shutdown_epoch = _broker_epoch(marker)
         self.file_system.remove(path)
         self.file_system.sync_directory(self.path)
         return True
@@ -280,6 +284,15 @@ class LogDirectory:
 
     def _write_cleaner_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
         self._cleaner_offsets.write({key: offset for key, offset in offsets.items() if key in self.logs})
+
+
+def _broker_epoch(marker: bytes) -> int | None:
+    """The epoch in the marker of a clean shutdown; Kafka's older releases left an empty file."""
+    try:
+        epoch = json.loads(marker).get("brokerEpoch")
+    except (ValueError, AttributeError):
+        return None
+    return epoch if isinstance(epoch, int) else None
 
 
 def _read_or_empty(checkpoint: OffsetCheckpoint) -> dict[TopicPartition, int]:

@@ -93,6 +93,12 @@ class LogManager:
         """Whether a directory is missing that this broker has, or had: logs that were not found may be there."""
         return bool(self.offline_paths or self._absent)
 
+    @property
+    def clean_shutdown_epoch(self) -> int | None:
+        """The epoch of the broker that closed every directory cleanly; None if one is missing or says otherwise."""
+        epochs = {directory.clean_shutdown_epoch for directory in self.directories}
+        return epochs.pop() if len(epochs) == 1 and not self.has_missing_directories else None
+
     def load(self, config_for: Callable[[str], LogConfig], *, recovery_threads: int, now_ms: int) -> None:
         """Open the logs of every directory; `config_for` gives a topic's settings.
 

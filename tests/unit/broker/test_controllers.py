@@ -9,7 +9,7 @@ from harness.controllers import Controllers
 from harness.registrations import registration_request
 from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.node import Node, StartupError
-from ottla.config.broker_config import BrokerConfig, single_node_defaults
+from ottla.config.broker_config import BrokerConfig
 
 
 def test_a_node_without_the_broker_role_keeps_the_metadata_and_decides(tmp_path: Path) -> None:
@@ -44,16 +44,3 @@ def test_one_of_several_controllers_does_not_found_a_cluster_of_its_own(tmp_path
         asyncio.run(start(controllers.config(1)))
     with pytest.raises(StartupError, match="Metrics are those of a broker"):
         asyncio.run(start(controllers.config(1), ("127.0.0.1", 0)))
-
-
-def test_a_broker_among_several_controllers_is_refused(tmp_path: Path) -> None:
-    controllers = Controllers(tmp_path, is_static=False)
-    controllers.format(1)
-    # Nothing in its settings speaks of the others.
-    properties = single_node_defaults(tmp_path / "node-1", "127.0.0.1:0")
-
-    async def start() -> None:
-        await Node(BrokerConfig(properties)).start()
-
-    with pytest.raises(StartupError, match="voters are 1, 2, 3; in this release a broker is its own"):
-        asyncio.run(start())

@@ -27,17 +27,6 @@ def test_the_file_that_kafka_ships_for_a_combined_node_is_served() -> None:
     unserved.check(COMBINED)
 
 
-def test_controllers_without_brokers_may_be_several() -> None:
-    unserved.check(
-        COMBINED
-        | {
-            "process.roles": "controller",
-            "listeners": "CONTROLLER://:9093",
-            "controller.quorum.bootstrap.servers": "a:1,b:1,c:1",
-        }
-    )
-
-
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
@@ -47,9 +36,6 @@ def test_controllers_without_brokers_may_be_several() -> None:
             "Listener SAFE asks for SASL_PLAINTEXT",
         ),
         ({"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}, "no authorizer yet"),
-        ({"process.roles": "broker"}, "a broker is its own, and only, controller"),
-        ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 controllers"),
-        ({"controller.quorum.bootstrap.servers": "a:1,b:1"}, "names 2 controllers"),
     ],
 )
 def test_what_must_not_be_ignored_is_refused(settings: dict[str, str], reason: str) -> None:
@@ -58,7 +44,8 @@ def test_what_must_not_be_ignored_is_refused(settings: dict[str, str], reason: s
 
 
 def test_what_only_disappoints_is_a_warning() -> None:
-    warnings = unserved.warnings(BrokerConfig(COMBINED | {"default.replication.factor": "3"}))
+    alone = {"listeners": "PLAINTEXT://:9092", "controller.quorum.bootstrap.servers": ""}
+    warnings = unserved.warnings(BrokerConfig(COMBINED | alone | {"default.replication.factor": "3"}))
     assert [warning.split(" ")[0] for warning in warnings] == [
         "default.replication.factor",
         "offsets.topic.replication.factor",
@@ -66,6 +53,11 @@ def test_what_only_disappoints_is_a_warning() -> None:
         "transaction.state.log.min.isr",
         "The",
     ]
+
+
+def test_replicas_are_not_warned_of_where_other_brokers_can_join() -> None:
+    (warning,) = unserved.warnings(BrokerConfig(COMBINED | {"default.replication.factor": "3"}))
+    assert warning.startswith("The node listens on all interfaces")
 
 
 def warned(tmp_path: Path, **settings: str) -> list[str]:

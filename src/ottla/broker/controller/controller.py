@@ -6,12 +6,18 @@ origin, because the controller decides on behalf of a client that it does not se
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
+from ottla.broker.controller.visibility import is_visible
 from ottla.broker.quorum.image_publisher import ImageReader
 from ottla.broker.quorum.metadata_log import MetadataLog
 from ottla.protocol.schema import Message
+
+# A change that is committed reaches a broker that works within milliseconds.
+FOLLOW_TIMEOUT_S: Final = 5.0
 
 
 class RequestOrigin(Protocol):
@@ -34,11 +40,14 @@ class OwnRequest:
     api_version: int
     principal: str = "User:ANONYMOUS"
     client_host: str = ""
+    # How long the broker waits for an active controller that answers; None for as long as clients' requests wait.
+    timeout_s: float | None = None
 
     @staticmethod
-    def of(request: Message) -> OwnRequest:
+    def of(request: Message, timeout_s: float | None = None) -> OwnRequest:
         """Uses the newest stable version, which knows every field."""
-        return OwnRequest(request.VERSIONS.stop - (2 if request.LATEST_VERSION_UNSTABLE else 1))
+        newest = request.VERSIONS.stop - (2 if request.LATEST_VERSION_UNSTABLE else 1)
+        return OwnRequest(newest, timeout_s=timeout_s)
 
 
 class Controller(Protocol):
@@ -51,7 +60,10 @@ class Controller(Protocol):
 class FollowingController:
     """The controller as a broker's handlers ask it: answers when the broker's own image has reached the change.
 
-    So a client that has created a topic finds it at once on the broker that it asked.
+    So a client that has created a topic finds it at once on the broker that it asked. If the controller is on another
+    node, the answer does not say where in the log the change is: then the broker follows its copy of the log to the end
+    that it has, which most often includes the change, and waits for topics until it sees them. A broker that lags
+    behind answers all the same, when FOLLOW_TIMEOUT_S is over.
     """
 
     def __init__(self, controller: Controller, log: MetadataLog, reader: ImageReader) -> None:
@@ -62,5 +74,12 @@ class FollowingController:
     async def handle(self, origin: RequestOrigin, request: Message) -> Message:
         """As `Controller.handle`. The reader itself must not await it: it would wait for its own end."""
         response = await self._controller.handle(origin, request)
-        await self._reader.until(self._log.committed_offset)
+        if self._log.leader_epoch is not None:
+            await self._reader.until(self._log.committed_offset)
+            return response
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FOLLOW_TIMEOUT_S):
+                await self._reader.until(self._log.end_offset)
+                while not is_visible(self._reader.image, request, response):
+                    await self._reader.until(self._reader.image.end_offset + 1)
         return response

@@ -66,6 +66,7 @@ class ControllerListener:
                 topic_creation=TopicCreation(controller, self._tasks),
                 dynamic_configs=DynamicConfigs(self._config),
             ),
+            dispatcher=self._dispatcher,
         )
         # The handlers in the table of controllers use nothing that only a broker has.
         self._dispatcher.services = cast(Services, services)

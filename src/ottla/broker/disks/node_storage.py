@@ -176,11 +176,12 @@ def _cluster_id(known: dict[Path, MetaProperties]) -> str:
 
 def _format(directory: LogDirectory, config: BrokerConfig, host: Host) -> MetaProperties:
     """Starts a cluster with this node as the only voter. meta.properties is written last: it makes the rest valid."""
-    if not (config.is_broker or config.is_lone_voter):
+    if not config.is_founder:
+        place = "one of several controllers" if config.is_controller else "a broker with controllers on other nodes"
         raise UnusableStorage(
-            f"No meta.properties in {directory.path}: this node is one of several controllers, and nothing says to "
-            "which cluster it belongs. Format its storage with `ottla storage format -t CLUSTER-ID` and -c "
-            "server.properties, with the same id on every node."
+            f"No meta.properties in {directory.path}: this node is {place}, and nothing says to which cluster it "
+            "belongs. Format its storage with `ottla storage format -t CLUSTER-ID` and -c server.properties, with the "
+            "same id on every node."
         )
     directory_id = host.random_uuid()
     voters = None if config.quorum_voters else lone_voter(config, directory_id)

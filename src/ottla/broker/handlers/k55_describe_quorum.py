@@ -3,6 +3,9 @@
 Versions: 1 adds the times of the last fetch; 2 directory ids, the voters' endpoints and error messages.
 """
 
+from collections.abc import Coroutine
+from typing import Any
+
 from ottla.broker.quorum import ReplicaDescription
 from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.controller.topic_names import CLUSTER_METADATA_TOPIC
@@ -17,6 +20,7 @@ from ottla.protocol.messages.describe_quorum_response import (
     ReplicaState,
     TopicData,
 )
+from ottla.protocol.schema import Message
 
 API_KEY = ApiKey.DESCRIBE_QUORUM
 REQUEST = DescribeQuorumRequest
@@ -24,12 +28,17 @@ REQUEST = DescribeQuorumRequest
 METADATA_PARTITION = 0
 
 
-def handle(context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """The state of the one partition that has a quorum; only its leader knows how far the others are."""
+def handle(
+    context: RequestContext, request: DescribeQuorumRequest
+) -> DescribeQuorumResponse | Coroutine[Any, Any, Message]:
+    """The state of the one partition that has a quorum. Only its leader knows how far the others are: a broker asks it,
+    a controller leaves that to the client."""
     asked = [(topic.topic_name, [row.partition_index for row in topic.partitions]) for topic in request.topics]
     if asked != [(CLUSTER_METADATA_TOPIC, [METADATA_PARTITION])]:
         return _refused(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if context.broker.metadata.log.leader_epoch is None:
+        if context.listener not in context.broker.config.controller_listener_names:
+            return context.broker.metadata.controller.handle(context, request)
         return _refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     quorum = context.broker.metadata.log.describe()
     partition = PartitionData(

@@ -14,10 +14,10 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.metrics.latency import Latency
-from ottla.broker.metrics.response_errors import error_codes
 from ottla.broker.metrics.topic_traffic import TopicTraffic
 from ottla.broker.requests.dispatch import Answer, Api, Dispatcher, HandlerModule
 from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.response_errors import error_codes
 from ottla.protocol.schema import Message
 
 if TYPE_CHECKING:

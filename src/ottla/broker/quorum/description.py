@@ -1,12 +1,16 @@
-"""The facts that DescribeQuorum reports."""
+"""The facts that DescribeQuorum reports, and those that an operator wants to know while a node waits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ottla.raft import RaftNode, ReplicaKey, VoterEndpoint
 from ottla.raft.roles import Leader
 from ottla.raft.roles.leader import ReplicaProgress
+
+if TYPE_CHECKING:
+    from ottla.broker.quorum.metadata_log import MetadataLog
 
 UNKNOWN = -1
 
@@ -64,4 +68,21 @@ def describe_quorum(node: RaftNode, *, local: ReplicaKey, monotonic_ms: int, wal
         voters=voters,
         observers=observers,
         voter_endpoints={voter.key.id: voter.endpoints for voter in node.voters.voters},
+    )
+
+
+def describe_wait(log: MetadataLog) -> str:
+    """For whom a node waits that has not followed the metadata log to its end yet."""
+    if log.leader_id is not None:
+        return f"node {log.leader_id}, which leads the metadata quorum, to send the metadata"
+    voters = [
+        f"{voter.key.id} ({', '.join(f'{end.host}:{end.port}' for end in voter.endpoints)})"
+        for voter in log.voters.voters
+        if voter.key.id != log.local.id
+    ]
+    if not voters:
+        return "a controller of controller.quorum.bootstrap.servers that knows the leader of the metadata quorum"
+    return (
+        f"a leader of the metadata quorum: {log.voters.majority} of its {len(log.voters.voters)} voters have to run, "
+        f"and the others are {', '.join(voters)}"
     )

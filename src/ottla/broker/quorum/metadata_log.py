@@ -91,6 +91,8 @@ class MetadataLog:
         self.committed_offset = 0
         self.last_append_ms = 0
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        # Set when the leader changes; then there is a new one for the next change.
+        self.leader_change = asyncio.Event()
         self._static_voters = static_voters
         self._files = files
         self._host = host
@@ -320,6 +322,8 @@ class MetadataLog:
     def role_changed(self) -> None:
         if self.leader_epoch is None:
             self._publisher.forget_written()
+        changed, self.leader_change = self.leader_change, asyncio.Event()
+        changed.set()
         leader = self.leader_id, self._shell.node.epoch
         if leader[0] is not None and leader != self._known_leader:
             self._known_leader = leader

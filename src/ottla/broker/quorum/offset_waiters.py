@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from heapq import heappop, heappush
+from itertools import count
 
 
 class OffsetWaiters:
-    """A queue of waiters. Offsets never fall from one waiter to the next, so they are done in the order of arrival."""
+    """Waiters by offset; those for the same one are done in the order of arrival."""
 
-    __slots__ = ("_reached_offset", "_waiters")
+    __slots__ = ("_numbers", "_reached_offset", "_waiters")
 
     def __init__(self, reached_offset: int) -> None:
         self._reached_offset = reached_offset
-        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._numbers = count()
+        self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
 
     def until(self, end_offset: int) -> asyncio.Future[None]:
         """Done when `end_offset` is reached."""
@@ -21,19 +23,19 @@ class OffsetWaiters:
         if end_offset <= self._reached_offset:
             future.set_result(None)
         else:
-            self._waiters.append((end_offset, future))
+            heappush(self._waiters, (end_offset, next(self._numbers), future))
         return future
 
     def reached(self, end_offset: int) -> None:
         self._reached_offset = end_offset
         while self._waiters and self._waiters[0][0] <= end_offset:
-            _, future = self._waiters.popleft()
+            _, _, future = heappop(self._waiters)
             if not future.done():
                 future.set_result(None)
 
     def abandon(self, error: Exception) -> None:
         """Fails every waiter: the offset will not be reached."""
-        for _, future in self._waiters:
+        for _, _, future in sorted(self._waiters):
             if not future.done():
                 future.set_exception(error)
         self._waiters.clear()

@@ -148,6 +148,20 @@ class Dispatcher:
             return None
         return self._defer(api, context, request, result)
 
+    async def answer(self, context: RequestContext, frame: bytearray, position: int) -> Message | None:
+        """The response to a request that came inside another one, whose body begins at a position; MalformedMessage if
+        it cannot be read."""
+        api = self.apis[context.api_key]
+        if len(frame) > READ_ASIDE_BYTES:
+            request, _ = await asyncio.get_running_loop().run_in_executor(
+                self._codec_thread, decode_at, api.request, frame, context.api_version, position, api.elements_max
+            )
+        else:
+            request, _ = decode_at(api.request, frame, context.api_version, position, api.elements_max)
+        result = self._handle(api, context, request)
+        is_final = result is None or isinstance(result, Message)
+        return result if is_final else await self._await_handler(api, context, request, result)
+
     async def _read_aside(self, api: Api, context: RequestContext, frame: bytearray, position: int) -> Answer:
         loop = asyncio.get_running_loop()
         request, _ = await loop.run_in_executor(

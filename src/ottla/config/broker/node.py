@@ -39,7 +39,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         60_000,
         Importance.MEDIUM,
         "Time the broker may take to register with the controller before it gives up and stops.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "broker.heartbeat.interval.ms",
@@ -47,7 +46,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         2000,
         Importance.MEDIUM,
         "Pause between two heartbeats that the broker sends to the controller.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "broker.session.timeout.ms",
@@ -62,7 +60,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         True,
         Importance.MEDIUM,
         "Whether a stopping broker hands its leaderships over before it goes.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "delete.topic.enable",

@@ -16,11 +16,17 @@ from ottla.broker.host import Machine
 from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.requests.unserved_apis import UnservedApi
 from ottla.protocol.codec import decode
+from ottla.protocol.envelope import open_response, seal
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.listener_kinds import ListenerKind
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
+from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.messages.create_topics_response import CreateTopicsResponse
+from ottla.protocol.messages.elect_leaders_request import ElectLeadersRequest
+from ottla.protocol.messages.envelope_request import EnvelopeRequest
 from ottla.protocol.messages.metadata_request import MetadataRequest
 from ottla.protocol.schema import Message
 from ottla.security.permissions import CONTROLLER_PERMISSIONS
@@ -32,7 +38,9 @@ class ControllerListener:
     def __init__(self, running: RunningNode) -> None:
         self._dispatcher = Dispatcher(load_handlers(ListenerKind.CONTROLLER), Machine(), CONTROLLER_PERMISSIONS)
         served = {key: api.versions for key, api in self._dispatcher.apis.items()}
-        self._dispatcher.services = replace(running.node.broker.dispatcher.services, served_versions=served)
+        self._dispatcher.services = replace(
+            running.node.broker.dispatcher.services, served_versions=served, dispatcher=self._dispatcher
+        )
         self._connection: Any = SimpleNamespace(client_host="127.0.0.1", listener="CONTROLLER", principal="User:b")
 
     async def call(self, request: Message) -> Any:
@@ -71,6 +79,41 @@ def test_brokers_live_by_it_and_clients_find_nothing_of_theirs(tmp_path: Path) -
         assert (await controller.call(ids)).error_code == ErrorCode.STALE_BROKER_EPOCH
         with pytest.raises(UnservedApi):
             await controller.call(MetadataRequest())
+        controller.close()
+
+    run_node(tmp_path, scenario)
+
+
+def test_a_client_behind_a_broker_is_served_by_envelope(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        controller = ControllerListener(running)
+
+        def forward(request: Message, version: int) -> EnvelopeRequest:
+            return seal(request, version, principal="User:alice", client_host="10.0.0.1", client_id="admin")
+
+        topics = CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)])
+        for code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+            answer = await controller.call(forward(topics, 7))
+            assert answer.error_code == ErrorCode.NONE
+            (row,) = open_response(answer, topics, 7, CreateTopicsResponse).topics
+            assert row.error_code == code
+        registration = BrokerRegistrationRequest(broker_id=7, cluster_id=running.node.cluster_id)
+        refusals = {
+            ErrorCode.INVALID_REQUEST: [forward(forward(topics, 7), 0), forward(registration, 4)],
+            ErrorCode.UNSUPPORTED_VERSION: [forward(ElectLeadersRequest(), 2)],
+        }
+        unknown_version = forward(topics, 7)
+        unknown_version.request_data = topics.API_KEY.to_bytes(2) + (99).to_bytes(2) + unknown_version.request_data[4:]
+        refusals[ErrorCode.UNSUPPORTED_VERSION].append(unknown_version)
+        damaged = forward(topics, 7)
+        damaged.request_data = damaged.request_data[:-3]
+        refusals[ErrorCode.INVALID_REQUEST].append(damaged)
+        for code, envelopes in refusals.items():
+            for envelope in envelopes:
+                assert (await controller.call(envelope)).error_code == code
+        running.node._controller._active, active = None, running.node._controller._active
+        assert (await controller.call(forward(topics, 7))).error_code == ErrorCode.NOT_CONTROLLER
+        running.node._controller._active = active
         controller.close()
 
     run_node(tmp_path, scenario)

@@ -1,4 +1,3 @@
-from ottla.broker.metrics.response_errors import error_codes
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.api_versions_response import ApiVersionsResponse
 from ottla.protocol.messages.describe_configs_response import DescribeConfigsResponse
@@ -10,6 +9,7 @@ from ottla.protocol.messages.offset_fetch_response import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from ottla.protocol.response_errors import error_codes
 from ottla.protocol.schema import Message
 
 

@@ -1,0 +1,81 @@
+"""Clusters of processes: brokers under controllers of their own, and nodes that are both."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from harness.cluster import Cluster, running_cluster
+from harness.java import java
+
+pytestmark = pytest.mark.timeout(240)
+
+TOPICS_TOOL = "org.apache.kafka.tools.TopicCommand"
+SHAPES = {
+    "controllers-and-brokers": {"controllers": 3, "brokers": 3},
+    "combined": {"brokers": 3},
+    "voters-in-settings": {"controllers": 1, "brokers": 2, "is_static": True},
+}
+
+
+def kafka_topics(cluster: Cluster, *arguments: str) -> str:
+    tool = java(TOPICS_TOOL, "--bootstrap-server", cluster.bootstrap, *arguments)
+    return subprocess.run(tool, check=True, capture_output=True, text=True).stdout
+
+
+def produce(cluster: Cluster, topic: str, values: list[str]) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True, "log_level": 0})
+    for value in values:
+        producer.produce(topic, value.encode())
+    assert producer.flush(60) == 0
+
+
+def consume(cluster: Cluster, topic: str, count: int) -> set[str]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": f"readers of {topic}",
+            "auto.offset.reset": "earliest",
+            "log_level": 0,
+        }
+    )
+    consumer.subscribe([topic])
+    found: set[str] = set()
+    try:
+        while len(found) < count:
+            for message in consumer.consume(count, timeout=60):
+                assert message.error() is None, message.error()
+                found.add(message.value().decode())
+    finally:
+        consumer.close()
+    return found
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("shape", SHAPES)
+def test_brokers_register_and_serve_topics_that_apaches_tool_makes(tmp_path: Path, shape: str) -> None:
+    with running_cluster(Cluster(tmp_path, **SHAPES[shape])) as cluster:
+        kafka_topics(cluster, "--create", "--topic", "t", "--partitions", "6", "--replication-factor", "1")
+        described = kafka_topics(cluster, "--describe", "--topic", "t")
+        leaders = {int(line.split("Leader: ")[1].split()[0]) for line in described.splitlines() if "Leader: " in line}
+        assert leaders == set(cluster.brokers)
+        values = [f"value {number}" for number in range(200)]
+        produce(cluster, "t", values)
+        assert consume(cluster, "t", len(values)) == set(values)
+
+
+def test_a_broker_that_was_stopped_or_killed_returns_with_its_records(tmp_path: Path) -> None:
+    settings = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+    with running_cluster(Cluster(tmp_path, controllers=1, brokers=2, settings=settings)) as cluster:
+        producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+        producer.produce("t", b"first")
+        assert producer.flush(60) == 0
+        assert cluster.nodes[101].stop() == 0
+        cluster.until_known([102])
+        cluster.nodes[101].start()
+        cluster.until_known([101, 102])
+        cluster.nodes[102].kill()
+        cluster.nodes[102].start()
+        cluster.until_known([101, 102])
+        assert consume(cluster, "t", 1) == {"first"}
