@@ -20,9 +20,12 @@ from ottla.protocol.envelope import open_response, seal
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.listener_kinds import ListenerKind
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
+from ottla.protocol.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
+from ottla.protocol.messages.controller_registration_request import ControllerRegistrationRequest
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.create_topics_response import CreateTopicsResponse
 from ottla.protocol.messages.elect_leaders_request import ElectLeadersRequest
@@ -77,6 +80,16 @@ def test_brokers_live_by_it_and_clients_find_nothing_of_theirs(tmp_path: Path) -
         assert (await controller.call(ids)).producer_id_len == 1000
         ids.broker_epoch -= 1
         assert (await controller.call(ids)).error_code == ErrorCode.STALE_BROKER_EPOCH
+        for request in (
+            AlterPartitionRequest(broker_id=7, broker_epoch=registered.broker_epoch - 1),
+            AssignReplicasToDirsRequest(broker_id=7, broker_epoch=registered.broker_epoch - 1),
+        ):
+            assert (await controller.call(request)).error_code == ErrorCode.STALE_BROKER_EPOCH
+            request.broker_epoch += 1
+            assert (await controller.call(request)).error_code == ErrorCode.NONE
+        for is_ready, code in ((False, ErrorCode.NONE), (True, ErrorCode.INVALID_REQUEST)):
+            own = ControllerRegistrationRequest(controller_id=1, zk_migration_ready=is_ready)
+            assert (await controller.call(own)).error_code == code
         with pytest.raises(UnservedApi):
             await controller.call(MetadataRequest())
         controller.close()
