@@ -19,10 +19,12 @@ from ottla.broker.host import Host
 from ottla.config.broker_config import BrokerConfig
 from ottla.config.dynamic_rules import validate_topic_configs
 from ottla.metadata.controller.alter_partition import alter_partition
+from ottla.metadata.controller.brokers import unregister_broker
 from ottla.metadata.controller.configs import alter_configs, incremental_alter_configs
 from ottla.metadata.controller.controllers import register_controller
 from ottla.metadata.controller.directories import assign_replicas_to_dirs
 from ottla.metadata.controller.election_rules import MIN_INSYNC_REPLICAS, UNCLEAN_LEADER_ELECTION, ElectionRules
+from ottla.metadata.controller.elections import elect_leaders
 from ottla.metadata.controller.feature_updates import FeatureUpdate, UpgradeType, update_features
 from ottla.metadata.controller.heartbeats import Heartbeat, answer_heartbeat
 from ottla.metadata.controller.producer_ids import allocate_producer_ids
@@ -53,7 +55,11 @@ from ottla.protocol.messages.create_topics_request import CreateTopicsRequest
 from ottla.protocol.messages.create_topics_response import CreateTopicsResponse
 from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.messages.delete_topics_response import DeleteTopicsResponse
+from ottla.protocol.messages.elect_leaders_request import ElectLeadersRequest
+from ottla.protocol.messages.elect_leaders_response import ElectLeadersResponse
 from ottla.protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from ottla.protocol.messages.unregister_broker_request import UnregisterBrokerRequest
+from ottla.protocol.messages.unregister_broker_response import UnregisterBrokerResponse
 from ottla.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from ottla.protocol.messages.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 
@@ -279,6 +285,19 @@ def _assign_replicas_to_dirs(
     return assign_replicas_to_dirs(image, request, rules=by.election_rules(image))
 
 
+def _elect_leaders(
+    image: ClusterImage, _origin: RequestOrigin, request: ElectLeadersRequest, by: Surroundings
+) -> Decision[ElectLeadersResponse]:
+    return elect_leaders(image, request, rules=by.election_rules(image))
+
+
+def _unregister_broker(
+    image: ClusterImage, _origin: RequestOrigin, request: UnregisterBrokerRequest, by: Surroundings
+) -> Decision[UnregisterBrokerResponse]:
+    decided = unregister_broker(image, request.broker_id, rules=by.election_rules(image))
+    return Decision(decided.records, UnregisterBrokerResponse(error_message=None))
+
+
 DECIDERS: Mapping[int, Decider] = MappingProxyType(
     {
         ApiKey.CREATE_TOPICS: _create_topics,
@@ -290,6 +309,8 @@ DECIDERS: Mapping[int, Decider] = MappingProxyType(
         ApiKey.BROKER_REGISTRATION: _register_broker,
         ApiKey.BROKER_HEARTBEAT: _heartbeat,
         ApiKey.ALLOCATE_PRODUCER_IDS: _allocate_producer_ids,
+        ApiKey.ELECT_LEADERS: _elect_leaders,
+        ApiKey.UNREGISTER_BROKER: _unregister_broker,
         ApiKey.ALTER_PARTITION: _alter_partition,
         ApiKey.CONTROLLER_REGISTRATION: _register_controller,
         ApiKey.ASSIGN_REPLICAS_TO_DIRS: _assign_replicas_to_dirs,

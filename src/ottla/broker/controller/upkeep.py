@@ -1,7 +1,12 @@
-"""What the active controller does by itself, while it is active: it fences brokers that are silent for too long.
+"""What the active controller does by itself, while it is active.
 
-Brokers are fenced one after the other, so that each decision sees the one before. Which broker is due, and what a pause
-of this process means, is decided in `ottla.metadata.controller.sessions`; here is the clock.
+    sessions       fences brokers that are silent for too long, one after the other, so that each decision sees the one
+                   before; which broker is due is decided in `ottla.metadata.controller.sessions`
+    balance        gives leaderships back to preferred replicas (auto.leader.rebalance.enable)
+    leaderless     finds leaders for partitions whose topic has come to allow an unclean election
+
+A round of elections is a few decisions of bounded size, with requests in between. What cannot be written in one round
+is tried in the next.
 """
 
 from __future__ import annotations
@@ -9,27 +14,56 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
 
 from ottla.broker.controller.active_controller import ActiveController
 from ottla.broker.controller.deciders import Surroundings
 from ottla.metadata.controller.brokers import fence_broker
+from ottla.metadata.controller.election_rules import ElectionRules
+from ottla.metadata.controller.elections import elect_preferred_leaders, elect_unclean_leaders
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import BrokerImage, ClusterImage
 from ottla.protocol.errors import ApiError
 
 logger = logging.getLogger("ottla.broker.controller")
 
-Submit = Callable[[Callable[[ClusterImage], Decision[None]]], Awaitable[None]]
+# Kafka's bound.
+_ELECTIONS_PER_DECISION = 1000
+# Timers reach no further.
+_PAUSE_S_MAX = 30 * 24 * 3600.0
+
+T = TypeVar("T")
+
+
+class Submit(Protocol):
+    """Makes a decision and waits until it is committed; ApiError if it cannot be written."""
+
+    def __call__(self, decide: Callable[[ClusterImage], Decision[T]], /) -> Awaitable[T]: ...
+
+
+class Elect(Protocol):
+    """Holds up to `limit` elections, and says whether there may be more to hold."""
+
+    __name__: str
+
+    def __call__(self, image: ClusterImage, /, *, rules: ElectionRules, limit: int) -> Decision[bool]: ...
 
 
 class Upkeep:
-    """Of one active controller; `submit` makes a decision, and raises ApiError while none can be written."""
+    """Of one active controller."""
 
     def __init__(self, active: ActiveController, surroundings: Surroundings, submit: Submit) -> None:
         self._active = active
         self._by = surroundings
         self._submit = submit
+        config = surroundings.config
         self._tasks = [asyncio.create_task(self._watch_sessions(), name="broker sessions")]
+        self._repeat(elect_unclean_leaders, config.get_int("unclean.leader.election.interval.ms") / 1000)
+        if config.get_bool("auto.leader.rebalance.enable"):
+            self._repeat(elect_preferred_leaders, config.get_int("leader.imbalance.check.interval.seconds"))
+
+    def _repeat(self, elect: Elect, interval_s: float) -> None:
+        self._tasks.append(asyncio.create_task(self._hold_elections(elect, interval_s), name=elect.__name__))
 
     def stop(self) -> None:
         for task in self._tasks:
@@ -43,6 +77,19 @@ class Upkeep:
             if not broker.is_fenced:
                 logger.info("Fencing broker %d: its process is gone", broker_id)
                 await self._fence(broker)
+
+    async def _hold_elections(self, elect: Elect, interval_s: float) -> None:
+        while True:
+            await asyncio.sleep(min(interval_s, _PAUSE_S_MAX))
+            may_be_more = True
+            while may_be_more:
+                try:
+                    may_be_more = await self._submit(
+                        lambda image: elect(image, rules=self._by.election_rules(image), limit=_ELECTIONS_PER_DECISION)
+                    )
+                except ApiError as error:
+                    logger.warning("Leaders could not be elected: %s", error)
+                    break
 
     async def _watch_sessions(self) -> None:
         while True:

@@ -24,10 +24,12 @@ _ON_CONTROLLERS_TOO: Final = frozenset(
         ApiKey.DELETE_TOPICS,
         ApiKey.ALTER_CONFIGS,
         ApiKey.CREATE_PARTITIONS,
+        ApiKey.ELECT_LEADERS,
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
         ApiKey.LIST_PARTITION_REASSIGNMENTS,
         ApiKey.DESCRIBE_QUORUM,
         ApiKey.UPDATE_FEATURES,
+        ApiKey.UNREGISTER_BROKER,
     }
 )
 

@@ -128,7 +128,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         True,
         Importance.HIGH,
         "Whether the controller gives leadership back to preferred replicas by itself.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "leader.imbalance.check.interval.seconds",
@@ -137,7 +136,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.HIGH,
         "Pause between two looks at how evenly leadership is spread.",
         validator=Range(1),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "unclean.leader.election.interval.ms",
@@ -147,7 +145,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         "Pause between two looks for partitions that wait for an unclean election.",
         validator=Range(1),
         internal=True,
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "unclean.leader.election.enable",

@@ -103,6 +103,14 @@ def without_leader(image: ClusterImage) -> Iterator[Located]:
     return (found for found in _partitions(image) if found[2].leader == NO_LEADER)
 
 
+def not_led_by_preferred(image: ClusterImage) -> Iterator[Located]:
+    """Partitions that have a leader, but not the first replica of their list."""
+    for found in _partitions(image):
+        state = found[2]
+        if state.leader not in (NO_LEADER, state.preferred_leader):
+            yield found
+
+
 def _in_sync_on(image: ClusterImage, broker_id: int) -> Iterator[Located]:
     return (found for found in _partitions(image) if broker_id == found[2].leader or broker_id in found[2].isr)
 
