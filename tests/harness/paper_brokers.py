@@ -6,9 +6,13 @@ node needs a session timeout that no test outlasts (`PATIENT`), since nobody sen
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from harness.running_node import RunningNode
+from harness.wire import WireClient
 from ottla.broker.controller.controller import OwnRequest
 from ottla.metadata.controller.features import SUPPORTED
 from ottla.metadata.image import ClusterImage
@@ -21,6 +25,7 @@ from ottla.protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from ottla.protocol.messages.create_topics_response import CreateTopicsResponse
+from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from ottla.protocol.schema import Message
 from ottla.protocol.uuids import random_uuid
 
@@ -79,6 +84,40 @@ class PaperBrokers:
         created = await self._ask(CreateTopicsRequest(topics=[topic]))
         assert isinstance(created, CreateTopicsResponse)
         assert [row.error_message for row in created.topics] == [None]
+
+    @asynccontextmanager
+    async def following(self, broker_id: int, topic: str, index: int = 0) -> AsyncIterator[None]:
+        """Meanwhile the broker fetches a partition of the node, as a follower does, and throws away what it gets."""
+        client = await self.running.connect()
+        fetching = asyncio.ensure_future(self._follow(client, broker_id, topic, index))
+        try:
+            yield
+        finally:
+            fetching.cancel()
+            await asyncio.gather(fetching, return_exceptions=True)
+
+    async def _follow(self, client: WireClient, broker_id: int, topic: str, index: int) -> None:
+        broker, found = self.image.brokers.get(broker_id), self.image.topics.by_name(topic)
+        assert broker is not None
+        assert found is not None
+        partition = self.running.node.replicas.partition(topic, index)
+        while True:
+            row = FetchPartition(
+                partition=index,
+                # It has what the leader has now; the next batch ends the wait.
+                fetch_offset=partition.log.log_end_offset,
+                current_leader_epoch=partition.leader_epoch,
+                log_start_offset=0,
+                partition_max_bytes=1,
+            )
+            request = FetchRequest(
+                replica_state=ReplicaState(replica_id=broker_id, replica_epoch=broker.epoch),
+                topics=[FetchTopic(topic_id=found.id, partitions=[row])],
+                max_wait_ms=500,
+                min_bytes=1,
+                session_epoch=-1,
+            )
+            await client.call(request)
 
     async def _ask(self, request: Message) -> Message:
         assert self.running.node.broker is not None

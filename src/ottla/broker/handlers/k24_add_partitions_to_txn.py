@@ -8,6 +8,7 @@ OPERATION_NOT_ATTEMPTED.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from ottla.broker.coordinators.client_errors import fencing_error
@@ -42,12 +43,13 @@ CodeOf = Callable[[TopicPartition], ErrorCode]
 async def handle(context: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     """A row for each partition."""
     if context.api_version >= _BROKERS_FROM:
+        # Together: each of them is committed when its replicas have it.
+        decided = await asyncio.gather(*(_decide(context, transaction) for transaction in request.transactions))
         results = [
             AddPartitionsToTxnResult(
-                transactional_id=transaction.transactional_id,
-                topic_results=_rows(transaction.topics, await _decide(context, transaction)),
+                transactional_id=transaction.transactional_id, topic_results=_rows(transaction.topics, code_of)
             )
-            for transaction in request.transactions
+            for transaction, code_of in zip(request.transactions, decided, strict=True)
         ]
         return AddPartitionsToTxnResponse(results_by_transaction=results)
     transaction = AddPartitionsToTxnTransaction(

@@ -13,6 +13,7 @@ log: Ottla's and Apache's begin alike, and this broker's own coordinator has no 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,7 +36,8 @@ from ottla.replication.partition import ACKS_ALL, AppendOutcome, Partition
 from ottla.storage.log import AppendInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import Any
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +53,7 @@ async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> Wr
     context.deadline(context.broker.config.get_int("request.timeout.ms"))
     time_slice = context.time_slice()
     results: list[WritableTxnMarkerResult] = []
-    waiting: list[Callable[[], Awaitable[None]]] = []
+    waiting: list[Callable[[], Coroutine[Any, Any, None]]] = []
     for marker in request.markers:
         writing = _Writing(context, marker, waiting)
         topics: list[WritableTxnMarkerTopicResult] = []
@@ -62,8 +64,8 @@ async def handle(context: RequestContext, request: WriteTxnMarkersRequest) -> Wr
                 rows.append(writing.write(topic.name, index))
                 await time_slice.pause_if_used()
         results.append(WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
-    for part in waiting:
-        await part()
+    # Together: each of them takes as long as its replicas.
+    await asyncio.gather(*(part() for part in waiting))
     if context.client_host and not (context.client_id or "").startswith(CLIENT_ID_PREFIX):
         _log_markers(context.client_host, request.markers, results)
     return WriteTxnMarkersResponse(markers=results)
@@ -123,7 +125,10 @@ class _Writing:
     __slots__ = ("_batch", "_context", "_marker", "_waiting")
 
     def __init__(
-        self, context: RequestContext, marker: WritableTxnMarker, waiting: list[Callable[[], Awaitable[None]]]
+        self,
+        context: RequestContext,
+        marker: WritableTxnMarker,
+        waiting: list[Callable[[], Coroutine[Any, Any, None]]],
     ) -> None:
         """Appends to the list what has to be awaited."""
         self._context = context

@@ -1,15 +1,21 @@
 """Markers of coordinators in ordinary partitions: one row for each, with what Kafka answers."""
 
+import asyncio
 import logging
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness.paper_brokers import PATIENT, PaperBrokers
 from harness.running_node import RunningNode, batch_of, run_node
 from harness.transaction_wire import TransactionWire
 from harness.transactional_requests import Requests, marker, transactional_batch
+from harness.waiting import eventually_async
+from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.protocol.errors import ErrorCode
+from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
 
 WITHOUT_VERIFICATION = {"transaction.partition.verification.enable": "false"}
@@ -132,3 +138,35 @@ def test_too_few_replicas_are_told_before_anything_is_written(tmp_path: Path) ->
         assert ends(running, 1) == [(0, 0)]
 
     run_node(tmp_path / "data", scenario)
+
+
+def test_markers_are_answered_when_every_in_sync_replica_has_them(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        brokers = PaperBrokers(running)
+        await brokers.add(2)
+        await brokers.create_topic("orders", [1, 2])
+        await brokers.create_topic(OFFSETS_TOPIC, [1, 2], [1, 2])
+        places = [("orders", 0), (OFFSETS_TOPIC, 0), (OFFSETS_TOPIC, 1)]
+        client, other = await running.connect(), await running.connect()
+        markers = [marker((7, 0), {"orders": [0], OFFSETS_TOPIC: [0]}), marker((8, 0), {OFFSETS_TOPIC: [1]})]
+        sent = client.send(WriteTxnMarkersRequest(markers=markers), 2)
+        answer = asyncio.ensure_future(client.receive(WriteTxnMarkersRequest, 2, sent))
+
+        async def ends() -> list[int]:
+            return [running.node.replicas.partition(*place).log.log_end_offset for place in places]
+
+        # No partition waits for another one to be replicated.
+        await eventually_async(ends, lambda found: found == [1, 1, 1])
+        for place in places:
+            await other.call(ApiVersionsRequest(), 0)
+            assert not answer.done()
+            await stack.enter_async_context(brokers.following(2, *place))
+        rows = [row for result in (await answer).markers for topic in result.topics for row in topic.partitions]
+        assert [row.error_code for row in rows] == [ErrorCode.NONE] * 3
+
+    async def with_followers(running: RunningNode) -> None:
+        async with stack:
+            await scenario(running)
+
+    stack = AsyncExitStack()
+    run_node(tmp_path, with_followers, PATIENT)
