@@ -35,12 +35,13 @@ CLIENT_TESTS := $(filter-out $(OWN_SLICE) $(TOOL_TESTS),$(wildcard tests/interop
 
 ABUSE_TESTS  := $(wildcard tests/system/test_wire_*.py)
 TRANSACTION_TESTS := $(wildcard tests/system/test_transactions_*.py)
-FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACTION_TESTS),$(wildcard tests/system/test_*.py))
+CLUSTER_TESTS := $(wildcard tests/system/test_cluster*.py tests/system/test_controllers*.py tests/system/test_mixed*.py)
+FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACTION_TESTS) $(CLUSTER_TESTS),$(wildcard tests/system/test_*.py))
 
 PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
 PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_*.py))
 
-SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults abuse package
+SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
 .PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
 .NOTPARALLEL:
@@ -179,6 +180,12 @@ faults: $(READY)
 	@$(PARTS) fusermount3 2>/dev/null || echo "without FUSE the tests of a disk that hangs are skipped"
 	@$(FETCH) kafka >/dev/null
 	@$(PYTEST) $(FAULT_TESTS)
+
+cluster: $(READY)
+	@echo "== cluster: several nodes that fail, alone and together with those of Apache Kafka =="
+	@$(PARTS) java mvn
+	@$(FETCH) kafka >/dev/null
+	@$(PYTEST) --dist loadfile $(CLUSTER_TESTS)
 
 abuse: $(READY)
 	@echo "== abuse: hostile, broken and greedy clients =="
