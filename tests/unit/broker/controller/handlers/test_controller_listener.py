@@ -20,6 +20,7 @@ from ottla.protocol.envelope import open_response, seal
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.listener_kinds import ListenerKind
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from ottla.protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
@@ -28,7 +29,6 @@ from ottla.protocol.messages.broker_registration_request import BrokerRegistrati
 from ottla.protocol.messages.controller_registration_request import ControllerRegistrationRequest
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.create_topics_response import CreateTopicsResponse
-from ottla.protocol.messages.elect_leaders_request import ElectLeadersRequest
 from ottla.protocol.messages.envelope_request import EnvelopeRequest
 from ottla.protocol.messages.metadata_request import MetadataRequest
 from ottla.protocol.schema import Message
@@ -113,7 +113,7 @@ def test_a_client_behind_a_broker_is_served_by_envelope(tmp_path: Path) -> None:
         registration = BrokerRegistrationRequest(broker_id=7, cluster_id=running.node.cluster_id)
         refusals = {
             ErrorCode.INVALID_REQUEST: [forward(forward(topics, 7), 0), forward(registration, 4)],
-            ErrorCode.UNSUPPORTED_VERSION: [forward(ElectLeadersRequest(), 2)],
+            ErrorCode.UNSUPPORTED_VERSION: [forward(AlterPartitionReassignmentsRequest(), 0)],
         }
         unknown_version = forward(topics, 7)
         unknown_version.request_data = topics.API_KEY.to_bytes(2) + (99).to_bytes(2) + unknown_version.request_data[4:]
