@@ -31,6 +31,8 @@ from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, Resou
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.topic_partition import TopicPartition
+from ottla.replication.fetch_session import FetchSessionCache
+from ottla.replication.following import Cut, Following
 from ottla.replication.leader_state import InSyncProposal, Leadership
 from ottla.replication.partition import Partition
 from ottla.replication.replica_whereabouts import Whereabouts, decide_whereabouts
@@ -104,10 +106,13 @@ class ReplicaManager:
         # Held by a change from the metadata log, or by the swap at the end of a move: one at a time.
         self._changing = asyncio.Lock()
         self._copier = host.thread_pool(1, "log-copier")
+        # Followers whose logs are being cut in a thread.
+        self._cuts: dict[Partition, asyncio.Future[None]] = {}
         self._on_lost: list[OnLost] = []
         self.damage = DamageReports()
-        # Set by `InSyncChanges`. Until then a leader keeps its in-sync set.
+        # Set by `InSyncChanges`.
         self.on_proposal: OnProposal | None = None
+        self.fetch_sessions: FetchSessionCache | None = None
 
     def subscribe(self, on_lost: OnLost) -> None:
         """Calls `on_lost` with the partitions of a failed disk, one turn of the loop later: they may be in use now."""
@@ -139,6 +144,12 @@ class ReplicaManager:
                 raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
 
+    def find_by_id(self, topic_id: bytes, index: int) -> Partition | None:
+        """A partition of this broker by the id of its topic, None if it is not in service here."""
+        name = self._names.get(topic_id)
+        partition = None if name is None else self.find(name, index)
+        return partition if partition is not None and partition.topic_id == topic_id else None
+
     def find(self, topic: str, index: int) -> Partition | None:
         """A partition of this broker, None if it is not in service here."""
         return self._topics.get(topic, {}).get(index)
@@ -169,6 +180,12 @@ class ReplicaManager:
         """Passes on what a leader wants to ask of the controller."""
         assert self.on_proposal is not None, "nobody asks the controller"
         self.on_proposal(partition, proposal)
+
+    def caught_up_as_of(self, partition: Partition, replica_id: int) -> int | None:
+        """When a follower last fetched by a session that had nothing new to tell about a partition."""
+        if self.fetch_sessions is None:
+            return None
+        return self.fetch_sessions.caught_up_as_of(replica_id, (partition.topic_id, partition.index))
 
     def begin_sync(self, partition: Partition) -> None:
         """Syncs a partition's log in a thread of its disk, and tells the partition how that ended."""
@@ -238,6 +255,30 @@ class ReplicaManager:
             search.cancel()
         message = f"The disk of {partition.topic}-{partition.index} does not answer"
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT, message)
+
+    async def sync(self, partition: Partition) -> None:
+        """Returns when all that is in a partition's log now is on the disk."""
+        await self.threads_of(partition).flush(partition.log, self.host.now_ms())
+
+    async def cut(self, partition: Partition, following: Following, cut: Cut) -> None:
+        """Shortens the log of a follower, in a thread or in the queue of its disk.
+
+        The next change of the partition's leadership waits for the thread; the queue keeps the order by itself.
+        """
+        work = following.begin_cut(cut, now_ms=self.host.now_ms())
+        try:
+            if not callable(work):
+                await work.result(float("inf"))
+                return
+            job = self._cuts[partition] = self.threads_of(partition).run_change(work)
+            job.add_done_callback(lambda _: self._cuts.pop(partition, None))
+            # Not cancelled with whoever waits: a thread cannot be stopped.
+            await asyncio.wait((job,))
+            job.result()
+            following.was_cut()
+        except Exception:
+            following.change_failed()
+            raise
 
     def threads_of(self, partition: Partition) -> DirectoryThreads:
         """The threads of the disk that holds a partition; ApiError if none does any more."""
@@ -371,6 +412,9 @@ class ReplicaManager:
                     logger.info("Topic %s is created with %d partitions", topic.name, len(topic.partitions))
                 await self._apply_topic(topic, image, may_be_new=True)
         self._apply_configs(delta, image)
+        if delta.changed_brokers:
+            for partition in self.all():
+                partition.expand_in_sync()
 
     async def apply_all(self, image: ClusterImage) -> None:
         """Opens every partition of the image, at start. Logs that the metadata does not know are set aside as
@@ -397,6 +441,8 @@ class ReplicaManager:
             if known is None:
                 missing[index] = state
             elif state.partition_epoch > known.leadership.partition_epoch:
+                if known in self._cuts:
+                    await asyncio.wait((self._cuts[known],))
                 known.apply(_leadership(state))
         await self._remove_reassigned(topic)
         if not missing:

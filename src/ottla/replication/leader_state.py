@@ -64,6 +64,7 @@ class InSyncProposal:
     partition_epoch: int
     # Each with the broker epoch in which it fetched, -1 for one that has not yet.
     in_sync: tuple[tuple[int, int], ...]
+    in_sync_count_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,18 +203,33 @@ class LeaderState:
         """Every half of replica.lag.time.max.ms: who has fallen behind is to leave the in-sync set.
 
         `caught_up_as_of` knows the fetches of a follower that left this partition out because there was nothing new in
-        it (KIP-227): when the last of them was, None if the partition is not settled. It is asked only about those that
-        seem to be behind. After a pause of this process nobody is blamed: the fetches that came meanwhile are served
-        first.
+        it (KIP-227): when the last of them was, None if the partition was never settled. It is asked only about those
+        that seem to be behind. After a pause of this process nobody is blamed: the fetches that came meanwhile are
+        served first.
         """
         was_paused = now_ms - self._last_tick_ms > self._broker.replica_lag_time_max_ms
         self._last_tick_ms = now_ms
         if was_paused or self._pending is not None:
             return None
         kept = tuple(replica for replica in self.in_sync if not self._is_behind(replica, now_ms, caught_up_as_of))
-        if len(kept) == len(self.in_sync):
+        if len(kept) < len(self.in_sync):
+            return self._propose(kept, maximal=self.in_sync)
+        return self.next_expansion(now_ms, caught_up_as_of)
+
+    def next_expansion(self, now_ms: int, caught_up_as_of: Callable[[int], int | None]) -> InSyncProposal | None:
+        """Someone who could be in sync and is not: when a change was decided, a broker became live, or time has passed.
+
+        A fetch proposes its replica by itself, unless another change is pending then, or its broker not live yet; and
+        an idle partition hears of no further fetch.
+        """
+        if len(self.in_sync) == self._replica_count:
             return None
-        return self._propose(kept, maximal=self.in_sync)
+        for replica_id, follower in self.followers.items():
+            if not self._is_behind(replica_id, now_ms, caught_up_as_of):
+                proposal = self._propose_expansion(replica_id, follower)
+                if proposal is not None:
+                    return proposal
+        return None
 
     def answered(
         self, proposal: InSyncProposal, answer: InSyncDecision | ErrorCode, now_ms: int
@@ -274,7 +290,7 @@ class LeaderState:
 
     def _propose(self, in_sync: tuple[int, ...], *, maximal: tuple[int, ...]) -> InSyncProposal:
         with_epochs = tuple((replica, self._broker_epoch_of(replica)) for replica in in_sync)
-        self._pending = InSyncProposal(self.leader_epoch, self.partition_epoch, with_epochs)
+        self._pending = InSyncProposal(self.leader_epoch, self.partition_epoch, with_epochs, len(self.in_sync))
         self.maximal_in_sync = maximal
         return self._pending
 

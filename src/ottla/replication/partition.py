@@ -59,6 +59,9 @@ class BrokerView(LeadingBroker, Protocol):
     def propose(self, partition: "Partition", proposal: InSyncProposal) -> None:
         """Asks the controller for a change of the in-sync set, and brings the answer to `in_sync_answered`."""
 
+    def caught_up_as_of(self, partition: "Partition", replica_id: int) -> int | None:
+        """When a follower last fetched by a session that had nothing new to tell about a partition."""
+
     def begin_sync(self, partition: "Partition") -> None:
         """Syncs the log in a thread, then calls the partition's `synced` or `sync_failed`.
 
@@ -313,20 +316,19 @@ class Partition:
             now_ms=self._broker.monotonic_ms(),
         )
         self._publish_high_watermark()
-        if proposal is not None:
-            self._broker.propose(self, proposal)
+        self._ask_for(proposal)
 
-    def tick(self, caught_up_as_of: Callable[[int], int | None]) -> None:
-        """Every half of replica.lag.time.max.ms: asks to remove from the in-sync set who has fallen behind.
-
-        `caught_up_as_of` as in `LeaderState.tick`.
-        """
+    def tick(self) -> None:
+        """Every half of replica.lag.time.max.ms: asks to remove from the in-sync set who has fallen behind."""
         leader = self._leader
-        if leader is None or not self.is_leader or not leader.followers:
-            return
-        proposal = leader.tick(self._broker.monotonic_ms(), caught_up_as_of)
-        if proposal is not None:
-            self._broker.propose(self, proposal)
+        if leader is not None and self.is_leader and leader.followers:
+            self._ask_for(leader.tick(self._broker.monotonic_ms(), self._caught_up_as_of))
+
+    def expand_in_sync(self) -> None:
+        """Something has changed that may have kept a replica out of the in-sync set: asks to let it in."""
+        leader = self._leader
+        if leader is not None and self.is_leader and leader.followers:
+            self._ask_for(leader.next_expansion(self._broker.monotonic_ms(), self._caught_up_as_of))
 
     def in_sync_answered(self, proposal: InSyncProposal, answer: InSyncDecision | ErrorCode) -> InSyncProposal | None:
         """The controller's answer to a proposal; the proposal again if it is to be sent again."""
@@ -335,7 +337,16 @@ class Partition:
             return None
         again = leader.answered(proposal, answer, self._broker.monotonic_ms())
         self._publish_high_watermark()
+        if isinstance(answer, InSyncDecision):
+            self.expand_in_sync()
         return again
+
+    def _caught_up_as_of(self, replica_id: int) -> int | None:
+        return self._broker.caught_up_as_of(self, replica_id)
+
+    def _ask_for(self, proposal: InSyncProposal | None) -> None:
+        if proposal is not None:
+            self._broker.propose(self, proposal)
 
     @property
     def in_sync_ids(self) -> tuple[int, ...]:

@@ -40,6 +40,9 @@ class Broker:
     def propose(self, partition: Partition, proposal: InSyncProposal) -> None:
         self.proposals.append(proposal)
 
+    def caught_up_as_of(self, partition: Partition, replica_id: int) -> int | None:
+        return None
+
     def begin_sync(self, partition: Partition) -> None:
         self.syncing.append(partition)
 

@@ -118,7 +118,7 @@ def test_a_replica_that_has_caught_up_is_proposed_with_the_epochs_in_which_the_b
     led.fetch(2, 5)
     assert led.fetch(3, 4) is None, "the watermark is at 5"
     proposal = led.fetch(3, 5)
-    assert proposal == InSyncProposal(leader_epoch=4, partition_epoch=7, in_sync=((1, 11), (2, 12), (3, 13)))
+    assert proposal == InSyncProposal(4, 7, ((1, 11), (2, 12), (3, 13)), in_sync_count_before=2)
 
 
 def test_a_replica_that_is_being_added_already_holds_the_watermark() -> None:

@@ -10,7 +10,7 @@ that waits for an upload does not exist (-1).
 
 A new leader does not know how far its predecessor had committed until its own high watermark has reached the start of
 its epoch. Until then it reports neither the end of its log nor that a time lies after it: an end that goes back would
-look like lost records (KIP-207).
+look like lost records (KIP-207). A follower asks for the end of the log itself, committed or not.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def handle(
                     raise ApiError(ErrorCode.INVALID_REQUEST, f"{asked} is named twice; name each partition once")
                 seen.add(asked)
                 partition = _partition(context, topic.name, wanted)
-                if wanted.timestamp in (LATEST, MAX_TIMESTAMP):
+                if wanted.timestamp in (LATEST, MAX_TIMESTAMP) and request.replica_id < 0:
                     _require_known_watermark(context, partition)
                 place = _place(partition, request, wanted.timestamp)
                 if place is None:
@@ -121,6 +121,8 @@ def _require_known_watermark(context: RequestContext, partition: Partition) -> N
 def _place(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> tuple[int, int, int] | None:
     """(timestamp, offset, leader epoch) of a special place; None where the log must be searched."""
     log = partition.log
+    if timestamp == LATEST and request.replica_id >= 0:
+        return -1, log.log_end_offset, partition.leader_epoch
     if timestamp == LATEST:
         is_committed_only = request.isolation_level == READ_COMMITTED
         return -1, log.last_stable_offset if is_committed_only else log.high_watermark, partition.leader_epoch

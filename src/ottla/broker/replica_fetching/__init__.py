@@ -1,0 +1,1 @@
+"""How this broker fetches what other brokers lead: fetchers, each with a connection and a session of its own."""

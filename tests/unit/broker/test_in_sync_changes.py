@@ -1,0 +1,140 @@
+"""What is asked of the controller, and what its answers come to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from harness.joined_brokers import TOPIC_ID, JoinedBrokers, run_joined, until
+from ottla.broker.controller.controller import RequestOrigin
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest
+from ottla.protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
+from ottla.protocol.schema import Message
+
+
+class StubbornController(JoinedBrokers):
+    """Answers as told before it decides."""
+
+    def __init__(self, home: Path, *answers: ApiError | ErrorCode, partitions: int = 1) -> None:
+        super().__init__(home, 2, partitions=partitions)
+        self.answers = list(answers)
+        self.asked: list[AlterPartitionRequest] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def handle(self, origin: RequestOrigin, request: Message) -> Message:
+        assert isinstance(request, AlterPartitionRequest)
+        self.asked.append(request)
+        await self.may_answer.wait()
+        answer = self.answers.pop(0) if self.answers else None
+        if isinstance(answer, ApiError):
+            raise answer
+        if answer is not None:
+            rows = [PartitionData(partition_index=0, error_code=answer)]
+            return AlterPartitionResponse(topics=[TopicData(topic_id=TOPIC_ID, partitions=rows)])
+        return await super().handle(origin, request)
+
+    async def lead_alone(self, in_sync: tuple[int, ...] = (1,)) -> None:
+        await self.elect(1, in_sync)
+
+
+def rows(request: AlterPartitionRequest) -> int:
+    return sum(len(topic.partitions) for topic in request.topics)
+
+
+def play(cluster: StubbornController, scenario: Callable[[StubbornController], Awaitable[None]]) -> None:
+    async def with_cluster(_: Any) -> None:
+        await scenario(cluster)
+
+    run_joined(cluster, with_cluster)
+
+
+def test_a_proposal_names_each_replica_with_its_broker_epoch(tmp_path: Path) -> None:
+    async def scenario(cluster: StubbornController) -> None:
+        await cluster.lead_alone()
+        await until(lambda: set(cluster.state.isr) == {1, 2})
+        (request,) = cluster.asked
+        (row,) = request.topics[0].partitions
+        assert (request.broker_id, request.broker_epoch, request.topics[0].topic_id) == (1, 101, TOPIC_ID)
+        assert [(one.broker_id, one.broker_epoch) for one in row.new_isr_with_epochs] == [(1, 101), (2, 102)]
+        assert (row.leader_epoch, row.partition_epoch, row.leader_recovery_state) == (1, 1, 0)
+        assert cluster.brokers[1].in_sync.expand_count == 1
+
+    play(StubbornController(tmp_path), scenario)
+
+
+def test_a_proposal_is_repeated_until_the_controller_has_answered(tmp_path: Path) -> None:
+    async def scenario(cluster: StubbornController) -> None:
+        await cluster.lead_alone()
+        await until(lambda: set(cluster.state.isr) == {1, 2})
+        assert len(cluster.asked) == 4
+        assert cluster.brokers[1].in_sync.failure_count == 3
+
+    lost = ApiError(ErrorCode.NOT_CONTROLLER, "another node is")
+    play(StubbornController(tmp_path, lost, ErrorCode.NOT_CONTROLLER, lost), scenario)
+
+
+def test_a_change_that_was_not_attempted_is_proposed_anew_though_the_partition_is_idle(tmp_path: Path) -> None:
+    async def scenario(cluster: StubbornController) -> None:
+        await cluster.lead_alone()
+        leader = cluster.brokers[1].in_sync
+        await until(lambda: leader.failure_count == 1)
+        await until(lambda: not leader._is_asking)
+        await leader.tick()
+        await until(lambda: set(cluster.state.isr) == {1, 2})
+        assert len(cluster.asked) == 2
+
+    play(StubbornController(tmp_path, ErrorCode.INELIGIBLE_REPLICA), scenario)
+
+
+def test_what_is_proposed_while_a_request_is_under_way_goes_out_together(tmp_path: Path) -> None:
+    async def scenario(cluster: StubbornController) -> None:
+        leader = cluster.brokers[1].in_sync
+        cluster.may_answer.clear()
+        await cluster.elect(1, (1,), 0)
+        await until(lambda: bool(cluster.asked))
+        for index in range(1, 5):
+            await cluster.elect(1, (1,), index)
+        await until(lambda: len(leader._waiting) == 4)
+        cluster.may_answer.set()
+        await until(lambda: leader.expand_count == 5)
+        assert [rows(request) for request in cluster.asked] == [1, 4]
+
+    play(StubbornController(tmp_path, partitions=5), scenario)
+
+
+def test_a_leader_that_resigned_asks_for_nothing_more(tmp_path: Path) -> None:
+    async def scenario(cluster: StubbornController) -> None:
+        cluster.may_answer.clear()
+        await cluster.lead_alone()
+        await until(lambda: bool(cluster.asked))
+        await cluster.elect(2, (1, 2))
+        cluster.may_answer.set()
+        cluster.answers = [ApiError(ErrorCode.NOT_CONTROLLER, "another node is")]
+        leader = cluster.brokers[1].in_sync
+        await until(lambda: not leader._is_asking)
+        assert len(cluster.asked) == 1
+
+    play(StubbornController(tmp_path), scenario)
+
+
+def test_two_replicas_that_catch_up_at_once_both_get_in(tmp_path: Path) -> None:
+    async def scenario(cluster: JoinedBrokers) -> None:
+        await cluster.elect(1, (1,))
+        await until(lambda: set(cluster.state.isr) == {1, 2, 3})
+
+    run_joined(JoinedBrokers(tmp_path, 3), scenario)
+
+
+def test_a_replica_whose_broker_becomes_live_later_gets_in_though_the_partition_is_idle(tmp_path: Path) -> None:
+    async def scenario(cluster: JoinedBrokers) -> None:
+        await cluster.fence(2)
+        assert cluster.state.isr == (1,)
+        fetches = len(cluster.sent)
+        await until(lambda: len(cluster.sent) > fetches + 10)
+        assert cluster.state.isr == (1,)
+        await cluster.unfence(2)
+        await until(lambda: set(cluster.state.isr) == {1, 2})
+
+    run_joined(JoinedBrokers(tmp_path, 2), scenario)
