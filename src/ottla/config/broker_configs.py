@@ -1,9 +1,10 @@
-"""All broker configs of Kafka 4.3 in one definition, and which names stand for the same setting."""
+"""All broker configs of Kafka 4.3 and our own in one definition, and which names stand for the same setting."""
 
 import re
 from typing import Final
 
 from ottla.config.broker import (
+    beyond_kafka,
     groups,
     log,
     log_cleaner,
@@ -43,6 +44,7 @@ SECTIONS: Final = (
     quotas,
     metrics,
     remote_storage,
+    beyond_kafka,
 )
 
 BROKER_CONFIGS: Final = ConfigDef(key for section in SECTIONS for key in section.KEYS)

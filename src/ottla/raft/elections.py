@@ -118,6 +118,20 @@ def on_end_epoch_response(quorum: Quorum, voter_id: int, response: EndQuorumEpoc
         quorum.role.unacknowledged_ids.discard(voter_id)
 
 
+def on_dead_peer(quorum: Quorum, peer_id: int, now_ms: int) -> None:
+    """Nobody listens where a peer was. If it is the leader that this voter has followed, wait no longer for it.
+
+    That begins a pre-vote, which changes nothing as long as a majority hears from the leader: so a refusal that was
+    wrong costs a few messages. Without an answer of the leader since, it is not repeated before the fetch timeout.
+    """
+    role = quorum.role
+    if not quorum.settings.detects_dead_leader or not isinstance(role, Follower) or role.leader_id != peer_id:
+        return
+    if role.has_fetched:
+        soon_ms = now_ms + quorum.jitter(quorum.settings.dead_leader_jitter_ms)
+        role.fetch_deadline_ms = min(role.fetch_deadline_ms, soon_ms)
+
+
 def _succession_delay_ms(quorum: Quorum, request: EndQuorumEpochRequest) -> int:
     """The most caught-up voter stands at once, the others later in turn, so that votes do not split."""
     keys = request.preferred_candidates

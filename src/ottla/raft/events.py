@@ -35,10 +35,14 @@ class ResponseReceived:
 
 @dataclass(frozen=True, slots=True)
 class RequestFailed:
-    """A request will get no answer: the connection broke or the peer refused it."""
+    """A request will get no answer: the connection broke or the peer refused it.
+
+    `is_refused` says that nobody listens at the peer's address: its process is gone.
+    """
 
     sender_id: int
     correlation_id: int
+    is_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

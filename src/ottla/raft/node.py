@@ -174,7 +174,7 @@ class RaftNode:
             if quorum.requests.answered(event.sender_id, event.correlation_id):
                 self._on_response(event.sender_id, event.response, now_ms)
         elif isinstance(event, RequestFailed):
-            quorum.requests.failed(event.sender_id, event.correlation_id, now_ms)
+            self._on_failure(event, now_ms)
         elif isinstance(event, Propose):
             self._on_propose(event)
         elif isinstance(event, Persisted):
@@ -217,6 +217,10 @@ class RaftNode:
             elections.on_end_epoch_response(quorum, sender_id, response, now_ms)
         elif isinstance(response, FetchSnapshotResponse):
             replication.on_fetch_snapshot_response(quorum, sender_id, response, now_ms)
+
+    def _on_failure(self, event: RequestFailed, now_ms: int) -> None:
+        if self._quorum.requests.failed(event.sender_id, event.correlation_id, now_ms) and event.is_refused:
+            elections.on_dead_peer(self._quorum, event.sender_id, now_ms)
 
     def _on_propose(self, event: Propose) -> None:
         quorum = self._quorum

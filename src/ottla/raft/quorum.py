@@ -42,6 +42,10 @@ class QuorumSettings:
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = 1024 * 1024
     fetch_snapshot_max_bytes: int = 1024 * 1024
+    # ottla.dead.peer.detection.enable
+    detects_dead_leader: bool = True
+    # The followers of a dead leader notice it together. Whoever stands first wins, so they should not stand together.
+    dead_leader_jitter_ms: int = 100
 
     @property
     def begin_epoch_interval_ms(self) -> int:

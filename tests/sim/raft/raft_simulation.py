@@ -27,6 +27,7 @@ from ottla.raft import (
     ReplicaKey,
     Reply,
     Request,
+    RequestFailed,
     RequestReceived,
     Resign,
     ResponseReceived,
@@ -118,6 +119,8 @@ class Faults:
     partition: float = 0.0
     resign: float = 0.0
     snapshot: float = 0.1
+    # Of requests whose sender hears that nobody listens, although somebody does.
+    false_refusal: float = 0.0
 
 
 NO_FAULTS = Faults()
@@ -311,10 +314,19 @@ class Simulation:
                 continue
 
             def deliver() -> None:
-                if receiver.raft is not None and (sender_id, receiver.key.id) not in self.blocked:
+                is_refused = receiver.raft is None or self.random.random() < self.faults.false_refusal
+                if is_refused and isinstance(event, RequestReceived):
+                    self._refuse(self.nodes[sender_id], receiver.key.id, event)
+                elif receiver.raft is not None and (sender_id, receiver.key.id) not in self.blocked:
                     self.step(receiver, event)
 
             self.after(self.random.randint(0, self.faults.max_delay_ms), deliver)
+
+    def _refuse(self, sender: SimulatedNode, receiver_id: int, event: RequestReceived) -> None:
+        """Tells the sender that nobody listens, which need not be true."""
+        assert isinstance(event.reply_to, tuple)
+        if sender.raft is not None:
+            self.step(sender, RequestFailed(receiver_id, event.reply_to[1], is_refused=True))
 
     # --- clients ------------------------------------------------------------------------------------------------------
 
@@ -338,7 +350,9 @@ class Simulation:
             return
         elected = self.leader_of_epoch.setdefault(raft.epoch, node.key.id)
         assert elected == node.key.id, f"two leaders in epoch {raft.epoch}: {elected} and {node.key.id}"
-        assert raft.log.end_offset >= self.committed_end, "a leader lacks committed records"
+        # One that does not know of its successor yet may lack what that one has committed.
+        if raft.epoch == max(self.leader_of_epoch):
+            assert raft.log.end_offset >= self.committed_end, "a leader lacks committed records"
 
     def _check_committed(self, node: SimulatedNode, high_watermark: int) -> None:
         """Runs when a node acts on a high watermark: what it now calls committed must be so for everyone."""

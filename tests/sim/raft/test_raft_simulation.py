@@ -1,10 +1,11 @@
 """The quorum under loss, crashes, partitions and slow disks: safety after every event, progress once healed."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from ottla.raft import ReplicaKey
+from ottla.raft import ReplicaKey, RequestFailed
 from sim.raft.raft_simulation import Disk, Faults, Simulation, run_chaos
 
 SEEDS = range(120)
@@ -26,6 +27,7 @@ def swarm(seed: int) -> Simulation:
         partition=maybe(0.5),
         resign=maybe(0.1),
         snapshot=maybe(0.3),
+        false_refusal=maybe(0.1),
     )
     return Simulation(
         seed, voters=dice.choice([1, 2, 3, 3, 3, 4, 5]), observers=dice.choice([0, 0, 1, 2]), faults=faults
@@ -52,6 +54,35 @@ def test_a_healthy_quorum_elects_one_leader_and_keeps_it() -> None:
     assert len(simulation.leader_of_epoch) == 1
     simulation.propose()
     assert simulation.run_until(lambda: simulation.everyone_caught_up, 200)
+
+
+def test_a_voter_that_wrongly_takes_the_leader_for_dead_disturbs_nobody() -> None:
+    simulation = Simulation(4, voters=3)
+    simulation.run_for(1_000)
+    ((epoch, leader_id),) = simulation.leader_of_epoch.items()
+    follower = next(node for node in simulation.nodes if node.key.id != leader_id)
+    for _ in range(20):
+        assert follower.raft is not None
+        for correlation_id in range(2_000):
+            simulation.step(follower, RequestFailed(leader_id, correlation_id, is_refused=True))
+        simulation.run_for(500)
+    assert simulation.leader_of_epoch == {epoch: leader_id}
+    simulation.propose()
+    assert simulation.run_until(lambda: simulation.everyone_caught_up, 500)
+
+
+def test_a_dead_leader_is_replaced_long_before_its_silence_would_tell() -> None:
+    simulation = Simulation(5, voters=3)
+    simulation.run_for(1_000)
+    ((_, leader_id),) = simulation.leader_of_epoch.items()
+    simulation.settings = replace(simulation.settings, fetch_timeout_ms=1_000_000)
+    for node in simulation.nodes:
+        simulation.restart(node)
+    simulation.run_until(lambda: simulation.everyone_caught_up and len(simulation.leader_of_epoch) == 2, 2_000)
+    leader_id = simulation.leader_of_epoch[max(simulation.leader_of_epoch)]
+    simulation.run_for(200)
+    simulation.crash(simulation.nodes[leader_id])
+    assert simulation.run_until(lambda: len(simulation.leader_of_epoch) == 3, 1_000)
 
 
 def test_a_cut_off_voter_does_not_disturb_the_others_when_it_returns() -> None:

@@ -93,7 +93,7 @@ def test_a_config_without_broker_synonym_has_none() -> None:
 
 
 def test_a_broker_has_every_config_that_is_not_internal() -> None:
-    assert len(describe_broker(layers())) == 340
+    assert len(describe_broker(layers())) == 341
 
 
 def test_a_brokers_row_says_whether_it_can_change() -> None:

@@ -1,13 +1,26 @@
 """Who gets a vote."""
 
+from dataclasses import replace
+
 import pytest
 
-from ottla.raft import OffsetAndEpoch, ReplicaKey, RequestReceived, ResponseReceived, Tick
+from ottla.raft import (
+    LogView,
+    OffsetAndEpoch,
+    RaftNode,
+    ReplicaKey,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    Start,
+    Tick,
+    VoterHistory,
+)
 from ottla.raft.messages import BeginQuorumEpochRequest, FetchResponse, QuorumError, VoteRequest, VoteResponse
 from ottla.raft.quorum import InvariantViolation
 from ottla.raft.ready import ElectionState
-from ottla.raft.roles import Follower, Unattached
-from unit.raft.replicas import ask, batch, key, log_of, replica
+from ottla.raft.roles import Follower, Prospective, Unattached
+from unit.raft.replicas import SETTINGS, answer, ask, batch, key, log_of, replica, requests_of, voters
 
 
 def vote(node, *, epoch: int, candidate: int = 2, last: OffsetAndEpoch, pre_vote: bool = False) -> VoteResponse:
@@ -103,3 +116,50 @@ def test_a_higher_epoch_without_a_leader_detaches() -> None:
 
 def _fetched(request):
     return ResponseReceived(3, request.correlation_id, FetchResponse(QuorumError.NONE, 2, 3, 0))
+
+
+class TestADeadLeader:
+    def follower(self, *, detects: bool = True) -> RaftNode:
+        """One whose leader has answered it."""
+        node = RaftNode(
+            local=key(1),
+            history=VoterHistory(voters(1, 2, 3), 1),
+            log=LogView(),
+            election=ElectionState(2, 3),
+            jitter=lambda bound: bound - 1,
+            settings=replace(SETTINGS, detects_dead_leader=detects, dead_leader_jitter_ms=5, fetch_timeout_ms=1_000),
+        )
+        fetch = requests_of(node.step(Start(), 0))[3]
+        answer(node, fetch, FetchResponse(QuorumError.NONE, 2, 3, 0), 10)
+        return node
+
+    def refuse(self, node: RaftNode, now_ms: int) -> None:
+        node.step(Tick(), now_ms)
+        in_flight = node._quorum.requests._in_flight[3]
+        node.step(RequestFailed(3, in_flight.correlation_id, is_refused=True), now_ms)
+
+    def test_is_voted_against_at_once_but_not_by_all_in_the_same_moment(self) -> None:
+        node = self.follower()
+        self.refuse(node, 20)
+        assert isinstance(node.role, Follower)
+        assert node.next_deadline_ms(20) == 24
+        ready = node.step(Tick(), 24)
+        assert isinstance(node.role, Prospective)
+        assert all(request.message.pre_vote for request in requests_of(ready).values())
+
+    def test_is_waited_for_where_that_is_switched_off(self) -> None:
+        node = self.follower(detects=False)
+        self.refuse(node, 20)
+        node.step(Tick(), 900)
+        assert isinstance(node.role, Follower)
+
+    def test_is_suspected_once_until_it_is_heard_again(self) -> None:
+        node = self.follower()
+        self.refuse(node, 20)
+        pre_votes = requests_of(node.step(Tick(), 24))
+        for voter_id in (2, 3):
+            answer(node, pre_votes[voter_id], VoteResponse(QuorumError.NONE, 2, 3, False, True), 25)
+        assert isinstance(node.role, Follower)
+        self.refuse(node, 30)
+        node.step(Tick(), 900)
+        assert isinstance(node.role, Follower)

@@ -40,7 +40,7 @@ from ottla.broker.quorum.wire import (
 from ottla.broker.tasks import Tasks
 from ottla.client.addresses import Address
 from ottla.client.connection import Connection, open_connection
-from ottla.client.errors import BrokerUnreachable, ClientError
+from ottla.client.errors import BrokerUnreachable, ClientError, ConnectionRefused
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest as WireBeginQuorumEpochRequest
 from ottla.protocol.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
@@ -162,7 +162,8 @@ class QuorumNetwork:
             answer = await self._exchange(request.to_id, request.message)
         except Exception as error:  # noqa: BLE001 - raft must hear of every failure, or it would wait in vain
             self._note_failure(request.to_id, error)
-            self._replica.receive(RequestFailed(request.to_id, request.correlation_id))
+            is_refused = isinstance(error, ConnectionRefused)
+            self._replica.receive(RequestFailed(request.to_id, request.correlation_id, is_refused))
             return
         if request.to_id in self._failing:
             self._failing.discard(request.to_id)

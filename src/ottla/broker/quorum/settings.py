@@ -37,5 +37,6 @@ class MetadataQuorumSettings:
                 retry_backoff_ms=config.get_int("controller.quorum.retry.backoff.ms"),
                 fetch_max_bytes=config.get_int("controller.quorum.fetch.max.bytes"),
                 fetch_snapshot_max_bytes=config.get_int("controller.quorum.fetch.snapshot.max.bytes"),
+                detects_dead_leader=config.get_bool("ottla.dead.peer.detection.enable"),
             ),
         )

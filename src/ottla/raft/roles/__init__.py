@@ -14,7 +14,8 @@
                  a leader of this epoch becomes known             Follower
     Leader       no majority fetched for 1.5 fetch timeouts       Resigned
                  is told to resign                                Resigned
-    Follower     fetch timeout (voters only)                      Prospective
+    Follower     fetch timeout, or the leader's process is gone
+                 (voters only)                                    Prospective
                  the leader ends its epoch                        Unattached, short election timeout
     Resigned     election timeout, unless the process stops       Unattached (epoch + 1)
 

@@ -261,9 +261,9 @@ def test_a_request_fails_when_nobody_answers_it_or_the_answer_makes_no_sense() -
         network = network_of(replica)
         network.send([Request(2, 11, PRE_VOTE), Request(3, 12, PRE_VOTE), Request(4, 13, PRE_VOTE)])
         failed = {await replica.events.get() for _ in range(3)}
-        assert failed == {RequestFailed(2, 11), RequestFailed(3, 12), RequestFailed(4, 13)}
+        assert failed == {RequestFailed(2, 11, is_refused=True), RequestFailed(3, 12), RequestFailed(4, 13)}
         network.send([Request(2, 14, PRE_VOTE)])
-        assert await replica.events.get() == RequestFailed(2, 14), "nobody is there yet"
+        assert await replica.events.get() == RequestFailed(2, 14, is_refused=True), "nobody is there yet"
         await network.stop()
         server.close()
         await server.wait_closed()
