@@ -13,6 +13,7 @@ def test_a_new_cluster_starts_at_the_newest_metadata_version_with_unserved_featu
     contents = read_snapshot(plan.files["bootstrap.checkpoint"])
     assert contents.records == (
         FeatureLevelRecord(name="metadata.version", feature_level=30),
+        FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=1),
         FeatureLevelRecord(name="transaction.version", feature_level=2),
     )
 

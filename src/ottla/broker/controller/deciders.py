@@ -185,6 +185,7 @@ def _update_features(
         image,
         list(by_feature.values()),
         kraft_version=by.kraft_version(),
+        min_insync_replicas=by.config.get_int(MIN_INSYNC_REPLICAS),
         validate_only=request.validate_only,
     )
     rows = [UpdatableFeatureResult(feature=name, error_message=_ROW_SUCCESS_MESSAGE) for name in by_feature]
@@ -229,14 +230,13 @@ def _register_broker(
         previous_epoch=request.previous_broker_epoch if origin.api_version >= _PREVIOUS_EPOCH_FROM else None,
     )
     existing = image.brokers.get(request.broker_id)
-    # A broker of this process has the lock of its directories: its former life is over, whatever its session says.
-    has_live_session = existing is not None and not is_local(origin) and by.sessions.is_alive(existing, by.now_ms())
     decided = register_broker(
         image,
         registration,
         rules=by.election_rules(image),
         kraft_version=by.kraft_version(),
-        has_live_session=has_live_session,
+        is_local=is_local(origin),
+        has_live_session=existing is not None and by.sessions.is_alive(existing, by.now_ms()),
     )
     return Decision(decided.records, BrokerRegistrationResponse(broker_epoch=decided.response))
 

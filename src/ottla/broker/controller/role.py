@@ -28,9 +28,11 @@ from ottla.broker.controller.controller import RequestOrigin
 from ottla.broker.controller.deciders import DECIDERS, Surroundings, is_local
 from ottla.broker.controller.upkeep import Upkeep
 from ottla.broker.quorum.metadata_log import MetadataLog
+from ottla.metadata.controller.election_rules import MIN_INSYNC_REPLICAS, has_elr
+from ottla.metadata.controller.min_isr import agree_on_min_isr
 from ottla.metadata.controller.sessions import BrokerSessions
 from ottla.metadata.decision import Decision
-from ottla.metadata.image import ClusterImage
+from ottla.metadata.image import ClusterImage, apply_records
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.metadata.snapshot import BOOTSTRAP_FILE, read_snapshot
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -200,7 +202,7 @@ class ControllerRole:
             return
         active = ActiveController(image, epoch, self._log.append)
         if image.metadata_version == 0:
-            active.write(self._bootstrap_records())
+            active.write(self._first_records())
         else:
             self._is_begun.set()
         self._active = active
@@ -233,6 +235,13 @@ class ControllerRole:
         if self._upkeep is not None:
             self._upkeep.stop()
             self._upkeep = None
+
+    def _first_records(self) -> list[Message]:
+        records = [*self._bootstrap_records()]
+        founded, _ = apply_records(ClusterImage(), records, end_offset=0, epoch=0)
+        if has_elr(founded):
+            records += agree_on_min_isr(founded, self._surroundings.config.get_int(MIN_INSYNC_REPLICAS))
+        return records
 
     def _bootstrap_records(self) -> tuple[Message, ...]:
         path = self._log.directory.parent / BOOTSTRAP_FILE

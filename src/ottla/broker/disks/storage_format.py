@@ -14,8 +14,16 @@ from pathlib import Path
 from ottla.broker.disks.used_directories import has_metadata, has_snapshot, signs_of_use, voting_directory_id
 from ottla.broker.host import Machine
 from ottla.config.broker_config import BrokerConfig
-from ottla.metadata.controller.features import BOOTSTRAP_LEVELS, KRAFT_VERSION, SUPPORTED
+from ottla.metadata.controller.features import (
+    BOOTSTRAP_LEVELS,
+    ELR_DEFAULT_METADATA_VERSION,
+    ELR_METADATA_VERSION,
+    ELR_VERSION,
+    KRAFT_VERSION,
+    SUPPORTED,
+)
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY, FormatPlan, plan_format
+from ottla.metadata.image import METADATA_VERSION
 from ottla.protocol.uuids import random_uuid, uuid_from_text
 from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ottla.storage.checkpoints import write_atomically
@@ -238,6 +246,14 @@ def check_levels(levels: Mapping[str, int]) -> dict[str, int]:
             )
         if name != KRAFT_VERSION:
             checked[name] = level
+    metadata_level = checked[METADATA_VERSION]
+    if ELR_VERSION not in levels and metadata_level < ELR_DEFAULT_METADATA_VERSION:
+        checked[ELR_VERSION] = 0
+    if checked[ELR_VERSION] > 0 and metadata_level < ELR_METADATA_VERSION:
+        raise FormatRefused(
+            f"{ELR_VERSION}={checked[ELR_VERSION]} could not be served: it needs {METADATA_VERSION}="
+            f"{ELR_METADATA_VERSION} or newer, not {metadata_level}."
+        )
     return checked
 
 

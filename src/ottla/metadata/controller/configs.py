@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, TypeVar
 
+from ottla.metadata.controller.min_isr import check_min_isr, clear_eligible_replicas
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, ResourceType
 from ottla.metadata.image.configs import DEFAULT_BROKER
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages import alter_configs_request, incremental_alter_configs_request
 from ottla.protocol.messages.config_record import ConfigRecord
-from ottla.protocol.schema import Message
 
 
 class AlterOperation(IntEnum):
@@ -112,7 +112,7 @@ def _alter(
     validate_only: bool,
 ) -> Decision[list[ConfigResult]]:
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    records: list[Message] = []
+    records: list[ConfigRecord] = []
     results: list[ConfigResult] = []
     for resource in resources:
         kind, name = resource.resource_type, resource.resource_name
@@ -124,12 +124,15 @@ def _alter(
             current = image.configs.of(kind, name)
             wanted = edit(resource, current)
             schema.check(kind, name, wanted)
+            check_min_isr(image, kind, name, current, wanted)
         except ApiError as error:
             results.append(ConfigResult(kind, name, error.code, error.message))
             continue
         records += _changes(kind, name, current, wanted)
         results.append(ConfigResult(kind, name))
-    return Decision([] if validate_only else records, results)
+    if validate_only:
+        return Decision([], results)
+    return Decision([*records, *clear_eligible_replicas(image, records)], results)
 
 
 def _check_resource(image: ClusterImage, kind: int, name: str) -> None:

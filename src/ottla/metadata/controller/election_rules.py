@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ottla.metadata.controller.features import ELR_VERSION
 from ottla.metadata.controller.partition_change import Circumstances, Election
 from ottla.metadata.image import NO_LEADER, BrokersImage, ClusterImage, PartitionState
 from ottla.metadata.image.topics import UNASSIGNED_DIRECTORY
 
-ELR_VERSION = "eligible.leader.replicas.version"
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 

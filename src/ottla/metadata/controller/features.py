@@ -9,6 +9,11 @@ from ottla.metadata.image import METADATA_VERSION, ClusterImage, VersionRange
 
 KRAFT_VERSION = "kraft.version"
 TRANSACTION_VERSION = "transaction.version"
+ELR_VERSION = "eligible.leader.replicas.version"
+# 4.0-IV1, from which on records of partitions have the fields of KIP-966.
+ELR_METADATA_VERSION = 23
+# 4.1-IV0, from which on new clusters have them.
+ELR_DEFAULT_METADATA_VERSION = 26
 # 4.3-IV0. Kafka's oldest level that a 4.x node starts from is 7 (3.3-IV3).
 NEWEST_METADATA_VERSION = 30
 _OLDEST_METADATA_VERSION = 7
@@ -18,7 +23,7 @@ SUPPORTED: Mapping[str, VersionRange] = MappingProxyType(
     {
         KRAFT_VERSION: VersionRange(0, 1),
         METADATA_VERSION: VersionRange(_OLDEST_METADATA_VERSION, NEWEST_METADATA_VERSION),
-        "eligible.leader.replicas.version": VersionRange(0, 0),
+        ELR_VERSION: VersionRange(0, 1),
         "group.version": VersionRange(0, 0),
         "share.version": VersionRange(0, 0),
         "streams.version": VersionRange(0, 0),
@@ -30,7 +35,7 @@ SUPPORTED: Mapping[str, VersionRange] = MappingProxyType(
 BOOTSTRAP_LEVELS: Mapping[str, int] = MappingProxyType(
     {
         METADATA_VERSION: NEWEST_METADATA_VERSION,
-        "eligible.leader.replicas.version": 0,
+        ELR_VERSION: 1,
         "group.version": 0,
         "share.version": 0,
         "streams.version": 0,

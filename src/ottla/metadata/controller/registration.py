@@ -53,18 +53,26 @@ def register_broker(
     *,
     rules: ElectionRules,
     kraft_version: int = 0,
+    is_local: bool = False,
     has_live_session: bool = False,
 ) -> Decision[int]:
-    """Registers a broker, and returns its epoch. `has_live_session` is about the life that is registered now."""
+    """Registers a broker, and returns its epoch. `has_live_session` is about the life that is registered now.
+
+    `is_local` is a broker in the controller's own process. It holds the lock of its directories, so its former life is
+    over, whatever its session says. Its release is that of the controller, and the node decided when it started that it
+    can serve the levels in the log: directories of Apache Kafka have features at levels that this release only keeps.
+    """
     existing = image.brokers.get(registration.broker_id)
     is_same_life = existing is not None and existing.incarnation_id == registration.incarnation_id
-    if existing is not None and not is_same_life and has_live_session and not existing.is_in_controlled_shutdown:
+    is_alive = has_live_session and not is_local
+    if existing is not None and not is_same_life and is_alive and not existing.is_in_controlled_shutdown:
         raise ApiError(
             ErrorCode.DUPLICATE_BROKER_REGISTRATION,
             f"Another broker is registered with id {registration.broker_id} and alive. If this one was just restarted, "
             "the session of its former life expires soon; otherwise ids must be unique",
         )
-    _check_features(image, registration, kraft_version)
+    if not is_local:
+        _check_features(image, registration, kraft_version)
     _check_directories(image.brokers, registration)
     if existing is not None and is_same_life:
         return _amend(existing, registration)

@@ -81,7 +81,7 @@ def test_old_versions_name_topics_to_delete_and_hear_of_a_refusal_as_a_whole() -
 
 def test_the_oldest_version_of_update_features_knows_downgrades_alone() -> None:
     row = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=3)
-    image = decide(cluster(1), UpdateFeaturesRequest(feature_updates=[row_of(2)]))[1]
+    image = decide(cluster(), UpdateFeaturesRequest(feature_updates=[row_of(2)]))[1]
     assert image.features["transaction.version"] == 2
     with pytest.raises(ApiError, match="request a safe or an unsafe downgrade"):
         decide(image, UpdateFeaturesRequest(feature_updates=[row]), version=0)

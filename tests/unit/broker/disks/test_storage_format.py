@@ -97,6 +97,9 @@ def test_initial_controllers_name_this_node_and_its_directory(tmp_path: Path) ->
 def test_levels_that_are_not_served_are_refused() -> None:
     assert check_levels({"metadata.version": 25})["metadata.version"] == 25
     assert check_levels({"kraft.version": 1}) == check_levels({})
-    for levels in ({"bogus": 1}, {"metadata.version": 31}, {"group.version": 9}):
+    elr = "eligible.leader.replicas.version"
+    assert [check_levels({"metadata.version": level})[elr] for level in (25, 26)] == [0, 1]
+    assert check_levels({"metadata.version": 23, elr: 1})[elr] == 1
+    for levels in ({"bogus": 1}, {"metadata.version": 31}, {"group.version": 9}, {"metadata.version": 22, elr: 1}):
         with pytest.raises(FormatRefused):
             check_levels(levels)

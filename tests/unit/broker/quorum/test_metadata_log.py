@@ -101,7 +101,12 @@ def test_a_formatted_node_begins_its_cluster_at_once(node: Node) -> None:
             assert quorum.controller.is_active
             assert quorum.log.leader_id == 1
             # Leader change, version and voters, then the bootstrap records.
-            levels = {"metadata.version": 30, "kraft.version": 1, "transaction.version": 2}
+            levels = {
+                "metadata.version": 30,
+                "kraft.version": 1,
+                "transaction.version": 2,
+                "eligible.leader.replicas.version": 1,
+            }
             assert finalized_levels(quorum.image, quorum.log.kraft_version) == levels
             assert quorum.image.end_offset == 5
 
@@ -267,7 +272,7 @@ def test_a_snapshot_is_due_after_a_while_too(node: Node) -> None:
     asyncio.run(scenario())
     assert node.snapshot_names() == [
         "00000000000000000000-0000000000.checkpoint",
-        "00000000000000000007-0000000001.checkpoint",
+        "00000000000000000009-0000000001.checkpoint",
     ]
 
 
@@ -306,7 +311,7 @@ def test_a_static_quorum_of_one_runs_the_same_way(tmp_path: Path) -> None:
         async with node.running() as quorum:
             await quorum.submit(create_topic("t"))
             levels = finalized_levels(quorum.image, quorum.log.kraft_version)
-            assert levels == {"metadata.version": 30, "transaction.version": 2}
+            assert levels == {"metadata.version": 30, "transaction.version": 2, "eligible.leader.replicas.version": 1}
 
     asyncio.run(scenario())
     assert json.loads((node.directory / "quorum-state").read_text())["data_version"] == 0
@@ -351,7 +356,7 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
         async with node.running() as quorum:
             await quorum.submit(create_topic("t"))
             described = quorum.log.describe()
-            assert (described.leader_id, described.epoch, described.high_watermark) == (1, 1, 6)
+            assert (described.leader_id, described.epoch, described.high_watermark) == (1, 1, 8)
             (voter,) = described.voters
             assert (voter.id, voter.directory_id, voter.log_end_offset) == (1, LOCAL.directory_id, 6)
             assert voter.last_caught_up_timestamp_ms == node.wall_ms

@@ -91,6 +91,9 @@ class TestAnotherLife:
             register_broker(cluster(1), REGISTRATION, rules=RULES, has_live_session=True)
         assert raised.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
 
+    def test_in_the_controllers_process_it_is_certainly_over(self) -> None:
+        assert register_broker(cluster(1), REGISTRATION, rules=RULES, has_live_session=True, is_local=True).records
+
     def test_one_that_is_shutting_down_makes_room(self) -> None:
         leaving = BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1001, in_controlled_shutdown=1)
         image = applied(cluster(1), [leaving])
@@ -148,6 +151,9 @@ class TestFeatures:
     def test_a_feature_that_the_broker_does_not_name_counts_as_level_0(self) -> None:
         error = refusal(self.IMAGE)
         assert (error.code, "transaction.version" in error.message) == (ErrorCode.UNSUPPORTED_VERSION, True)
+
+    def test_a_broker_in_the_controllers_process_is_of_its_release(self) -> None:
+        assert register_broker(self.IMAGE, REGISTRATION, rules=RULES, is_local=True).records
 
     def test_the_version_of_the_quorum_counts_too(self) -> None:
         with pytest.raises(ApiError, match=r"kraft\.version"):
