@@ -46,11 +46,14 @@ from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.disks.node_storage import NodeStorage
 from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host
+from ottla.broker.in_sync_changes import InSyncChanges
 from ottla.broker.lifecycle import BrokerLifecycle, LifecycleSettings
 from ottla.broker.network.socket_server import SocketServer
-from ottla.broker.peers import Peers
+from ottla.broker.peers import Peers, Purpose
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import ImageReader, MetadataLog
+from ottla.broker.replica_fetching.fetcher import FetchSettings
+from ottla.broker.replica_fetching.fetchers import ReplicaFetchers
 from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
 from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.services import ClusterMetadata, Coordinators, DataPath, Services
@@ -62,6 +65,7 @@ from ottla.coordinator.transaction.config import TransactionConfig
 from ottla.metadata.controller.features import TRANSACTION_VERSION
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.protocol.messages.broker_registration_request import Listener as RegisteredListener
+from ottla.protocol.schema import Message
 from ottla.protocol.topic_partition import TopicPartition
 from ottla.replication.fetch_session import FetchSessionCache
 from ottla.storage.log_directory import LogDirectory
@@ -109,6 +113,9 @@ class BrokerRole:
         self._directory_ids: Mapping[Path, bytes]
         self._absent_directory_ids: tuple[bytes, ...]
         self._journal: ChangeJournal
+        self._sessions: FetchSessionCache
+        self._in_sync: InSyncChanges
+        self._fetchers: ReplicaFetchers
 
     # -- start ------------------------------------------------------------------------------------------------------
 
@@ -145,7 +152,24 @@ class BrokerRole:
         self._cordoning = Cordoning(self._logs, self._controller, ids, self._tasks)
         self._cordoning.apply(self._configs.current(image))
         self.replicas = ReplicaManager(
-            self.config.node_id, self._logs, self._configs.log_config, self._host, directory_ids=ids
+            self.config.node_id,
+            self._logs,
+            self._configs.log_config,
+            self._host,
+            directory_ids=ids,
+            replica_lag_time_max_ms=self.config.get_int("replica.lag.time.max.ms"),
+        )
+        self._sessions = self._fetch_sessions()
+        self._in_sync = InSyncChanges(
+            self.replicas, self._sessions, controller, self._broker_epoch, self._tasks, self._host
+        )
+        self._fetchers = ReplicaFetchers(
+            self.replicas,
+            self._ask_leader,
+            FetchSettings.of(self.config),
+            self.config.get_int("num.replica.fetchers"),
+            self._broker_epoch,
+            self._host,
         )
         threads = self.config.get_int("num.recovery.threads.per.data.dir")
 
@@ -173,6 +197,9 @@ class BrokerRole:
             rack=self.config.rack,
             previous_broker_epoch=-1 if (epoch := self._logs.clean_shutdown_epoch) is None else epoch,
         )
+        # From now on fetches can name the epoch of this life.
+        self._fetchers.start(self._metadata.image)
+        self._in_sync.start()
         self._cordoning.report(self._metadata.image, self.config.node_id)
         self.replicas.subscribe(self._partitions_lost)
         self._lead_coordinators(self._metadata.image)
@@ -235,7 +262,7 @@ class BrokerRole:
             replicas=self.replicas,
             volumes=Volumes(self._host),
             data_path=DataPath(
-                fetch_sessions=self._fetch_sessions(),
+                fetch_sessions=self._sessions,
                 response_budget=dispatcher.response_budget,
                 openers=self._openers,
             ),
@@ -264,6 +291,13 @@ class BrokerRole:
             lambda: self._host.random_below(_INT32_MAX),
         )
 
+    def _broker_epoch(self) -> int:
+        return self._lifecycle.broker_epoch
+
+    async def _ask_leader(self, leader_id: int, purpose: Purpose, request: Message) -> Message:
+        timeout_s = self.config.get_int("replica.socket.timeout.ms") / 1000
+        return await self._peers.send(leader_id, purpose, request, timeout_s=timeout_s)
+
     def _advertised(self) -> list[RegisteredListener]:
         ports = {acceptor.listener.name: acceptor.port for acceptor in self.socket_server}
         return [
@@ -281,6 +315,8 @@ class BrokerRole:
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
         self._peers.image_changed(image)
         await self.replicas.apply(delta, image)
+        self._fetchers.apply(delta, image)
+        self._fetchers.resize(self._configs.current(image).get_int("num.replica.fetchers"), image)
         self._journal.note(delta, image)
         for name, shards in self._coordinators():
             if name in delta.deleted_topics.values():
@@ -337,6 +373,7 @@ class BrokerRole:
     async def stop(self) -> None:
         """Stops serving clients, and stops the work in the background."""
         await self._lifecycle.stop()
+        await self._fetchers.close()
         self._groups.close()
         self._transactions.close()
         await self.socket_server.stop()

@@ -49,7 +49,7 @@ T = TypeVar("T")
 # Once a copy is this close to the end of its log, appends are stopped and the copy is finished.
 _SWAP_LAG_BYTES_MAX = 1024 * 1024
 SPACE_RETRY_S = 1.0
-# Kafka's default; the setting has no effect as long as there are no followers.
+# Kafka's default.
 REPLICA_LAG_TIME_MAX_MS = 30_000
 # How long the swap at the end of a move waits for appends in progress.
 _SWAP_PATIENCE_S = 3.0
@@ -72,12 +72,13 @@ class ReplicaManager:
         host: Host,
         *,
         directory_ids: Mapping[Path, bytes] | None = None,
+        replica_lag_time_max_ms: int = REPLICA_LAG_TIME_MAX_MS,
     ) -> None:
         """`directory_ids` are the ids that the directories have in the metadata log."""
         self.host = host
         self._directory_ids = directory_ids or {}
         self.broker_id = broker_id
-        self.replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
+        self.replica_lag_time_max_ms = replica_lag_time_max_ms
         # Brokers that are neither fenced nor shutting down, with their epochs. Partitions share it, so it changes in
         # place.
         self.live_brokers: dict[int, int] = {}

@@ -27,6 +27,7 @@ from ottla.broker.peers import PeerUnavailable
 from ottla.broker.replica_fetching.plan import Backoff, FetchPlan, PartitionKey
 from ottla.broker.replica_fetching.session import Asked, FollowerSession
 from ottla.broker.tasks import Tasks
+from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.fetch_request import (
     FetchPartition,
@@ -74,6 +75,16 @@ class FetchSettings:
     min_bytes: int
     wait_max_ms: int
     backoff_ms: int
+
+    @staticmethod
+    def of(config: BrokerConfig) -> "FetchSettings":
+        return FetchSettings(
+            partition_max_bytes=config.get_int("replica.fetch.max.bytes"),
+            response_max_bytes=config.get_int("replica.fetch.response.max.bytes"),
+            min_bytes=config.get_int("replica.fetch.min.bytes"),
+            wait_max_ms=config.get_int("replica.fetch.wait.max.ms"),
+            backoff_ms=config.get_int("replica.fetch.backoff.ms"),
+        )
 
 
 class FollowedPartitions(Protocol):

@@ -47,18 +47,22 @@ class ReplicaFetchers:
         self._fetchers: dict[FetcherId, tuple[ReplicaFetcher, asyncio.Task[None]]] = {}
         # By topic id and partition index.
         self._places: dict[bytes, dict[int, FetcherId]] = {}
+        self._is_started = False
 
     def __iter__(self) -> Iterator[ReplicaFetcher]:
         return iter([fetcher for fetcher, _ in self._fetchers.values()])
 
     def start(self, image: ClusterImage) -> None:
-        """Follows everything that the image says this broker follows."""
+        """Follows everything that the image says this broker follows; before, changes of the image are ignored."""
+        self._is_started = True
         for topic in sorted(image.topics, key=lambda topic: topic.name):
             for index in sorted(topic.partitions):
                 self._place(image, (topic.id, index))
 
     def apply(self, delta: ImageDelta, image: ClusterImage) -> None:
         """Takes over a change of the image, once the partitions have it."""
+        if not self._is_started:
+            return
         for topic_id in delta.deleted_topics:
             for index in list(self._places.get(topic_id, ())):
                 self._move((topic_id, index), None)
@@ -66,8 +70,19 @@ class ReplicaFetchers:
             self._place(image, key)
         self._end_idle()
 
+    def resize(self, fetchers_per_leader: int, image: ClusterImage) -> None:
+        """`num.replica.fetchers` may have changed: partitions move to the fetchers that are theirs now."""
+        if fetchers_per_leader == self._fetchers_per_leader:
+            return
+        self._fetchers_per_leader = fetchers_per_leader
+        for topic_id, indexes in list(self._places.items()):
+            for index in list(indexes):
+                self._place(image, (topic_id, index))
+        self._end_idle()
+
     async def close(self) -> None:
-        """Ends every fetcher, and what is under way in it."""
+        """Ends every fetcher, and what is under way in it; none is started any more."""
+        self._is_started = False
         fetchers = [fetcher for fetcher, _ in self._fetchers.values()]
         self._fetchers.clear()
         self._places.clear()

@@ -20,7 +20,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         30_000,
         Importance.HIGH,
         "Time after which a follower that has not caught up leaves the in-sync set.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "replica.socket.timeout.ms",
@@ -28,7 +27,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         30_000,
         Importance.HIGH,
         "Time a follower waits on its socket to the leader; at least `replica.fetch.wait.max.ms`.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "replica.socket.receive.buffer.bytes",
@@ -45,7 +43,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.MEDIUM,
         "Bytes per partition that a follower asks for at once. A larger first batch is sent all the same.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "replica.fetch.wait.max.ms",
@@ -53,16 +50,14 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         500,
         Importance.HIGH,
         "Longest wait of a follower's fetch for new records; keep it well below `replica.lag.time.max.ms`.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "replica.fetch.backoff.ms",
         ConfigType.INT,
         1000,
         Importance.MEDIUM,
-        "Pause of a follower after a failed fetch of a partition.",
+        "Longest pause of a follower after a failed fetch of a partition; the first pauses are shorter.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "replica.fetch.min.bytes",
@@ -70,7 +65,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         1,
         Importance.HIGH,
         "Bytes that must be there before a follower's fetch is answered early.",
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "replica.fetch.response.max.bytes",
@@ -79,7 +73,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         Importance.MEDIUM,
         "Bytes that a follower asks for in one fetch over all partitions.",
         validator=Range(0),
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "num.replica.fetchers",
@@ -89,7 +82,6 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         "Connections per leader over which a broker fetches as a follower.",
         validator=Range(1),
         update_mode=UpdateMode.CLUSTER_WIDE,
-        standing=Standing.NOT_YET,
     ),
     ConfigKey(
         "replica.high.watermark.checkpoint.interval.ms",
