@@ -25,31 +25,13 @@ from ottla.client.addresses import Address
 from ottla.client.connection import Connection, close_all, open_connection
 from ottla.client.errors import BrokerUnreachable, ClientClosed, ClientError, RequestTimedOut, UnsupportedByBroker
 from ottla.metadata.image import BrokerImage, ClusterImage
-from ottla.protocol.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest
-from ottla.protocol.messages.add_partitions_to_txn_response import AddPartitionsToTxnResponse
-from ottla.protocol.messages.fetch_request import FetchRequest
-from ottla.protocol.messages.fetch_response import FetchResponse
-from ottla.protocol.messages.list_offsets_request import ListOffsetsRequest
-from ottla.protocol.messages.list_offsets_response import ListOffsetsResponse
-from ottla.protocol.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
-from ottla.protocol.messages.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
-from ottla.protocol.messages.write_txn_markers_request import WriteTxnMarkersRequest
-from ottla.protocol.messages.write_txn_markers_response import WriteTxnMarkersResponse
+from ottla.protocol.response_types import response_type
 from ottla.protocol.schema import Message
 
 logger = logging.getLogger("ottla.broker.peers")
 
 # How the client ids of brokers begin, Apache's as well.
 CLIENT_ID_PREFIX: Final = "broker-"
-
-# What brokers ask each other, and what answers it.
-_RESPONSES: Final[dict[type[Message], type[Message]]] = {
-    AddPartitionsToTxnRequest: AddPartitionsToTxnResponse,
-    FetchRequest: FetchResponse,
-    ListOffsetsRequest: ListOffsetsResponse,
-    OffsetForLeaderEpochRequest: OffsetForLeaderEpochResponse,
-    WriteTxnMarkersRequest: WriteTxnMarkersResponse,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +134,7 @@ class Peers:
         deadline_s = loop.time() + timeout_s
         connection = await lane.connect(deadline_s)
         remaining_ms = max(deadline_s - loop.time(), 0.0) * 1000
-        return await connection.request(request, _RESPONSES[type(request)], timeout_ms=remaining_ms)
+        return await connection.request(request, response_type(type(request)), timeout_ms=remaining_ms)
 
     def _life(self, broker: BrokerImage | None) -> _Life | None:
         endpoint = None if broker is None else broker.endpoint(self._listener)
