@@ -1,4 +1,8 @@
-"""Three brokers, and coordinators on each of them: groups and transactions whose parts are on different brokers."""
+"""Three brokers, and coordinators on each of them: groups and transactions whose parts are on different brokers.
+
+One of the brokers may be Apache Kafka's. Then its coordinators end transactions on Ottla's partitions, and the other
+way round.
+"""
 
 import asyncio
 import subprocess
@@ -28,13 +32,20 @@ TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTION_TOPIC}
 _numbers = count()
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+SHAPES = {
+    "ottla": {"brokers": 3},
+    "with-apache": {"controllers": 1, "brokers": 3, "apache_ids": (102,)},
+}
+
+
+@pytest.fixture(scope="module", params=["ottla", pytest.param("with-apache", marks=pytest.mark.java)])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     settings = {
         "offsets.topic.num.partitions": str(COORDINATOR_PARTITIONS),
         "transaction.state.log.num.partitions": str(COORDINATOR_PARTITIONS),
     }
-    with running_cluster(Cluster(tmp_path_factory.mktemp("cluster"), settings=settings)) as started:
+    plan = Cluster(tmp_path_factory.mktemp("cluster"), settings=settings, **SHAPES[request.param])
+    with running_cluster(plan) as started:
         for key_type in TOPICS:
             eventually(lambda key_type=key_type: found(started, key_type, ["first"]), lambda answers: answers != {})
         yield started
