@@ -8,6 +8,7 @@ import asyncio
 import subprocess
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -17,6 +18,8 @@ from harness.cluster import Cluster, running_cluster
 from harness.java import java
 from harness.waiting import eventually
 from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from ottla.client import Client, GroupMetadata, ProducerSettings
+from ottla.client import TopicPartition as ClientPartition
 from ottla.client.addresses import Address
 from ottla.client.connection import open_connection
 from ottla.coordinator.partitioning import partition_for
@@ -234,3 +237,81 @@ def test_a_transaction_commits_offsets_of_a_group_on_another_broker(cluster: Clu
     committed = again.committed([TopicPartition(source, index) for index in range(3)], timeout=60)
     assert [partition.offset for partition in committed] == [10, 10, 10]
     again.close()
+
+
+def test_many_transactions_at_once_end_on_every_broker(cluster: Cluster) -> None:
+    """With our own client, which leaves adding partitions to the brokers (transaction.version 2)."""
+    topic = create(cluster, 6)
+    group = f"group-{next(_numbers)}"
+
+    async def transact(client: Client, number: int) -> None:
+        settings = ProducerSettings(transactional_id=f"{topic}-{number}")
+        async with client.producer(settings) as producer:
+            await producer.init_transactions()
+            for attempt in range(4):
+                producer.begin_transaction()
+                outcome = "lost" if attempt == 1 else "kept"
+                for partition in range(6):
+                    await producer.send(topic, f"{number}-{attempt}-{outcome}".encode(), partition=partition)
+                offsets = {ClientPartition(topic, number % 6): number}
+                await producer.send_offsets_to_transaction(offsets, GroupMetadata(group))
+                await (producer.abort_transaction() if outcome == "lost" else producer.commit_transaction())
+
+    async def transact_all() -> None:
+        async with Client(cluster.bootstrap) as client:
+            await asyncio.gather(*(transact(client, number) for number in range(24)))
+
+    asyncio.run(transact_all())
+    consumer = consumer_of(cluster, f"group-{next(_numbers)}")
+    consumer.subscribe([topic])
+    expected = sorted(f"{number}-{attempt}-kept" for number in range(24) for attempt in (0, 2, 3) for _ in range(6))
+    assert sorted(read(consumer, len(expected))) == expected
+    consumer.close()
+
+
+def test_a_transaction_ends_on_a_broker_that_was_down_when_it_was_committed(tmp_path: Path) -> None:
+    settings = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+    # One controller, which is never down.
+    with running_cluster(Cluster(tmp_path, controllers=1, brokers=3, settings=settings)) as cluster:
+        eventually(lambda: found(cluster, TRANSACTION, ["first"]), lambda answers: answers != {})
+        topic = create(cluster, 6)
+        led = leaders(cluster, topic)
+        names = [f"tx-{number}" for number in range(50)]
+        for is_commit in (True, False):
+            coordinators = found(cluster, TRANSACTION, names)
+            transactional_id = names.pop()
+            down = next(broker_id for broker_id in cluster.brokers if broker_id != coordinators[transactional_id])
+            producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": transactional_id})
+            producer.init_transactions(60)
+            producer.begin_transaction()
+            for partition in range(6):
+                producer.produce(topic, "kept" if is_commit else "lost", partition=partition)
+            assert producer.flush(60) == 0
+            cluster.nodes[down].kill()
+            if is_commit:
+                producer.commit_transaction(60)
+            else:
+                producer.abort_transaction(60)
+            # Those that are up have ended it by themselves.
+            up = [TopicPartition(topic, index) for index, broker_id in led.items() if broker_id != down]
+            eventually(lambda up=up: ends_of(cluster, up), lambda ends: ends[0] == ends[1])
+            cluster.nodes[down].start()
+            cluster.until_known(cluster.brokers.keys())
+            every = [TopicPartition(topic, index) for index in led]
+            eventually(lambda every=every: ends_of(cluster, every), lambda ends: ends[0] == ends[1])
+        consumer = consumer_of(cluster, "readers")
+        consumer.assign([TopicPartition(topic, index, 0) for index in led])
+        assert read(consumer, 6) == ["kept"] * 6
+        consumer.close()
+
+
+def ends_of(cluster: Cluster, partitions: list[TopicPartition]) -> tuple[list[int], list[int]]:
+    """Where partitions end for those who read everything, and for those who read what is committed."""
+    ends: list[list[int]] = []
+    for isolation in ("read_uncommitted", "read_committed"):
+        consumer = Consumer(
+            {"bootstrap.servers": cluster.bootstrap, "group.id": "ends", "isolation.level": isolation, "log_level": 0}
+        )
+        ends.append([consumer.get_watermark_offsets(partition, timeout=30)[1] for partition in partitions])
+        consumer.close()
+    return ends[0], ends[1]
