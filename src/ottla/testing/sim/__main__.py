@@ -1,7 +1,8 @@
 """`python -m ottla.testing.sim`: many runs, two at a time, until some simulated hours are over.
 
     --hours 50          how much simulated time in all
-    --seed 7 --log      one run again, with the log of the node and of the faults
+    --world cluster     three nodes with replicated topics, and not one
+    --seed 7 --log      one run again, with the log of the nodes and of the faults
 
 Each run has a seed of its own; one that finds something prints it, and the command that repeats it. The first run, and
 every hundredth after it, is run twice: the same seed must give the same trace.
@@ -21,8 +22,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from ottla.testing.history import Anomaly, AnomalyKind
-from ottla.testing.sim.simulation import Report, Simulation, simulate
+from ottla.testing.sim.cluster import ClusterOfThree
+from ottla.testing.sim.lone_node import LoneNode
+from ottla.testing.sim.simulation import Report, Simulation, WorldFactory, simulate
 
+WORLDS: dict[str, WorldFactory] = {"node": LoneNode, "cluster": ClusterOfThree}
 RUN_S = 600.0
 _REPEATED_ONE_IN = 100
 _TOLD_EVERY_S = 60.0
@@ -32,6 +36,7 @@ _TOLD_EVERY_S = 60.0
 class Job:
     """One run to do."""
 
+    world: str
     seed: int
     duration_s: float
     is_repeated: bool
@@ -41,9 +46,10 @@ def run_job(job: Job) -> tuple[Report, float]:
     """A run, and the CPU seconds that it took."""
     logging.getLogger("ottla").setLevel(logging.CRITICAL)
     began_s = time.process_time()
-    report = simulate(job.seed, job.duration_s)
+    world = WORLDS[job.world]
+    report = simulate(job.seed, job.duration_s, world)
     if job.is_repeated:
-        again = simulate(job.seed, job.duration_s)
+        again = simulate(job.seed, job.duration_s, world)
         if again.trace != report.trace:
             what = f"the same seed gave two traces: {report.trace} and {again.trace}"
             report.anomalies.append(Anomaly(AnomalyKind.NOT_REPEATABLE, what))
@@ -54,13 +60,15 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
     """As many as are asked for, or enough for the hours."""
     count = options.runs or max(1, round(options.hours * 3600 / options.run_seconds))
     for number in range(count):
-        yield Job(options.seed + number, options.run_seconds, is_repeated=number % _REPEATED_ONE_IN == 0)
+        is_repeated = number % _REPEATED_ONE_IN == 0
+        yield Job(options.world, options.seed + number, options.run_seconds, is_repeated)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """0 if no run found anything."""
     parser = argparse.ArgumentParser(prog="python -m ottla.testing.sim", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--hours", type=_positive, default=1.0, help="simulated hours in all (default: %(default)s)")
+    parser.add_argument("--world", choices=WORLDS, default="node", help="one node or a cluster (default: %(default)s)")
     parser.add_argument("--run-seconds", type=_positive, default=RUN_S, help="simulated seconds of a run with faults")
     parser.add_argument("--seed", type=int, default=1, help="the first seed (default: %(default)s)")
     parser.add_argument("--runs", type=_count, help="this many runs, whatever the hours")
@@ -68,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--log", action="store_true", help="one run, with its faults and what the node logs")
     options = parser.parse_args(arguments)
     if options.log:
-        report = _run_logged(options.seed, options.run_seconds)
+        report = _run_logged(options.world, options.seed, options.run_seconds)
         print(report)
         return 1 if report.anomalies else 0
     return _run_all(options)
@@ -86,9 +94,9 @@ def _count(text: str) -> int:
     return number
 
 
-def _run_logged(seed: int, duration_s: float) -> Report:
+def _run_logged(world: str, seed: int, duration_s: float) -> Report:
     """One run with its log, whose lines begin with the simulated second."""
-    simulation = Simulation(seed, duration_s)
+    simulation = Simulation(seed, duration_s, WORLDS[world])
 
     def add_time(record: logging.LogRecord) -> bool:
         record.simulated_s = simulation.loop.time()
@@ -139,11 +147,8 @@ def _run_all(options: argparse.Namespace) -> int:
             summary.add(report, cpu_s)
             if report.anomalies:
                 print(report)
-                print(
-                    f"  again: {sys.executable} -m ottla.testing.sim --log --seed {report.seed} "
-                    f"--run-seconds {options.run_seconds:g}",
-                    flush=True,
-                )
+                run = f"--world {options.world} --seed {report.seed} --run-seconds {options.run_seconds:g}"
+                print(f"  again: {sys.executable} -m ottla.testing.sim --log {run}", flush=True)
             if sys.stderr.isatty():
                 print(f"\r{summary.line()}, {summary.failed} failed", end="", file=sys.stderr)
             elif time.monotonic() - told_s > _TOLD_EVERY_S:
