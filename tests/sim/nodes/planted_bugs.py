@@ -178,7 +178,14 @@ def _bug(plant: Callable[[], Any], *symptoms: AnomalyKind) -> tuple[str, Planted
 PLANTED = dict(
     (
         _bug(acknowledge_before_the_write, AnomalyKind.LOST_WRITE, AnomalyKind.VANISHED_READ),
-        _bug(recovery_point_too_far, AnomalyKind.LOST_WRITE, AnomalyKind.VANISHED_READ),
+        # The records that are cut off with the damage were committed, and others come to their offsets.
+        _bug(
+            recovery_point_too_far,
+            AnomalyKind.LOST_WRITE,
+            AnomalyKind.VANISHED_READ,
+            AnomalyKind.INCONSISTENT_OFFSET,
+            AnomalyKind.TORN_TRANSACTION,
+        ),
         _bug(producer_snapshot_stale, AnomalyKind.DUPLICATE),
         # The offsets of a copy are a part of its transactions: if they alone are torn off, it skips or repeats.
         _bug(

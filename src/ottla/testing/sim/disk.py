@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -37,9 +37,11 @@ from ottla.testing.sim.inodes import (
     files_below,
 )
 
-__all__ = ["DiskOperation", "PowerCut", "SimulatedDisk", "Survival"]
+__all__ = ["SYNC_NAMES", "DiskOperation", "PowerCut", "SimulatedDisk", "Survival"]
 
 WRITTEN_MS: Final = 1_700_000_000_000
+# What `on_change` is told when names become durable.
+SYNC_NAMES: Final = "sync names in"
 _NO_SUCH_FILE: Final = "No such file or directory"
 
 
@@ -141,6 +143,10 @@ class SimulatedDisk:
         with self._lock:
             return {Path(*parts): bytes(inode.data) for parts, inode in files_below(self._tree)}
 
+    def unsynced_files(self) -> Iterator[Path]:
+        """Those that are not durable as they are, relative to the root."""
+        return (Path(*parts) for parts, inode in files_below(self._tree) if inode.unsynced)
+
     def put(self, path: Path, data: bytes | None) -> None:
         """Give a file other contents behind everybody's back, or take it away; `path` is relative to the root."""
         self._put(path, None if data is None else SimulatedInode(self.clock_ms(), bytearray(data)))
@@ -230,7 +236,7 @@ class SimulatedDisk:
                 self._change_names(path, {path.name: None}, "remove")
 
     def sync_directory(self, path: Path) -> None:
-        with _Change(self, DiskOperation.SYNC, "sync names in", path):
+        with _Change(self, DiskOperation.SYNC, SYNC_NAMES, path):
             self._directory(path, "sync").sync()
 
     def lock(self, path: Path) -> SimulatedLock:

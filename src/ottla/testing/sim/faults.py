@@ -40,6 +40,8 @@ _CLIENT_DIES_TOO_SHARE = 0.7
 _AT_CHANGE_SHARE = 0.7
 _CHANGES_MAX = (2, 4, 8)
 _CHANGE_WAIT_S = 3.0
+_AT_CHECKPOINT_SHARE = 0.3
+_CHECKPOINT_WAIT_S = 10.0
 # Requests of which something comes, and how often each is waited for: most often those that acknowledge or settle.
 _MOMENTS = {
     ApiKey.PRODUCE: 2,
@@ -168,12 +170,14 @@ class Faults:
 
     async def cut_power(self) -> None:
         survival = self._chance.choice(list(Survival))
-        await self._strike(lambda: self._server.cut_power(survival))
+        # A kill loses nothing that was written, so what a checkpoint says stays true.
+        await self._strike(lambda: self._server.cut_power(survival), at_checkpoint_share=_AT_CHECKPOINT_SHARE)
 
-    async def _strike(self, blow: Callable[[], None]) -> None:
+    async def _strike(self, blow: Callable[[], None], at_checkpoint_share: float = 0.0) -> None:
         """Ends the server, often after a while with a slow disk, so that much is under way.
 
-        Mostly it dies between two changes of its disks, so that only some of the writes that belong together are made.
+        Mostly it dies between two changes of its disks, so that only some of the writes that belong together are made,
+        or that a checkpoint is durable and what it tells of is not.
         Often the client that waits for an answer dies as well, as in a rack without power. Then nobody repeats the
         request, and the next life begins with whatever the server has made of it.
         """
@@ -181,8 +185,13 @@ class Faults:
         if is_slowed:
             self._server.slow_down(THREAD_S * self._chance.choice([100, 1_000]))
             await asyncio.sleep(self._chance.random() * 3)
-        is_at_change = self._chance.random() < _AT_CHANGE_SHARE
-        asking = await (self._strike_at_change(blow) if is_at_change else self._wait_for_a_bad_moment())
+        asking = None
+        if self._chance.random() < at_checkpoint_share:
+            await self._await_blow(self._server.strike_at_checkpoint(blow), _CHECKPOINT_WAIT_S)
+        elif self._chance.random() < _AT_CHANGE_SHARE:
+            asking = await self._strike_at_change(blow)
+        else:
+            asking = await self._wait_for_a_bad_moment()
         if self._server.life is Life.UP:
             blow()
         logger.info("struck")
@@ -209,9 +218,13 @@ class Faults:
 
         asking = await self._wait_for_a_bad_moment(arm)
         if struck is not None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(struck, _CHANGE_WAIT_S)
+            await self._await_blow(struck, _CHANGE_WAIT_S)
         return asking
+
+    async def _await_blow(self, struck: asyncio.Future[None], patience_s: float) -> None:
+        """Returns when the blow has fallen, or been called off because its moment did not come."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(struck, patience_s)
 
     async def kill_while_starting(self) -> None:
         """Dies, and dies again before it is up."""

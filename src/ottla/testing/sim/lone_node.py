@@ -55,7 +55,7 @@ def _draw_config(chance: random.Random, *, is_synced: bool) -> dict[str, str]:
         "transaction.state.log.num.partitions": "3",
         "group.initial.rebalance.delay.ms": "500",
         # The way to small segments: segment.bytes may not be below a megabyte.
-        "log.roll.ms": str(chance.choice([10_000, 60_000, 604_800_000])),
+        "log.roll.ms": str(chance.choice([300, 10_000, 60_000, 604_800_000])),
         "log.index.interval.bytes": str(chance.choice([64, 1024, 4096])),
         "metadata.log.max.record.bytes.between.snapshots": str(chance.choice([5_000, 20 * 1024 * 1024])),
         "metadata.max.idle.interval.ms": str(chance.choice([500, 5_000, 5_000, 5_000])),

@@ -22,7 +22,8 @@ from pathlib import Path
 
 from ottla.broker.node import Node, StartupError
 from ottla.config.broker_config import BrokerConfig
-from ottla.testing.sim.disk import PowerCut, SimulatedDisk, Survival
+from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
+from ottla.testing.sim.disk import SYNC_NAMES, PowerCut, SimulatedDisk, Survival
 from ottla.testing.sim.host import EPOCH_MS, THREAD_S, SimulatedHost
 from ottla.testing.sim.loop import Power, SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
@@ -153,15 +154,37 @@ class SimulatedServer:
         Done when that has happened; who cancels it before calls the blow off. Whatever the process was about to do is
         not done: not the next write of the same function, nor an answer.
         """
-        struck: asyncio.Future[None] = self._loop.create_future()
         changes_left = count
 
-        def note_change(_verb: str, _path: Path) -> None:
+        def is_due(_verb: str) -> bool:
             nonlocal changes_left
-            if struck.done():
-                return
             changes_left -= 1
-            if changes_left == 0:
+            return changes_left == 0
+
+        return self._strike_when(is_due, blow)
+
+    def strike_at_checkpoint(self, blow: Callable[[], None]) -> asyncio.Future[None]:
+        """As `strike_at_change`, at the next moment in which a name becomes durable and the end of some log is not.
+
+        Files that are replaced as a whole, like checkpoints and snapshots, say something about others; the last
+        records of a log need not be what they say.
+        """
+
+        def is_due(verb: str) -> bool:
+            # The metadata log is synced on its own account: no checkpoint tells of it.
+            return verb == SYNC_NAMES and any(
+                path.suffix == ".log" and path.parent.name != METADATA_PARTITION_DIRECTORY
+                for disk in self.disks.values()
+                for path in disk.unsynced_files()
+            )
+
+        return self._strike_when(is_due, blow)
+
+    def _strike_when(self, is_due: Callable[[str], bool], blow: Callable[[], None]) -> asyncio.Future[None]:
+        struck: asyncio.Future[None] = self._loop.create_future()
+
+        def note_change(verb: str, _path: Path) -> None:
+            if not struck.done() and is_due(verb):
                 struck.set_result(None)
                 blow()
                 raise PowerCut

@@ -56,6 +56,16 @@ def test_a_directory_can_be_renamed_with_all_that_is_in_it() -> None:
     assert after_nothing(disk) == {Path("t-0/log"): b"one"}
 
 
+def test_a_disk_knows_which_files_are_not_durable_as_they_are() -> None:
+    disk = disk_with(b"one")
+    assert list(disk.unsynced_files()) == []
+    file = disk.open(FILE)
+    file.append((b"two",))
+    assert list(disk.unsynced_files()) == [Path("t-0/log")]
+    file.sync()
+    assert list(disk.unsynced_files()) == []
+
+
 def test_a_path_outside_of_the_disk_is_refused() -> None:
     with pytest.raises(ValueError, match="/elsewhere"):
         SimulatedDisk(ROOT).make_directory(Path("/elsewhere/t-0"))

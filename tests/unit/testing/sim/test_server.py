@@ -7,6 +7,7 @@ from typing import Any
 from ottla.client import Client, ClientSettings, NewTopic
 from ottla.client.machine import Machine
 from ottla.config.broker_config import single_node_defaults
+from ottla.protocol.api_keys import ApiKey
 from ottla.testing.sim.disk import DiskOperation, Survival
 from ottla.testing.sim.host import EPOCH_MS, SimulatedHost
 from ottla.testing.sim.loop import SimulatedLoop
@@ -21,7 +22,7 @@ class World:
 
     def __init__(self, **overrides: str) -> None:
         self.loop = SimulatedLoop()
-        network = SimulatedNetwork(self.loop, random.Random(1))
+        self.network = network = SimulatedNetwork(self.loop, random.Random(1))
         config = single_node_defaults(Path("/disk"), "node-1:9092")
         config |= {name.replace("_", "."): value for name, value in overrides.items()}
         self.server = SimulatedServer(self.loop, network, "node-1", random.Random(2), config)
@@ -94,15 +95,19 @@ def test_a_power_cut_takes_what_was_not_synced_and_nothing_else() -> None:
 
 def test_a_blow_between_two_changes_of_a_disk_leaves_what_was_written_before_it_and_no_answer() -> None:
     world = World()
+    armed: list[asyncio.Future[None]] = []
     written: list[str] = []
 
     async def story() -> None:
         await create()
-        # The first change that a record leads to is its append.
-        struck = world.server.strike_at_change(1, world.server.kill)
+        # The first change that the request leads to is the append.
+        arrived = world.network.next_arrival(
+            "node-1", ApiKey.PRODUCE, lambda: armed.append(world.server.strike_at_change(1, world.server.kill))
+        )
         producing = asyncio.ensure_future(produce(1))
         producing.add_done_callback(lambda _: written.append("answered"))
-        await struck
+        await arrived
+        await armed[0]
         assert world.server.life is Life.DOWN
         await asyncio.sleep(1)
         assert not written
@@ -114,6 +119,23 @@ def test_a_blow_between_two_changes_of_a_disk_leaves_what_was_written_before_it_
 
     world.run(story)
     assert world.loop.failures == []
+
+
+def test_a_blow_at_a_checkpoint_finds_a_log_whose_end_is_not_durable() -> None:
+    world = World(log_flush_offset_checkpoint_interval_ms="1000")
+
+    async def story() -> None:
+        await create()
+        await asyncio.sleep(100)
+        struck = world.server.strike_at_checkpoint(lambda: world.server.cut_power(Survival.NOTHING))
+        await asyncio.sleep(100)
+        assert not struck.done()
+        await produce(3)
+        await struck
+        await world.start()
+        assert await record_count() == 0
+
+    world.run(story)
 
 
 def test_a_blow_that_was_called_off_does_not_fall() -> None:
