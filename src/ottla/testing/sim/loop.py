@@ -225,19 +225,27 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
         self._ready.clear()
         self._timers.clear()
         hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        # What cleans up may start tasks; without a running loop asyncio would keep them for a loop that never runs.
+        asyncio._set_running_loop(self)
         try:
             self._let_all_go()
             gc.collect()
         finally:
+            asyncio._set_running_loop(None)
             sys.unraisablehook = hook
         self._ready.clear()
         self._timers.clear()
 
     def _let_all_go(self) -> None:
-        for task in {*self._dead, *asyncio.all_tasks(self)}:
-            if not task.done():
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
-                _let_go(task.get_coro())
+        waiting = {*self._dead, *asyncio.all_tasks(self)}
+        let_go: set[asyncio.Task[Any]] = set()
+        while waiting:
+            for task in waiting:
+                if not task.done():
+                    task._log_destroy_pending = False  # type: ignore[attr-defined]
+                    _let_go(task.get_coro())
+            let_go |= waiting
+            waiting = asyncio.all_tasks(self) - let_go
         self._dead.clear()
 
     # -- tasks and futures ------------------------------------------------------------------------------------------
@@ -258,10 +266,10 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
         return False
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Notes what went wrong, unless the machine died of it: the dead do not complain."""
+        """Notes what went wrong, unless the machine or the world came to its end with it: the dead do not complain."""
         handle = context.get("handle")
         machine = _machine.get() if handle is None else handle._context.get(_machine)
-        if machine is None or machine.power is not Power.OFF:
+        if not self._is_closed and (machine is None or machine.power is not Power.OFF):
             self.failures.append(context)
 
     async def shutdown_asyncgens(self) -> None:

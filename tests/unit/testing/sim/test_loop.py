@@ -1,4 +1,6 @@
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
@@ -135,6 +137,38 @@ def test_a_callback_in_which_its_machine_dies_is_not_a_failure_and_what_it_start
     loop.run_until_complete(run())
     loop.close()
     assert [str(failure["exception"]) for failure in loop.failures] == ["with the power on"]
+    assert seen == []
+
+
+def test_a_closed_loop_lets_go_of_what_its_tasks_start_as_they_clean_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in a program that has not had a loop yet.
+    monkeypatch.setattr(asyncio.events, "_event_loop_policy", asyncio.DefaultEventLoopPolicy())
+    seen: list[str] = []
+
+    async def clean_up() -> None:
+        seen.append("cleaned up")
+
+    async def program() -> None:
+        try:
+            await asyncio.sleep(1)
+        finally:
+            # Without a loop that runs, asyncio would make one that never does, and keep this task for ever.
+            asyncio.ensure_future(clean_up())  # noqa: RUF006 - nobody is left who could wait for it
+
+    def live() -> weakref.ref[SimulatedLoop]:
+        loop = SimulatedLoop()
+
+        async def run() -> None:
+            loop.start_on(PlainMachine("one"), program())
+            await asyncio.sleep(0.5)
+
+        loop.run_until_complete(run())
+        loop.close()
+        return weakref.ref(loop)
+
+    kept = live()
+    gc.collect()
+    assert kept() is None
     assert seen == []
 
 
