@@ -20,6 +20,7 @@ from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
 from ottla.replication.partition import Partition
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.meta_properties import MetaProperties
+from ottla.testing.history import Promise
 from ottla.testing.sim.clients import LIVENESS_S, Clients
 from ottla.testing.sim.cluster_faults import ClusterFaultPlan, ClusterFaults
 from ottla.testing.sim.loop import SimulatedLoop
@@ -38,6 +39,8 @@ class ClusterOfThree:
     """Three servers, and the harm that is done to them."""
 
     bootstrap = ",".join(f"{name}:{PORT}" for name in _NAMES.values())
+    # A leader that dies takes with it what no follower has fetched.
+    promise = Promise(keeps_acks_1=False)
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ottla.config.broker_config import single_node_defaults
+from ottla.testing.history import Promise
 from ottla.testing.sim.clients import Clients
 from ottla.testing.sim.faults import FaultPlan, Faults
 from ottla.testing.sim.loop import SimulatedLoop
@@ -20,6 +21,7 @@ class LoneNode:
     """One server, and the harm that is done to it."""
 
     bootstrap = f"{SERVER}:{PORT}"
+    promise = Promise()
 
     def __init__(
         self,

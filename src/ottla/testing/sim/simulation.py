@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ottla.testing.history import Anomaly, AnomalyKind
+from ottla.testing.history import Anomaly, AnomalyKind, Promise
 from ottla.testing.sim.clients import Clients
 from ottla.testing.sim.faults import ServerStaysDown
 from ottla.testing.sim.load import TRANSACTION_TIMEOUT_MS
@@ -49,6 +49,10 @@ class World(Protocol):
     @property
     def bootstrap(self) -> str:
         """What clients connect to."""
+
+    @property
+    def promise(self) -> Promise:
+        """What the servers keep of that which they acknowledge."""
 
     @property
     def servers(self) -> Sequence[SimulatedServer]: ...
@@ -108,7 +112,7 @@ class Simulation:
         network = SimulatedNetwork(self.loop, chance_of("network"))
         chance = chance_of("settings")
         self._world = world(self.loop, network, chance, chance_of)
-        self._workload = Workload(self._world.bootstrap, chance)
+        self._workload = Workload(self._world.bootstrap, self._world.promise, chance)
         self._clients = Clients(self.loop, network, self._world.bootstrap, self._workload.loads, chance_of)
         self._faults = self._world.faults(chance, self._clients, self._workload.draw_attention)
 

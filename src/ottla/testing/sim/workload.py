@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 
 from ottla.client import Client, ClientError, IsolationLevel, NewTopic, TopicPartition
-from ottla.testing.history import Anomaly, AnomalyKind, FinalCopy, Recorder, Value, check
+from ottla.testing.history import Anomaly, AnomalyKind, FinalCopy, Promise, Recorder, Value, check
 from ottla.testing.sim.clients import LIVENESS_S
 from ottla.testing.sim.end_state import read_log, read_table
 from ottla.testing.sim.load import (
@@ -35,7 +35,9 @@ KEY_COUNT = 20
 class Workload:
     """The loads of a run, and everything that they were told."""
 
-    def __init__(self, bootstrap: str, chance: random.Random) -> None:
+    def __init__(self, bootstrap: str, promise: Promise, chance: random.Random) -> None:
+        """`promise` is what the servers keep of that which they acknowledge."""
+        self._promise = promise
         self.anomalies: list[Anomaly] = []
         self.operation_count = 0
         # A digest of everything that the clients were told.
@@ -98,7 +100,8 @@ class Workload:
             return
         copied = {log.partition: list(map(Value.decode, keys)) for log, keys in logs if log.partition.topic == COPIES}
         copy = FinalCopy(COPIERS, offsets[COPIERS], copied)
-        history = self._recorder.history([log for log, _ in logs], copies=[copy])
+        promises = {log.partition: self._promise for log, _ in logs}
+        history = self._recorder.history([log for log, _ in logs], promises, copies=[copy])
         self.operation_count = len(history.sends) + len(history.offset_commits)
         self.anomalies += check(history)
         self.anomalies += self._table_anomalies(table)
