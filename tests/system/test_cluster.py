@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, Producer
 
 from harness.cluster import Cluster, running_cluster
 from harness.java import java
+from harness.waiting import eventually
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -79,3 +80,40 @@ def test_a_broker_that_was_stopped_or_killed_returns_with_its_records(tmp_path: 
         cluster.nodes[102].start()
         cluster.until_known([101, 102])
         assert consume(cluster, "t", 1) == {"first"}
+
+
+# Silence alone would not be noticed before the test has failed.
+PATIENT = {"broker.session.timeout.ms": "3600000", "controller.quorum.fetch.timeout.ms": "3600000"}
+
+
+def active_controller(cluster: Cluster, *, other_than: int | None = None) -> int:
+    """The node that last said that it is the active controller."""
+
+    def look() -> dict[int, int]:
+        found = {}
+        for node_id, node in cluster.nodes.items():
+            lines = [line for line in node.output_tail(1_000).splitlines() if "Active controller in epoch" in line]
+            if lines and node_id != other_than:
+                found[int(lines[-1].split("epoch ")[1].split()[0])] = node_id
+        return found
+
+    found = eventually(look, timeout_s=60)
+    return found[max(found)]
+
+
+def test_a_killed_broker_is_fenced_at_once_and_may_return_at_once(tmp_path: Path) -> None:
+    with running_cluster(Cluster(tmp_path, controllers=1, brokers=2, settings=PATIENT)) as cluster:
+        cluster.nodes[102].kill()
+        cluster.until_known([101])
+        cluster.nodes[102].start()
+        cluster.until_known([101, 102])
+
+
+def test_a_killed_node_that_was_the_active_controller_too_is_replaced_in_both_roles(tmp_path: Path) -> None:
+    with running_cluster(Cluster(tmp_path, brokers=3, settings=PATIENT)) as cluster:
+        former = active_controller(cluster)
+        cluster.nodes[former].kill()
+        cluster.until_known(set(cluster.nodes) - {former})
+        assert active_controller(cluster, other_than=former) != former
+        cluster.nodes[former].start()
+        cluster.until_known(cluster.nodes)

@@ -255,6 +255,7 @@ class BrokerRole:
                 followed=self._metadata,
                 controller=self._controller,
                 controller_role=self._controller_role,
+                dead_brokers=None,
                 topic_creation=topic_creation,
                 dynamic_configs=self._configs,
             ),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import Controller
+from ottla.broker.controller.dead_brokers import DeadBrokers
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.groups import GroupCoordinator
 from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
@@ -39,6 +40,8 @@ class ClusterMetadata:
     controller: Controller
     # The controller role of this node, None if it has none.
     controller_role: ControllerRole | None
+    # Notices dead brokers; None on a listener of brokers, and where it is switched off.
+    dead_brokers: DeadBrokers | None
     topic_creation: TopicCreation
     dynamic_configs: DynamicConfigs
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
+from ottla.broker.controller.dead_brokers import DeadBrokers
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.handlers import load_handlers
 from ottla.broker.host import Host
@@ -52,6 +53,7 @@ class ControllerListener:
         """Accepts connections from now on; ListenFailed if another process began to listen meanwhile."""
         self._followed = log.reader()
         self._followed.start(_follow, "controller listener")
+        detects_death = self._config.get_bool("ottla.dead.peer.detection.enable")
         services = NodeServices(
             cluster_id=cluster_id,
             config=self._config,
@@ -63,6 +65,7 @@ class ControllerListener:
                 followed=self._followed,
                 controller=controller,
                 controller_role=controller,
+                dead_brokers=DeadBrokers(controller, log, self._tasks) if detects_death else None,
                 topic_creation=TopicCreation(controller, self._tasks),
                 dynamic_configs=DynamicConfigs(self._config),
             ),

@@ -115,6 +115,8 @@ class Connection(asyncio.BufferedProtocol):
         self._reserved_bytes = 0
         # On the loop's clock.
         self.last_active = 0.0
+        # Called once when the client is gone, whoever ended the connection.
+        self.on_lost: Callable[[], None] | None = None
 
     # -- events of the transport ----------------------------------------------------------------------------------
 
@@ -133,6 +135,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._state.is_in_vain:
             self._cancel_pending()
         self._work()
+        if self.on_lost is not None:
+            self.on_lost()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         del sizehint

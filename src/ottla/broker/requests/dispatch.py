@@ -126,6 +126,7 @@ class Dispatcher:
             connection.principal,
             self.services,
             correlation_id,
+            connection,
         )
         if api_version not in api.versions:
             return self._refuse_version(api, context)

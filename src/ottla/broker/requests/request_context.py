@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ottla.broker.requests.time_slice import TimeSlice
 
 if TYPE_CHECKING:
+    from ottla.broker.network.connection import Connection
     from ottla.broker.services import Services
 
 
@@ -31,6 +32,8 @@ class RequestContext:
     principal: str
     broker: Services
     correlation_id: int = 0
+    # None for a request that came inside another one, or from this node itself.
+    connection: Connection | None = None
     # It took more than a slice of time to answer, so its answer is written beside the loop.
     is_large: bool = False
     _deadline: float | None = None

@@ -15,7 +15,11 @@ REQUEST = BrokerHeartbeatRequest
 
 
 async def handle(context: RequestContext, request: BrokerHeartbeatRequest) -> Message:
-    return await context.broker.metadata.controller.handle(context, request)
+    response = await context.broker.metadata.controller.handle(context, request)
+    dead_brokers = context.broker.metadata.dead_brokers
+    if dead_brokers is not None and context.connection is not None:
+        dead_brokers.heard(context.connection, request.broker_id, request.broker_epoch)
+    return response
 
 
 def error_response(
