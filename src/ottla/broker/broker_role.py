@@ -250,15 +250,7 @@ class BrokerRole:
             served_versions={key: api.versions for key, api in dispatcher.apis.items()},
             host=self._host,
             tasks=self._tasks,
-            metadata=ClusterMetadata(
-                log=self._log,
-                followed=self._metadata,
-                controller=self._controller,
-                controller_role=self._controller_role,
-                dead_brokers=None,
-                topic_creation=topic_creation,
-                dynamic_configs=self._configs,
-            ),
+            metadata=self._cluster_metadata(topic_creation),
             dispatcher=dispatcher,
             replicas=self.replicas,
             volumes=Volumes(self._host),
@@ -275,6 +267,17 @@ class BrokerRole:
                 ),
                 producer_ids=producer_ids,
             ),
+        )
+
+    def _cluster_metadata(self, topic_creation: TopicCreation) -> ClusterMetadata:
+        return ClusterMetadata(
+            log=self._log,
+            followed=self._metadata,
+            controller=self._controller,
+            controller_role=self._controller_role,
+            dead_brokers=None,
+            topic_creation=topic_creation,
+            dynamic_configs=self._configs,
         )
 
     def _store(

@@ -64,7 +64,7 @@ def test_values_come_with_source_synonyms_type_and_meaning_on_request() -> None:
 
 @pytest.mark.parametrize(
     ("resource_type", "name", "row_count"),
-    [(BROKER, "1", 340), (BROKER, "", 0), (GROUP, "g", 17), (CLIENT_METRICS, "s", 3)],
+    [(BROKER, "1", 341), (BROKER, "", 0), (GROUP, "g", 17), (CLIENT_METRICS, "s", 3)],
 )
 def test_every_kind_of_resource_is_described(resource_type: int, name: str, row_count: int) -> None:
     result = describe(ConfigServices(), resource_type, name)
