@@ -108,7 +108,7 @@ def test_a_formatted_node_begins_its_cluster_at_once(node: Node) -> None:
                 "eligible.leader.replicas.version": 1,
             }
             assert finalized_levels(quorum.image, quorum.log.kraft_version) == levels
-            assert quorum.image.end_offset == 5
+            assert quorum.image.end_offset == 7
 
     asyncio.run(scenario())
     assert node.log.is_closed
@@ -358,7 +358,7 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
             described = quorum.log.describe()
             assert (described.leader_id, described.epoch, described.high_watermark) == (1, 1, 8)
             (voter,) = described.voters
-            assert (voter.id, voter.directory_id, voter.log_end_offset) == (1, LOCAL.directory_id, 6)
+            assert (voter.id, voter.directory_id, voter.log_end_offset) == (1, LOCAL.directory_id, 8)
             assert voter.last_caught_up_timestamp_ms == node.wall_ms
             assert described.observers == ()
             assert described.voter_endpoints == {1: (VoterEndpoint("CONTROLLER", "localhost", 9093),)}
