@@ -11,7 +11,7 @@ the second was acknowledged. Both are to be in the history, the first without an
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -41,12 +41,12 @@ def find_committed_offset_anomalies(history: History) -> Iterator[Anomaly]:
     for fetch in history.offset_fetches:
         registers.setdefault((fetch.group, fetch.partition), _Register()).fetches.append(fetch)
     for register in registers.values():
-        for anomaly in _judge(register):
+        for anomaly in _judge(register, history.may_be_stale):
             if history.keeps_coordinator_state or anomaly.kind is AnomalyKind.PHANTOM_COMMITTED_OFFSET:
                 yield anomaly
 
 
-def _judge(register: _Register) -> Iterator[Anomaly]:
+def _judge(register: _Register, may_be_stale: Callable[[OffsetFetch], bool]) -> Iterator[Anomaly]:
     possible = [commit for commit in register.commits if commit.outcome is not Outcome.FAIL]
     possible = _with_known_ends(possible, register.fetches)
     by_offset = {commit.offset: commit for commit in register.commits}
@@ -65,7 +65,7 @@ def _judge(register: _Register) -> Iterator[Anomaly]:
             yield Anomaly(AnomalyKind.PHANTOM_COMMITTED_OFFSET, f"{answer}, but {reason}")
             continue
         later = overwriting.latest_before(fetch.invoked)
-        if later is not None and latest_end < later.invoked:
+        if later is not None and latest_end < later.invoked and not may_be_stale(fetch):
             yield Anomaly(AnomalyKind.COMMITTED_OFFSET_WENT_BACK, f"{answer}, but that is older than {later}")
 
 

@@ -55,6 +55,8 @@ def find_end_offsets_that_went_back(history: History) -> Iterator[Anomaly]:
     """Answers, and final logs, that end before what a client knew earlier."""
     known = _collect(history)
     for answer in history.end_offsets:
+        if history.may_be_stale(answer):
+            continue
         farthest = known[answer.partition, answer.isolation].farthest(before=answer.invoked)
         if farthest is not None and farthest.offset > answer.offset:
             yield Anomaly(

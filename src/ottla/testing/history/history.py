@@ -45,6 +45,12 @@ class History:
     promises: Mapping[TopicPartition, Promise] = field(default_factory=dict)
     # Whether __consumer_offsets and __transaction_state kept what was acknowledged.
     keeps_coordinator_state: bool = True
+    # From when to when a former leader may not have known that it was replaced. What it tells is true, but may be old.
+    stale_spans: Sequence[tuple[int, int]] = ()
 
     def promise(self, partition: TopicPartition) -> Promise:
         return self.promises.get(partition, DURABLE)
+
+    def may_be_stale(self, answer: EndOffset | OffsetFetch) -> bool:
+        """Whether a former leader may have given an answer. Kafka's clients cannot tell either."""
+        return any(begun <= answer.ended and answer.invoked <= ended for begun, ended in self.stale_spans)

@@ -5,7 +5,8 @@ its own order; clients may run in threads of their own.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from ottla.client.offsets import IsolationLevel
 from ottla.protocol.topic_partition import TopicPartition
@@ -171,6 +172,7 @@ class Recorder:
         self._end_offsets: list[EndOffset] = []
         self._offset_commits: list[PendingOffsetCommit] = []
         self._offset_fetches: list[OffsetFetch] = []
+        self._stale_spans: list[tuple[int, int]] = []
 
     def producer(self, name: str, kind: ProducerKind) -> ProducerRecorder:
         """A new producer; names are unique."""
@@ -201,6 +203,15 @@ class Recorder:
         """A client that asked at `invoked` was told a group's position."""
         self._offset_fetches.append(OffsetFetch(group, partition, offset, invoked, self.now()))
 
+    @contextmanager
+    def stale_answers(self) -> Iterator[None]:
+        """For as long as it lasts, a former leader may not know that it was replaced."""
+        begun = self.now()
+        try:
+            yield
+        finally:
+            self._stale_spans.append((begun, self.now()))
+
     def history(
         self,
         final_logs: Iterable[FinalLog],
@@ -226,4 +237,5 @@ class Recorder:
             copies=tuple(copies),
             promises=promises or {},
             keeps_coordinator_state=keeps_coordinator_state,
+            stale_spans=tuple(self._stale_spans),
         )

@@ -26,6 +26,7 @@ from ottla.testing.sim.cluster_faults import ClusterFaultPlan, ClusterFaults
 from ottla.testing.sim.loop import SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
 from ottla.testing.sim.server import PORT, SimulatedServer
+from ottla.testing.sim.workload import Workload
 
 NODE_COUNT = 3
 CONTROLLER_PORT = 9093
@@ -60,15 +61,15 @@ class ClusterOfThree:
             _format(server, node_id)
         self._watch = ReplicaWatch(self.servers)
 
-    def faults(self, chance: random.Random, clients: Clients, on_up: Callable[[], None]) -> ClusterFaults:
+    def faults(self, chance: random.Random, clients: Clients, workload: Workload) -> ClusterFaults:
         """What goes wrong in this run."""
         return ClusterFaults(
             ClusterFaultPlan.draw(chance),
             self.servers,
             self._network,
             clients,
+            workload,
             is_whole=self._is_whole,
-            on_up=on_up,
             chance=self._chance_of("faults"),
         )
 

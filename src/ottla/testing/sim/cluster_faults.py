@@ -29,6 +29,7 @@ from ottla.testing.sim.faults import ServerStaysDown
 from ottla.testing.sim.host import THREAD_S
 from ottla.testing.sim.network import SimulatedNetwork
 from ottla.testing.sim.server import Life, SimulatedServer
+from ottla.testing.sim.workload import Workload
 
 logger = logging.getLogger("ottla.testing.sim.cluster_faults")
 
@@ -38,6 +39,8 @@ _CLIENT_DIES_TOO_SHARE = 0.3
 _SLOW_FIRST_SHARE = 0.3
 _DOWN_S = (0.5, 5.0, 30.0)
 _KEEPER_S = 0.5
+# Within this time a node that is reached again knows what has changed.
+_NEWS_S = 5.0
 # A start that fails so often in a row, with every fault healed, will always fail.
 _STARTS_MAX = 8
 _START_PATIENCE_S = 120.0
@@ -80,9 +83,9 @@ class ClusterFaults:
         servers: Sequence[SimulatedServer],
         network: SimulatedNetwork,
         clients: Clients,
+        workload: Workload,
         *,
         is_whole: Callable[[], bool],
-        on_up: Callable[[], None],
         chance: random.Random,
     ) -> None:
         """`is_whole` tells whether every replica of every partition is in sync."""
@@ -93,7 +96,7 @@ class ClusterFaults:
         self._network = network
         self._clients = clients
         self._is_whole = is_whole
-        self._on_up = on_up
+        self._workload = workload
         self._chance = chance
         # When a server that is down may be started again.
         self._down_until_s: dict[str, float] = {}
@@ -119,7 +122,7 @@ class ClusterFaults:
                     + ", ".join(f"{one.name} is {one.life.name} after {one.failure!r}" for one in self._servers)
                 )
             await asyncio.sleep(_KEEPER_S)
-        self._on_up()
+        self._workload.draw_attention()
 
     # -- stories ------------------------------------------------------------------------------------------------------
 
@@ -132,7 +135,12 @@ class ClusterFaults:
                 continue
             self.counts[kind] += 1
             logger.info("%s of %s begins", kind, server.name)
-            await _STORIES[kind](self, server)
+            if kind in _LEAVES_FORMER_LEADERS:
+                with self._workload.stale_answers():
+                    await _STORIES[kind](self, server)
+                    await asyncio.sleep(_NEWS_S)
+            else:
+                await _STORIES[kind](self, server)
             logger.info("%s of %s is over", kind, server.name)
             if kind in _DEATHS and asking in self._clients.names and self._chance.random() < _CLIENT_DIES_TOO_SHARE:
                 self.counts["client killed"] += 1
@@ -166,7 +174,7 @@ class ClusterFaults:
         if self.is_over and self._failed_starts[server.name] > _STARTS_MAX:
             raise ServerStaysDown(f"{server.name} does not start any more: {server.failure!r}")
         server.start()
-        self._on_up()
+        self._workload.draw_attention()
 
     async def _heal(self) -> None:
         for server in self._servers:
@@ -269,3 +277,5 @@ _STORIES: dict[str, Callable[[ClusterFaults, SimulatedServer], Awaitable[None]]]
 }
 KINDS = tuple(_STORIES)
 _DEATHS = ("kill", "power cut")
+# A node that hears nothing, or leads nothing any more and has not heard of it yet, may still answer.
+_LEAVES_FORMER_LEADERS = ("pause", "isolation", "restart")

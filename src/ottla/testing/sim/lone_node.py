@@ -13,6 +13,7 @@ from ottla.testing.sim.faults import FaultPlan, Faults
 from ottla.testing.sim.loop import SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
 from ottla.testing.sim.server import PORT, SimulatedServer
+from ottla.testing.sim.workload import Workload
 
 SERVER = "node-1"
 
@@ -36,9 +37,10 @@ class LoneNode:
         config = _draw_config(chance, is_synced=self._is_synced)
         self.servers = [SimulatedServer(loop, network, SERVER, chance_of("server"), config)]
 
-    def faults(self, chance: random.Random, clients: Clients, on_up: Callable[[], None]) -> Faults:
+    def faults(self, chance: random.Random, clients: Clients, workload: Workload) -> Faults:
         """What goes wrong in this run."""
         plan = FaultPlan.draw(chance, is_synced=self._is_synced)
+        on_up = workload.draw_attention
         return Faults(plan, self.servers[0], self._network, clients, on_up, self._chance_of("faults"))
 
     async def watch(self) -> None:

@@ -57,8 +57,8 @@ class World(Protocol):
     @property
     def servers(self) -> Sequence[SimulatedServer]: ...
 
-    def faults(self, chance: random.Random, clients: Clients, on_up: Callable[[], None]) -> Harm:
-        """What goes wrong in this run; `on_up` is called whenever a server has come back."""
+    def faults(self, chance: random.Random, clients: Clients, workload: Workload) -> Harm:
+        """What goes wrong in this run."""
 
     async def watch(self) -> None:
         """Looks at the servers while harm is done, until it is cancelled."""
@@ -114,7 +114,7 @@ class Simulation:
         self._world = world(self.loop, network, chance, chance_of)
         self._workload = Workload(self._world.bootstrap, self._world.promise, chance)
         self._clients = Clients(self.loop, network, self._world.bootstrap, self._workload.loads, chance_of)
-        self._faults = self._world.faults(chance, self._clients, self._workload.draw_attention)
+        self._faults = self._world.faults(chance, self._clients, self._workload)
 
     def run(self) -> Report:
         report = self.report

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import random
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 from ottla.client import Client, ClientError, IsolationLevel, NewTopic, TopicPartition
 from ottla.testing.history import Anomaly, AnomalyKind, FinalCopy, Promise, Recorder, Value, check
@@ -69,6 +70,10 @@ class Workload:
         """Something has happened after which the groups are worth a look."""
         for group in self._groups:
             group.is_worth_a_look.set()
+
+    def stale_answers(self) -> AbstractContextManager[None]:
+        """For as long as it lasts, a former leader may not know that it was replaced."""
+        return self._recorder.stale_answers()
 
     async def create_topics(self, client: Client) -> None:
         topics = [NewTopic(name, count) for name, count in PARTITIONS.items() if name != TABLE]
