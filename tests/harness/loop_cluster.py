@@ -12,6 +12,8 @@ from harness.wire import WireClient
 from ottla.broker.disks import storage_format
 from ottla.broker.node import Node
 from ottla.config.broker_config import BrokerConfig
+from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 
 Scenario = Callable[["LoopCluster"], Awaitable[None]]
 
@@ -69,6 +71,20 @@ class LoopCluster:
         (found,) = await eventually_async(look)
         assert found is not None
         return found
+
+    async def create_topic(self, broker_id: int, name: str) -> None:
+        client = await self.connect(broker_id)
+        topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+        response = await client.call(CreateTopicsRequest(topics=[topic], timeout_ms=20_000), 7)
+        assert response.topics[0].error_code == 0, response.topics[0].error_message
+        await client.close()
+
+    async def delete_topic(self, broker_id: int, name: str) -> None:
+        client = await self.connect(broker_id)
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=20_000)
+        response = await client.call(request, 6)
+        assert response.responses[0].error_code == 0, response.responses[0].error_message
+        await client.close()
 
     async def connect(self, broker_id: int) -> WireClient:
         return await WireClient.connect(self.plan.nodes[broker_id].port)

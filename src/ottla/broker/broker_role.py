@@ -23,6 +23,7 @@ from typing import Any
 from ottla.broker.configs.change_journal import ChangeJournal
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
 from ottla.broker.controller.controller import Controller, FollowingController
+from ottla.broker.controller.remote import ActiveControllerFinder
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.groups import GroupCoordinator
 from ottla.broker.coordinators.internal_topic import (
@@ -105,6 +106,7 @@ class BrokerRole:
         self._controller_role: ControllerRole | None
         self._metadata: ImageReader
         self._controller: FollowingController
+        self._controller_versions: Callable[[], Mapping[int, tuple[int, int]] | None] = lambda: None
         self._lifecycle: BrokerLifecycle
         self._logs: LogManager
         self._groups: GroupCoordinator
@@ -130,6 +132,8 @@ class BrokerRole:
 
         `controller` is the active one, wherever it runs; `controller_role` that of this node, if it has one.
         """
+        if isinstance(controller, ActiveControllerFinder):
+            self._controller_versions = lambda: controller.versions
         self._storage = storage
         self._log = log
         self._controller_role = controller_role
@@ -278,6 +282,7 @@ class BrokerRole:
             dead_brokers=None,
             topic_creation=topic_creation,
             dynamic_configs=self._configs,
+            controller_versions=self._controller_versions,
         )
 
     def _store(

@@ -6,6 +6,7 @@ partitions of this broker, the path that records take, the coordinators.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -44,6 +45,8 @@ class ClusterMetadata:
     dead_brokers: DeadBrokers | None
     topic_creation: TopicCreation
     dynamic_configs: DynamicConfigs
+    # The versions of each API that a controller on another node serves; None if there is none, or it was never asked.
+    controller_versions: Callable[[], Mapping[int, tuple[int, int]] | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,28 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 
 from harness.lone_quorum import LoneQuorum
 from harness.simulated_quorum import ROOT, format_disk, running_quorum
+from harness.waiting import eventually_async
 from ottla.broker import lifecycle
-from ottla.broker.controller.controller import FollowingController, OwnRequest
-from ottla.broker.lifecycle import BrokerLifecycle, BrokerRefused
+from ottla.broker.controller.controller import Controller, FollowingController, OwnRequest, RequestOrigin
+from ottla.broker.lifecycle import BrokerLifecycle, BrokerRefused, LifecycleSettings
 from ottla.broker.quorum import ImageReader
+from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, ImageDelta
-from ottla.protocol.messages.broker_registration_request import Listener
+from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Listener
 from ottla.protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopicsRequest,
 )
+from ottla.protocol.messages.unregister_broker_record import UnregisterBrokerRecord
+from ottla.protocol.schema import Message
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.testing.sim.disk import SimulatedDisk
 
@@ -131,5 +137,116 @@ def test_a_broker_that_cannot_follow_goes_when_its_time_is_over(monkeypatch: pyt
             reader.start(hang, "one that hangs")
             life._controller = FollowingController(running.controller, running.log, reader)
             await life.leave(running.failed)
+
+    asyncio.run(scenario())
+
+
+class OverTheWire:
+    """The controller as a broker on another node meets it; keeps what it was asked."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self.asked: list[Message] = []
+
+    async def handle(self, origin: RequestOrigin, request: Message) -> Message:
+        self.asked.append(request)
+        remote = SimpleNamespace(api_version=origin.api_version, principal="User:b", client_host="10.0.0.1")
+        return await self._controller.handle(remote, request)
+
+
+QUICK = LifecycleSettings(heartbeat_interval_s=0.01, registration_timeout_s=0.3)
+
+
+@asynccontextmanager
+async def remote_broker(
+    running: LoneQuorum, *, incarnation: bytes = b"i", settings: LifecycleSettings = QUICK
+) -> AsyncIterator[tuple[BrokerLifecycle, ImageReader, OverTheWire]]:
+    reader = running.log.reader()
+    reader.start(follow, "broker 1")
+    controller = OverTheWire(running.controller)
+    life = BrokerLifecycle(1, "cluster", controller, reader, settings)
+    try:
+        await life.register(
+            incarnation_id=incarnation * 16,
+            listeners=[Listener(name="PLAINTEXT", host="here", port=9092)],
+            log_dirs=[b"directory of one", b"directory of two"],
+            rack=None,
+            previous_broker_epoch=17,
+        )
+        yield life, reader, controller
+    finally:
+        await life.stop()
+
+
+def test_a_broker_tells_which_life_ended_cleanly_and_goes_on_with_heartbeats() -> None:
+    async def scenario() -> None:
+        async with quorum() as running, remote_broker(running) as (life, _, controller):
+            registration = controller.asked[0]
+            assert isinstance(registration, BrokerRegistrationRequest)
+            assert registration.previous_broker_epoch == 17
+
+            async def heartbeats() -> int:
+                return sum(isinstance(request, BrokerHeartbeatRequest) for request in controller.asked)
+
+            await eventually_async(heartbeats, lambda count: count > 5)
+            assert life.broker_epoch > 0
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_the_controller_has_forgotten_registers_again() -> None:
+    async def scenario() -> None:
+        async with quorum() as running, remote_broker(running) as (life, reader, _):
+            former = life.broker_epoch
+            record = UnregisterBrokerRecord(broker_id=1, broker_epoch=former)
+            await running.controller.submit(lambda image: Decision([record], None))
+
+            async def is_back() -> bool:
+                return life.broker_epoch > former and reader.image.brokers.is_active(1)
+
+            await eventually_async(is_back)
+
+    asyncio.run(scenario())
+
+
+def test_a_new_life_waits_for_the_session_of_the_former_one_and_gives_up_with_a_reason() -> None:
+    async def scenario() -> None:
+        async with quorum() as running:
+            async with remote_broker(running) as (former, _, _):
+                pass
+            with pytest.raises(BrokerRefused, match=r"node.id 1 is registered and alive.*broker.session.timeout.ms"):
+                async with remote_broker(running, incarnation=b"j"):
+                    pass
+            running.controller._surroundings.sessions.forget(1)
+            async with remote_broker(running, incarnation=b"j") as (life, _, _):
+                assert life.broker_epoch > former.broker_epoch
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_without_a_controller_gives_up_when_its_time_is_over() -> None:
+    async def scenario() -> None:
+        async with quorum() as running:
+            running.controller._end("there is none")
+            with pytest.raises(BrokerRefused, match=r"within 300 ms .*not the active controller"):
+                async with remote_broker(running):
+                    pass
+
+    asyncio.run(scenario())
+
+
+def test_a_directory_that_fails_is_reported_at_once() -> None:
+    async def scenario() -> None:
+        patient = LifecycleSettings(heartbeat_interval_s=3600)
+        async with quorum() as running, remote_broker(running, settings=patient) as (life, _, controller):
+            life.directory_failed(b"directory of two")
+
+            async def reported() -> bool:
+                newest = controller.asked[-1]
+                return isinstance(newest, BrokerHeartbeatRequest) and list(newest.offline_log_dirs) == [
+                    b"directory of two"
+                ]
+
+            await eventually_async(reported)
 
     asyncio.run(scenario())

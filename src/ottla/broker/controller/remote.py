@@ -74,6 +74,8 @@ class ActiveControllerFinder:
     def versions(self) -> Mapping[int, tuple[int, int]] | None:
         """The versions of each API that the controller serves for clients; None while nobody on another node is
         asked."""
+        if self._role is not None and self._role.is_active:
+            return None
         lane = self._lanes.get(_FORWARDING)
         return None if lane is None or lane.connection is None else lane.connection.versions.ranges
 

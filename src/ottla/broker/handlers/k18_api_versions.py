@@ -10,6 +10,7 @@ import re
 from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.controller.features import SUPPORTED, finalized_levels
 from ottla.protocol.api_keys import ApiKey
+from ottla.protocol.envelope import FORWARDABLE
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.api_versions_response import (
@@ -57,10 +58,16 @@ def error_response(context: RequestContext, request: ApiVersionsRequest, error: 
 
 def _served(context: RequestContext) -> list[ApiVersion]:
     rows = []
+    of_controller = context.broker.metadata.controller_versions()
     for key, versions in sorted(context.broker.served_versions.items()):
         # librdkafka compresses only for a broker that claims Produce 0 (KAFKA-18659).
-        lowest = 0 if key == ApiKey.PRODUCE else versions.start
-        rows.append(ApiVersion(api_key=key, min_version=lowest, max_version=versions.stop - 1))
+        lowest, highest = 0 if key == ApiKey.PRODUCE else versions.start, versions.stop - 1
+        if of_controller is not None and key in FORWARDABLE:
+            # What is handed on has to suit the controller, too.
+            offered = of_controller.get(key, (1, 0))
+            lowest, highest = max(lowest, offered[0]), min(highest, offered[1])
+        if lowest <= highest:
+            rows.append(ApiVersion(api_key=key, min_version=lowest, max_version=highest))
     return rows
 
 

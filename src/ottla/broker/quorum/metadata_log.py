@@ -25,7 +25,7 @@ from ottla.broker.quorum.raft_shell import RaftShell
 from ottla.broker.quorum.settings import MetadataQuorumSettings
 from ottla.broker.quorum.snapshot_files import SnapshotPiece
 from ottla.broker.quorum.snapshotter import Snapshotter
-from ottla.broker.quorum.transport import Transport
+from ottla.broker.quorum.transport import Transport, UnusableQuorum
 from ottla.client.addresses import Address
 from ottla.metadata.controller.features import unsupported_level
 from ottla.metadata.image import ClusterImage
@@ -124,6 +124,13 @@ class MetadataLog:
         self._published_waiters.reached(opened.image.end_offset)
         self._assemble(opened)
         self._transport.attach(self)
+        named = None if self._static_voters is None else self._static_voters.ids
+        if named is not None and set(named) != set(self.voters.ids):
+            logger.warning(
+                "controller.quorum.voters names %s, but the quorum was formatted with %s, which counts",
+                ", ".join(map(str, named)),
+                ", ".join(map(str, self.voters.ids)),
+            )
         self._is_open = True
         warning = unsupported_level(opened.image)
         if warning:
@@ -268,9 +275,23 @@ class MetadataLog:
         try:
             self._shell.step(event)
             self._note_progress()
+            named_id = event.response.leader_id if isinstance(event, ResponseReceived) else None
+            if not self._can_vote and self.local.id in (named_id, *self.voters.ids):
+                self.fail(UnusableQuorum(f"node.id {self.local.id} is that of a controller: give this broker another"))
         except Exception as error:
             logger.exception("The metadata quorum has failed")
             self.fail(error)
+
+    def met_foreign_cluster(self, whom: str) -> None:
+        """An observer that has not found its cluster yet was sent to another one, and must not wait there for ever. A
+        voter goes on: it may be the other one that is wrong."""
+        if not self._can_vote and not self._first_caught_up_offset.done():
+            self.fail(
+                UnusableQuorum(
+                    f"{whom} belongs to another cluster than this node: correct controller.quorum.bootstrap.servers or "
+                    "controller.quorum.voters, or format the storage with the cluster's own id"
+                )
+            )
 
     async def read_records(self, from_offset: int, end_offset: int, max_bytes: int) -> Buffer:
         """Whole batches from the one that begins at `from_offset`, at least one, none beyond `end_offset`."""

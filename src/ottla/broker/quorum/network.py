@@ -27,6 +27,7 @@ from ottla.broker.quorum.peer_addresses import PeerAddresses
 from ottla.broker.quorum.transport import Replica, UnusableQuorum
 from ottla.broker.quorum.wire import (
     Answer,
+    ForeignCluster,
     NodeAddress,
     RefusedRequest,
     Sender,
@@ -47,6 +48,7 @@ from ottla.protocol.messages.begin_quorum_epoch_response import BeginQuorumEpoch
 from ottla.protocol.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from ottla.protocol.messages.fetch_response import FetchResponse as WireFetchResponse
 from ottla.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse as WireFetchSnapshotResponse
+from ottla.protocol.messages.vote_request import VoteRequest as WireVoteRequest
 from ottla.protocol.messages.vote_response import VoteResponse
 from ottla.protocol.schema import Message as WireMessage
 from ottla.protocol.schema import Records
@@ -162,6 +164,8 @@ class QuorumNetwork:
             answer = await self._exchange(request.to_id, request.message)
         except Exception as error:  # noqa: BLE001 - raft must hear of every failure, or it would wait in vain
             self._note_failure(request.to_id, error)
+            if isinstance(error, ForeignCluster):
+                self._replica.met_foreign_cluster(self._name(request.to_id))
             is_refused = isinstance(error, ConnectionRefused)
             self._replica.receive(RequestFailed(request.to_id, request.correlation_id, is_refused))
             return
@@ -186,6 +190,8 @@ class QuorumNetwork:
         except BrokerUnreachable:
             self._addresses.forget(peer_id, address)
             raise
+        if not connection.versions.serves(WireVoteRequest):
+            raise UnusableResponse(f"{address} is not a listener of controllers: correct the address in the settings")
         wire_request = encode_request(message, self._sender, max_bytes)
         response = await connection.request(wire_request, _RESPONSES[type(message)], timeout_ms=timeout_ms)
         return decode_response(response, is_pre_vote=isinstance(message, VoteRequest) and message.pre_vote)

@@ -80,6 +80,13 @@ class UnusableResponse(Exception):
     """A response that says nothing that raft could use; the message says why."""
 
 
+class ForeignCluster(UnusableResponse):
+    """Whoever was asked belongs to another cluster."""
+
+    def __init__(self) -> None:
+        super().__init__("INCONSISTENT_CLUSTER_ID: its cluster.id is not that of this node's meta.properties")
+
+
 @dataclass(frozen=True, slots=True)
 class Sender:
     """Who sends requests: the cluster that it belongs to, and where it listens as a controller."""
@@ -447,6 +454,8 @@ def decode_response(response: Any, *, is_pre_vote: bool = False) -> Answer:
 
     A Vote does not say whether it answers a pre-vote: whoever asked knows.
     """
+    if response.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID:
+        raise ForeignCluster
     if response.error_code != ErrorCode.NONE:
         raise UnusableResponse(f"{type(response).__name__} with error {_name(response.error_code)}")
     topics = response.responses if isinstance(response, fetch_response.FetchResponse) else response.topics

@@ -9,9 +9,11 @@ from harness.loop_cluster import LoopCluster, run_cluster
 from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.controller.remote import ActiveControllerFinder
 from ottla.broker.requests.request_context import CloseConnection
+from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from ottla.protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+from ottla.protocol.messages.api_versions_request import ApiVersionsRequest
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from ottla.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 
@@ -134,6 +136,16 @@ def test_a_version_that_the_controller_lacks_ends_the_clients_connection(tmp_pat
             await finder(cluster, 101).handle(context, create("u"))
         client.send(create("u"), 7)
         assert await client.is_closed_by_peer()
+        await client.close()
+        # Then it asks again which versions there are.
+        client = await cluster.connect(101)
+        asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        offered = {row.api_key: (row.min_version, row.max_version) for row in (await client.call(asked, 4)).api_keys}
+        assert offered[ApiKey.CREATE_TOPICS] == (2, 6)
+        assert offered[ApiKey.METADATA][1] == 13
+        del versions[19]
+        offered = {row.api_key: (row.min_version, row.max_version) for row in (await client.call(asked, 4)).api_keys}
+        assert ApiKey.CREATE_TOPICS not in offered
         await client.close()
 
     run_cluster(LoopCluster(tmp_path, controllers=1, brokers=1), scenario)
