@@ -72,9 +72,9 @@ class LoopCluster:
         assert found is not None
         return found
 
-    async def create_topic(self, broker_id: int, name: str) -> None:
+    async def create_topic(self, broker_id: int, name: str, *, replication_factor: int = 1) -> None:
         client = await self.connect(broker_id)
-        topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+        topic = CreatableTopic(name=name, num_partitions=6, replication_factor=replication_factor)
         response = await client.call(CreateTopicsRequest(topics=[topic], timeout_ms=20_000), 7)
         assert response.topics[0].error_code == 0, response.topics[0].error_message
         await client.close()

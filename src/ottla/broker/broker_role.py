@@ -153,7 +153,7 @@ class BrokerRole:
         )
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
         self._directory_ids = ids
-        self._cordoning = Cordoning(self._logs, self._controller, ids, self._tasks)
+        self._cordoning = Cordoning(self._logs, ids, self._lifecycle.cordon)
         self._cordoning.apply(self._configs.current(image))
         self.replicas = ReplicaManager(
             self.config.node_id,
@@ -204,7 +204,6 @@ class BrokerRole:
         # From now on fetches can name the epoch of this life.
         self._fetchers.start(self._metadata.image)
         self._in_sync.start()
-        self._cordoning.report(self._metadata.image, self.config.node_id)
         self.replicas.subscribe(self._partitions_lost)
         self._lead_coordinators(self._metadata.image)
         self._groups.start()
@@ -336,7 +335,7 @@ class BrokerRole:
         self.socket_server.apply(self._configs.current(image))
         self.maintenance.apply(self._configs.current(image))
         self._cordoning.apply(self._configs.current(image))
-        self._cordoning.report(image, self.config.node_id)
+        self._lifecycle.followed(image)
 
     def _coordinators(self) -> tuple[tuple[str, CoordinatorRuntime[Any, Any]], ...]:
         return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)

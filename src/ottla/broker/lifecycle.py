@@ -41,7 +41,7 @@ logger = logging.getLogger("ottla.broker.lifecycle")
 LEAVE_TIMEOUT_S = 30.0
 # The first answer comes before any leadership has moved. Kafka's brokers ask again after the same pause.
 _FIRST_REPEAT_S = 0.05
-_REPEAT_S = 0.5
+_REPEAT_S_MAX = 0.5
 # Between attempts that failed, growing up to the heartbeat's own pause.
 _FIRST_BACKOFF_S = 0.1
 _NO_EPOCH = -1
@@ -102,6 +102,7 @@ class BrokerLifecycle:
         self.broker_epoch = _NO_EPOCH
         self._registration: BrokerRegistrationRequest
         self._offline_log_dirs: tuple[bytes, ...] = ()
+        self._cordoned_log_dirs: tuple[bytes, ...] = ()
         self._heartbeats: asyncio.Task[None] | None = None
         self._has_news = asyncio.Event()
 
@@ -199,6 +200,18 @@ class BrokerLifecycle:
 
     # --- heartbeats -----------------------------------------------------------------------------------------------
 
+    def cordon(self, directory_ids: tuple[bytes, ...]) -> None:
+        """Reports with the next heartbeat, at once, which log directories get no new partitions."""
+        if directory_ids != self._cordoned_log_dirs:
+            self._cordoned_log_dirs = directory_ids
+            self._has_news.set()
+
+    def followed(self, image: ClusterImage) -> None:
+        """Reports at once how far this broker has followed the metadata, if another one waits for that: a controlled
+        shutdown is granted when all know the new leaders. Call it last, before the reader has this image."""
+        if any(broker.is_in_controlled_shutdown and not broker.is_fenced for broker in image.brokers):
+            self._has_news.set()
+
     def directory_failed(self, directory_id: bytes) -> None:
         """Reports with the next heartbeat, at once, that a log directory is offline."""
         if directory_id not in self._offline_log_dirs:
@@ -271,7 +284,7 @@ class BrokerLifecycle:
                 if error.code not in (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT):
                     raise
             await asyncio.sleep(pause_s)
-            pause_s = _REPEAT_S
+            pause_s = min(2 * pause_s, _REPEAT_S_MAX)
 
     # --- requests -------------------------------------------------------------------------------------------------
 
@@ -291,6 +304,7 @@ class BrokerLifecycle:
             current_metadata_offset=self._metadata.image.end_offset - 1,
             want_shut_down=wants_shutdown,
             offline_log_dirs=self._offline_log_dirs,
+            cordoned_log_dirs=self._cordoned_log_dirs,
         )
         origin = OwnRequest.of(request, self._settings.request_timeout_s)
         response = await self._controller.handle(origin, request)
