@@ -143,6 +143,21 @@ class BrokerRole:
             self.config.node_id, storage.cluster_id, controller, self._metadata, LifecycleSettings.of(self.config)
         )
         image = self._metadata.image
+        self._make_replicas(storage, controller, image)
+        threads = self.config.get_int("num.recovery.threads.per.data.dir")
+
+        def load() -> None:
+            self._logs.load(
+                lambda topic: self._configs.log_config(image, topic),
+                recovery_threads=threads,
+                now_ms=self._host.now_ms(),
+            )
+
+        await asyncio.to_thread(load)
+        await self.replicas.apply_all(image)
+
+    def _make_replicas(self, storage: NodeStorage, controller: Controller, image: ClusterImage) -> None:
+        """The directories with their logs, still closed, and what keeps the partitions in them replicated."""
         self._absent_directory_ids = _absent_directory_ids(image, self.config.node_id, storage)
         self._logs = LogManager(
             storage.directories,
@@ -175,17 +190,6 @@ class BrokerRole:
             self._broker_epoch,
             self._host,
         )
-        threads = self.config.get_int("num.recovery.threads.per.data.dir")
-
-        def load() -> None:
-            self._logs.load(
-                lambda topic: self._configs.log_config(image, topic),
-                recovery_threads=threads,
-                now_ms=self._host.now_ms(),
-            )
-
-        await asyncio.to_thread(load)
-        await self.replicas.apply_all(image)
 
     async def start(self) -> None:
         """Registers, and prepares everything for clients; BrokerRefused if the controller refuses the broker."""
