@@ -1,7 +1,10 @@
 """What a decider of the controller returns: the records that carry out the decision, and the answer to the request.
 
-The answer is given once the records are committed and the asking broker's image has reached them. All records of a
-decision are written as one batch: they happen together or not at all.
+The answer is given once the records are committed and the asking broker's image has reached them.
+
+What somebody asked for is atomic: its records are one batch, and happen together or not at all. What follows from the
+state of a broker may be more than a batch should hold, and need not be: its records are in an order in which any first
+part of them leaves a state that a later decision completes.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[T]):
-    """Records to append as one batch, and the response to give once they are committed."""
+    """Records to append, and the response to give once they are committed."""
 
     records: Sequence[Message]
     response: T
+    is_atomic: bool = True

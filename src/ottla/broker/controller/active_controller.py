@@ -18,6 +18,9 @@ from ottla.protocol.schema import Message
 
 T = TypeVar("T")
 
+# Kafka's bound for a batch of a decision that need not be whole: a follower fetches it in one piece.
+RECORDS_PER_BATCH = 10_000
+
 
 class ActiveController:
     """Exists while this node leads an epoch and has caught up with its own log."""
@@ -32,8 +35,10 @@ class ActiveController:
         """Make a decision and write it; returns its response, and the offset that must be committed before it is
         sent."""
         decision = decide(self.pending)
-        if decision.records:
-            self.write(decision.records)
+        records = decision.records
+        step = len(records) if decision.is_atomic else RECORDS_PER_BATCH
+        for start in range(0, len(records), max(step, 1)):
+            self.write(records[start : start + step])
         return decision.response, self.pending.end_offset
 
     def write(self, records: Sequence[Message]) -> None:

@@ -238,7 +238,8 @@ def _register_broker(
         is_local=is_local(origin),
         has_live_session=existing is not None and by.sessions.is_alive(existing, by.now_ms()),
     )
-    return Decision(decided.records, BrokerRegistrationResponse(broker_epoch=decided.response))
+    response = BrokerRegistrationResponse(broker_epoch=decided.response)
+    return Decision(decided.records, response, decided.is_atomic)
 
 
 def is_local(origin: RequestOrigin) -> bool:
@@ -264,7 +265,7 @@ def _heartbeat(
     response = BrokerHeartbeatResponse(
         is_caught_up=result.is_caught_up, is_fenced=result.is_fenced, should_shut_down=result.should_shut_down
     )
-    return Decision(decided.records, response)
+    return Decision(decided.records, response, decided.is_atomic)
 
 
 def _alter_partition(
@@ -295,7 +296,7 @@ def _unregister_broker(
     image: ClusterImage, _origin: RequestOrigin, request: UnregisterBrokerRequest, by: Surroundings
 ) -> Decision[UnregisterBrokerResponse]:
     decided = unregister_broker(image, request.broker_id, rules=by.election_rules(image))
-    return Decision(decided.records, UnregisterBrokerResponse(error_message=None))
+    return Decision(decided.records, UnregisterBrokerResponse(error_message=None), decided.is_atomic)
 
 
 DECIDERS: Mapping[int, Decider] = MappingProxyType(

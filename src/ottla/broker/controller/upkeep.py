@@ -3,7 +3,8 @@
     sessions       fences brokers that are silent for too long, one after the other, so that each decision sees the one
                    before; which broker is due is decided in `ottla.metadata.controller.sessions`
     balance        gives leaderships back to preferred replicas (auto.leader.rebalance.enable)
-    leaderless     finds leaders for partitions whose topic has come to allow an unclean election
+    leaderless     finds leaders for partitions that have none: whose topic has come to allow an unclean election, or
+                   which a former controller did not get to
 
 A round of elections is a few decisions of bounded size, with requests in between. What cannot be written in one round
 is tried in the next.
@@ -20,7 +21,7 @@ from ottla.broker.controller.active_controller import ActiveController
 from ottla.broker.controller.deciders import Surroundings
 from ottla.metadata.controller.brokers import fence_broker
 from ottla.metadata.controller.election_rules import ElectionRules
-from ottla.metadata.controller.elections import elect_preferred_leaders, elect_unclean_leaders
+from ottla.metadata.controller.elections import elect_missing_leaders, elect_preferred_leaders
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import BrokerImage, ClusterImage
 from ottla.protocol.errors import ApiError
@@ -58,12 +59,14 @@ class Upkeep:
         self._submit = submit
         config = surroundings.config
         self._tasks = [asyncio.create_task(self._watch_sessions(), name="broker sessions")]
-        self._repeat(elect_unclean_leaders, config.get_int("unclean.leader.election.interval.ms") / 1000)
+        self._repeat(elect_missing_leaders, config.get_int("unclean.leader.election.interval.ms") / 1000, first_s=0.0)
         if config.get_bool("auto.leader.rebalance.enable"):
-            self._repeat(elect_preferred_leaders, config.get_int("leader.imbalance.check.interval.seconds"))
+            interval_s = config.get_int("leader.imbalance.check.interval.seconds")
+            self._repeat(elect_preferred_leaders, interval_s, first_s=interval_s)
 
-    def _repeat(self, elect: Elect, interval_s: float) -> None:
-        self._tasks.append(asyncio.create_task(self._hold_elections(elect, interval_s), name=elect.__name__))
+    def _repeat(self, elect: Elect, interval_s: float, *, first_s: float) -> None:
+        work = self._hold_elections(elect, interval_s, first_s)
+        self._tasks.append(asyncio.create_task(work, name=elect.__name__))
 
     def stop(self) -> None:
         for task in self._tasks:
@@ -78,9 +81,11 @@ class Upkeep:
                 logger.info("Fencing broker %d: its process is gone", broker_id)
                 await self._fence(broker)
 
-    async def _hold_elections(self, elect: Elect, interval_s: float) -> None:
+    async def _hold_elections(self, elect: Elect, interval_s: float, first_s: float) -> None:
+        pause_s = first_s
         while True:
-            await asyncio.sleep(min(interval_s, _PAUSE_S_MAX))
+            await asyncio.sleep(min(pause_s, _PAUSE_S_MAX))
+            pause_s = interval_s
             may_be_more = True
             while may_be_more:
                 try:

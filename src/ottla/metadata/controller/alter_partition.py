@@ -68,7 +68,7 @@ def alter_partition(
                     continue
             rows.append(_answer(index, state))
         answers.append(TopicData(topic_id=asked_topic.topic_id, partitions=rows))
-    return Decision(records, AlterPartitionResponse(topics=answers))
+    return Decision(records, AlterPartitionResponse(topics=answers), is_atomic=False)
 
 
 def _wanted_isr(asked: Asked, api_version: int) -> Sequence[BrokerState]:

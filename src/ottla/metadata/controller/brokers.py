@@ -52,7 +52,7 @@ def fence_broker(image: ClusterImage, broker_id: int, broker_epoch: int, *, rule
     if broker.is_fenced:
         return Decision([], None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, fenced=_FENCE)
-    return Decision([*changes_when_broker_leaves(image, broker_id, rules), change], None)
+    return Decision([*changes_when_broker_leaves(image, broker_id, rules), change], None, is_atomic=False)
 
 
 def unfence_broker(image: ClusterImage, broker_id: int, broker_epoch: int, *, rules: ElectionRules) -> Decision[None]:
@@ -60,11 +60,11 @@ def unfence_broker(image: ClusterImage, broker_id: int, broker_epoch: int, *, ru
     if not broker.is_fenced:
         return Decision([], None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, fenced=_UNFENCE)
-    return Decision([change, *changes_when_broker_returns(image, broker_id, rules)], None)
+    return Decision([change, *changes_when_broker_returns(image, broker_id, rules)], None, is_atomic=False)
 
 
 def unregister_broker(image: ClusterImage, broker_id: int, *, rules: ElectionRules) -> Decision[None]:
     """Removes a broker for good: it is in no in-sync set and not eligible any more. A living one comes back."""
     broker = registered_broker(image, broker_id)
     record = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
-    return Decision([*changes_when_broker_loses_records(image, broker_id, rules), record], None)
+    return Decision([*changes_when_broker_loses_records(image, broker_id, rules), record], None, is_atomic=False)

@@ -50,7 +50,7 @@ def assign_replicas_to_dirs(
         )
         for directory in request.directories
     ]
-    return Decision(assignment.records, AssignReplicasToDirsResponse(directories=rows))
+    return Decision(assignment.records, AssignReplicasToDirsResponse(directories=rows), is_atomic=False)
 
 
 class _Assignment:

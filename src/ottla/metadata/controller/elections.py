@@ -48,7 +48,8 @@ def elect_leaders(
         if is_for_all:
             rows = [row for row in rows if row.error_code != ErrorCode.ELECTION_NOT_NEEDED]
         results.append(ReplicaElectionResult(topic=topic, partition_result=rows))
-    return Decision(elections.records, ElectLeadersResponse(replica_election_results=results))
+    response = ElectLeadersResponse(replica_election_results=results)
+    return Decision(elections.records, response, is_atomic=False)
 
 
 def elect_preferred_leaders(image: ClusterImage, *, rules: ElectionRules, limit: int) -> Decision[bool]:
@@ -56,14 +57,14 @@ def elect_preferred_leaders(image: ClusterImage, *, rules: ElectionRules, limit:
     return _elect(image, not_led_by_preferred(image), rules, Election.PREFERRED, limit)
 
 
-def elect_unclean_leaders(image: ClusterImage, *, rules: ElectionRules, limit: int) -> Decision[bool]:
-    """Finds leaders for partitions that have none, in topics that allow any replica."""
-    allowed = (found for found in without_leader(image) if rules.allows_unclean(image, found[0].name))
-    return _elect(image, allowed, rules, Election.UNCLEAN, limit)
+def elect_missing_leaders(image: ClusterImage, *, rules: ElectionRules, limit: int) -> Decision[bool]:
+    """Finds leaders for partitions that have none: where the topic has come to allow an unclean election, or where a
+    controller died before it had written all that follows from the return of a broker."""
+    return _elect(image, without_leader(image), rules, None, limit)
 
 
 def _elect(
-    image: ClusterImage, partitions: Iterable[Located], rules: ElectionRules, election: Election, limit: int
+    image: ClusterImage, partitions: Iterable[Located], rules: ElectionRules, election: Election | None, limit: int
 ) -> Decision[bool]:
     records: list[Message] = []
     for topic, partition_id, state in partitions:

@@ -67,7 +67,7 @@ def answer_heartbeat(
         image, _ = apply_records(image, directories, end_offset=image.end_offset, epoch=image.epoch)
         broker = known_broker(image, heartbeat.broker_id, heartbeat.broker_epoch)
     decided = _next_state(image, broker, heartbeat, sessions, rules)
-    return Decision([*directories, *decided.records], decided.response)
+    return Decision([*directories, *decided.records], decided.response, is_atomic=False)
 
 
 def _next_state(

@@ -169,7 +169,7 @@ def _elect(
 
 def _leader_field(state: PartitionState, leader: int, replicas: Replicas) -> int:
     # Naming the leader anew raises the leader epoch: a replica that was removed must not be able to fetch any more.
-    is_removed = not set(state.replicas) <= set(replicas)
+    is_removed = replicas != state.replicas and not set(state.replicas) <= set(replicas)
     return leader if leader != state.leader or is_removed else NO_LEADER_CHANGE
 
 
@@ -183,6 +183,8 @@ def _last_known(state: PartitionState, isr: Replicas, leader: int) -> Replicas |
 def _directories(
     state: PartitionState, replicas: Replicas, wanted: Mapping[int, bytes], default: Callable[[int], bytes]
 ) -> tuple[bytes, ...] | None:
+    if replicas == state.replicas and not wanted:
+        return None
     known = {**dict(zip(state.replicas, state.directories, strict=True)), **wanted}
     directories = tuple(known[replica] if replica in known else default(replica) for replica in replicas)
     return None if directories == state.directories else directories

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from ottla.metadata.controller.election_rules import ElectionRules, only_directory
 from ottla.metadata.controller.partition_change import RECOVERED, Wanted, change_partition
 from ottla.metadata.image import NO_LEADER, BrokersImage, ClusterImage, PartitionState, TopicImage
+from ottla.metadata.image.partition_index import PartitionKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
@@ -96,34 +97,30 @@ def changes_when_broker_returns(
 
 
 def leads_anything(image: ClusterImage, broker_id: int) -> bool:
-    return any(state.leader == broker_id for _, _, state in _partitions(image))
+    return image.topics.index.leads_anything(broker_id)
 
 
 def without_leader(image: ClusterImage) -> Iterator[Located]:
-    return (found for found in _partitions(image) if found[2].leader == NO_LEADER)
+    return _located(image, image.topics.index.led_by(NO_LEADER))
 
 
 def not_led_by_preferred(image: ClusterImage) -> Iterator[Located]:
     """Partitions that have a leader, but not the first replica of their list."""
-    for found in _partitions(image):
-        state = found[2]
-        if state.leader not in (NO_LEADER, state.preferred_leader):
-            yield found
+    return _located(image, image.topics.index.displaced())
 
 
 def _in_sync_on(image: ClusterImage, broker_id: int) -> Iterator[Located]:
-    return (found for found in _partitions(image) if broker_id == found[2].leader or broker_id in found[2].isr)
-
-
-def _in_sync_or_eligible_on(image: ClusterImage, broker_id: int) -> Iterator[Located]:
-    for found in _partitions(image):
-        state = found[2]
-        if broker_id == state.leader or broker_id in state.isr or broker_id in state.eligible_leader_replicas:
+    for found in _in_sync_or_eligible_on(image, broker_id):
+        if broker_id == found[2].leader or broker_id in found[2].isr:
             yield found
 
 
-def _partitions(image: ClusterImage) -> Iterator[Located]:
-    """All partitions, in an order that is the same in every process, whatever its hashes."""
-    for topic in sorted(image.topics, key=lambda topic: topic.id):
-        for partition_id, state in sorted(topic.partitions.items()):
-            yield topic, partition_id, state
+def _in_sync_or_eligible_on(image: ClusterImage, broker_id: int) -> Iterator[Located]:
+    return _located(image, image.topics.index.involving(broker_id))
+
+
+def _located(image: ClusterImage, keys: Iterable[PartitionKey]) -> Iterator[Located]:
+    for topic_id, partition_id in keys:
+        topic = image.topics.by_id(topic_id)
+        assert topic is not None
+        yield topic, partition_id, topic.partitions[partition_id]

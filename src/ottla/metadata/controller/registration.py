@@ -77,7 +77,8 @@ def register_broker(
     if existing is not None and is_same_life:
         return _amend(existing, registration)
     epoch = image.end_offset
-    return Decision([*_clean_up(image, existing, registration, rules), _record(registration, epoch)], epoch)
+    records = [*_clean_up(image, existing, registration, rules), _record(registration, epoch)]
+    return Decision(records, epoch, is_atomic=False)
 
 
 def _clean_up(

@@ -16,6 +16,7 @@ from ottla.metadata.image.cluster import ClusterImage, ProducerIdsImage
 from ottla.metadata.image.configs import ResourceType
 from ottla.metadata.image.delta import ImageDelta
 from ottla.metadata.image.kept_records import KeptRecords
+from ottla.metadata.image.partition_index import PartitionKey
 from ottla.metadata.image.topics import PartitionState, TopicImage
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -48,6 +49,8 @@ class ImageBuilder:
         self.kept = base.kept
         self.zk_migration_state = base.zk_migration_state
         self.delta = ImageDelta()
+        # Partitions that changed, as they were.
+        self._before: dict[PartitionKey, PartitionState | None] = {}
 
     def apply(self, record: Message) -> None:
         if KeptRecords.keeps(record):
@@ -60,6 +63,8 @@ class ImageBuilder:
         handler(self, record)
 
     def build(self, *, end_offset: int, epoch: int) -> ClusterImage:
+        self.topics = self.topics.indexed_after(self._before)
+        self._before = {}
         return ClusterImage(
             topics=self.topics,
             configs=self.configs,
@@ -92,6 +97,8 @@ class ImageBuilder:
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         topic = self._known_topic(record.topic_id)
+        for partition_id, state in topic.partitions.items():
+            self._before.setdefault((topic.id, partition_id), state)
         self.topics = self.topics.without_topic(topic.id)
         self.configs = self.configs.without((ResourceType.TOPIC, topic.name))
         self.delta.remove_topic(topic.id, topic.name)
@@ -116,8 +123,11 @@ class ImageBuilder:
         return topic
 
     def _set_partition(self, topic_id: bytes, partition_id: int, state: PartitionState) -> None:
+        key = (topic_id, partition_id)
+        if key not in self._before:
+            self._before[key] = self.topics.partition(topic_id, partition_id)
         self.topics = self.topics.with_partition(topic_id, partition_id, state)
-        self.delta.changed_partitions.add((topic_id, partition_id))
+        self.delta.changed_partitions.add(key)
 
     # --- brokers --------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
+from ottla.metadata.image.partition_index import PartitionIndex, PartitionKey
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
@@ -121,11 +122,15 @@ class TopicImage:
 
 @dataclass(frozen=True, slots=True)
 class TopicsImage:
-    """`_clashing` groups the names that differ only in '.' and '_', which metrics cannot tell apart."""
+    """`_clashing` groups the names that differ only in '.' and '_', which metrics cannot tell apart.
+
+    `index` finds partitions by their brokers. It is brought up to date once for many changes, by `indexed_after`.
+    """
 
     _by_id: Map[bytes, TopicImage] = field(default_factory=Map)
     _id_by_name: Map[str, bytes] = field(default_factory=Map)
     _clashing: Map[str, frozenset[str]] = field(default_factory=Map)
+    index: PartitionIndex = field(default_factory=PartitionIndex, compare=False)
 
     def by_id(self, topic_id: bytes) -> TopicImage | None:
         found: TopicImage | None = self._by_id.get(topic_id)
@@ -163,12 +168,13 @@ class TopicsImage:
         if _may_clash(topic.name):
             key = _metric_name(topic.name)
             clashing = clashing.set(key, clashing.get(key, frozenset()) | {topic.name})
-        return TopicsImage(self._by_id.set(topic.id, topic), self._id_by_name.set(topic.name, topic.id), clashing)
+        by_id, id_by_name = self._by_id.set(topic.id, topic), self._id_by_name.set(topic.name, topic.id)
+        return TopicsImage(by_id, id_by_name, clashing, self.index)
 
     def with_partition(self, topic_id: bytes, partition_id: int, state: PartitionState) -> TopicsImage:
         topic = self._by_id[topic_id]
         changed = TopicImage(topic.name, topic.id, topic.partitions.set(partition_id, state))
-        return TopicsImage(self._by_id.set(topic_id, changed), self._id_by_name, self._clashing)
+        return TopicsImage(self._by_id.set(topic_id, changed), self._id_by_name, self._clashing, self.index)
 
     def without_topic(self, topic_id: bytes) -> TopicsImage:
         topic = self._by_id[topic_id]
@@ -177,7 +183,14 @@ class TopicsImage:
             key = _metric_name(topic.name)
             rest = clashing.get(key, frozenset()) - {topic.name}
             clashing = clashing.set(key, rest) if rest else clashing.delete(key)
-        return TopicsImage(self._by_id.delete(topic_id), self._id_by_name.delete(topic.name), clashing)
+        return TopicsImage(self._by_id.delete(topic_id), self._id_by_name.delete(topic.name), clashing, self.index)
+
+    def indexed_after(self, before: Mapping[PartitionKey, PartitionState | None]) -> TopicsImage:
+        """With the index brought up to date; `before` has each partition that changed since, as the index knows it."""
+        if not before:
+            return self
+        index = self.index.changed((key, old, self.partition(*key)) for key, old in before.items())
+        return replace(self, index=index)
 
     def to_records(self) -> Iterator[Message]:
         for topic in sorted(self._by_id.values(), key=lambda topic: topic.name):

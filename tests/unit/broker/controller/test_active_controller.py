@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from ottla.broker.controller.active_controller import ActiveController
+from ottla.broker.controller.active_controller import RECORDS_PER_BATCH, ActiveController
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.remove_topic_record import RemoveTopicRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.schema import Message
 
@@ -73,3 +74,20 @@ def test_what_is_not_committed_when_it_ends_fails() -> None:
             await second
 
     asyncio.run(scenario())
+
+
+def test_only_what_must_be_whole_is_one_batch() -> None:
+    batches: list[int] = []
+    log = Log()
+
+    def append(records: Sequence[Message]) -> int:
+        batches.append(len(records))
+        return log.append(records)
+
+    controller = ActiveController(ClusterImage(), 1, append)
+    topics = [TopicRecord(name=f"t{i}", topic_id=i.to_bytes(16)) for i in range(RECORDS_PER_BATCH + 5)]
+    assert controller.decide(lambda image: Decision(topics, "done", is_atomic=False)) == ("done", len(topics))
+    assert batches == [RECORDS_PER_BATCH, 5]
+    whole = [RemoveTopicRecord(topic_id=topic.topic_id) for topic in topics]
+    controller.decide(lambda image: Decision(whole, None))
+    assert batches[2:] == [len(topics)]

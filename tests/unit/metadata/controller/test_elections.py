@@ -2,9 +2,10 @@ import pytest
 
 from ottla.metadata.controller.brokers import fence_broker, unfence_broker
 from ottla.metadata.controller.election_rules import ElectionRules
-from ottla.metadata.controller.elections import elect_leaders, elect_preferred_leaders, elect_unclean_leaders
+from ottla.metadata.controller.elections import elect_leaders, elect_missing_leaders, elect_preferred_leaders
 from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState, ResourceType
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from ottla.protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
 from unit.metadata.clusters import applied, cluster, topic_id, with_config, with_topic
@@ -112,9 +113,13 @@ class TestByItself:
         assert leaders(applied(image, elect_preferred_leaders(image, rules=RULES, limit=1))) == [1, 1, 2]
 
     def test_unclean_leaders_are_found_where_the_topic_allows_it(self) -> None:
-        assert not elect_unclean_leaders(OFFLINE, rules=RULES, limit=10).records
+        assert not elect_missing_leaders(OFFLINE, rules=RULES, limit=10).records
         allowed = with_config(OFFLINE, ResourceType.TOPIC, "t", "unclean.leader.election.enable", "true")
-        assert leaders(applied(allowed, elect_unclean_leaders(allowed, rules=RULES, limit=10))) == [2]
+        assert leaders(applied(allowed, elect_missing_leaders(allowed, rules=RULES, limit=10))) == [2]
+
+    def test_a_leader_that_a_former_controller_did_not_get_to_is_found(self) -> None:
+        back = applied(OFFLINE, [BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1001, fenced=-1)])
+        assert leaders(applied(back, elect_missing_leaders(back, rules=RULES, limit=10))) == [1]
 
     def test_a_clean_leader_that_returns_is_taken_without_them(self) -> None:
         back = applied(OFFLINE, unfence_broker(OFFLINE, 1, 1001, rules=RULES))
