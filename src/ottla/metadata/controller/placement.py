@@ -31,18 +31,21 @@ def place_replicas(
     if registered and not ring:
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {replication_factor} time(s): all log directories of all brokers are "
-            "cordoned (cordoned.log.dirs)",
+            f"Unable to replicate the partition {replication_factor} time(s): All log directories of all brokers are "
+            "cordoned (cordoned.log.dirs).",
         )
     if replication_factor > len(ring):
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {replication_factor} time(s): only {len(ring)} broker(s) registered",
+            f"Unable to replicate the partition {replication_factor} time(s): The target replication factor of "
+            f"{replication_factor} cannot be reached because only {len(ring)} broker(s) are registered"
+            + (" without all their log directories cordoned." if len(ring) < len(registered) else "."),
         )
-    if all(broker.is_fenced for broker in ring):
+    if not any(broker.is_active for broker in ring):
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {replication_factor} time(s): all brokers are fenced",
+            f"Unable to replicate the partition {replication_factor} time(s): All brokers are currently fenced or in "
+            "controlled shutdown.",
         )
     start = pick(len(ring))
     placer = _Placer(ring[start:] + ring[:start])
@@ -62,7 +65,7 @@ class _Placer:
     def place(self, partition: int, replication_factor: int) -> tuple[int, ...]:
         ring, racks, size = self._ring, self._racks, len(self._ring)
         leader = min(
-            (i for i in range(size) if not ring[i].is_fenced),
+            (i for i in range(size) if ring[i].is_active),
             key=lambda i: (self._leaderships[i], self._replicas[i], (i - partition) % size),
         )
         self._leaderships[leader] += 1
@@ -74,7 +77,7 @@ class _Placer:
                 used_racks.clear()
             following = min(
                 (i for i in range(size) if i not in chosen),
-                key=lambda i: (racks[i] in used_racks, ring[i].is_fenced, self._replicas[i], (i - leader) % size),
+                key=lambda i: (racks[i] in used_racks, not ring[i].is_active, self._replicas[i], (i - leader) % size),
             )
             chosen.append(following)
             used_racks.add(racks[following])

@@ -165,7 +165,8 @@ def _assignments(
         )
     if topic.replication_factor < 1 and topic.replication_factor != USE_DEFAULT:
         raise ApiError(
-            ErrorCode.INVALID_REPLICATION_FACTOR, f"Replication factor must be positive, got {topic.replication_factor}"
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Replication factor must be larger than 0, or -1 to use the default value, not {topic.replication_factor}",
         )
     uses_default_count = topic.num_partitions == USE_DEFAULT
     uses_default_factor = topic.replication_factor == USE_DEFAULT

@@ -52,6 +52,11 @@ class BrokerImage:
     is_migrating_zk_broker: bool = False
 
     @property
+    def is_active(self) -> bool:
+        """Whether the broker may lead and be in sync: unfenced, not in controlled shutdown."""
+        return not self.is_fenced and not self.is_in_controlled_shutdown
+
+    @property
     def is_cordoned(self) -> bool:
         """Whether no log directory takes new partitions."""
         return bool(self.cordoned_log_dirs) and set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
@@ -139,7 +144,7 @@ class BrokersImage:
     def is_active(self, broker_id: int) -> bool:
         """Whether the broker may lead and be in sync: registered, unfenced, not in controlled shutdown."""
         broker = self.get(broker_id)
-        return broker is not None and not broker.is_fenced and not broker.is_in_controlled_shutdown
+        return broker is not None and broker.is_active
 
     def unfenced(self) -> list[BrokerImage]:
         return [broker for broker in self if not broker.is_fenced]

@@ -68,6 +68,16 @@ def test_the_controllers_settings_decide_about_a_topic_that_leaves_it_to_them() 
     assert after.topics.by_name("t") is not None
 
 
+def test_a_topic_has_as_many_replicas_as_the_cluster_says_or_is_refused() -> None:
+    request = CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=-1)])
+    response, _ = decide(cluster(1, 2, 3), request, default_replication_factor="3")
+    assert (response.topics[0].error_code, response.topics[0].replication_factor) == (ErrorCode.NONE, 3)
+    response, after = decide(cluster(1), request, default_replication_factor="3")
+    assert response.topics[0].error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert "replication factor of 3 cannot be reached because only 1 broker(s)" in response.topics[0].error_message
+    assert after.topics.by_name("t") is None
+
+
 def test_old_versions_name_topics_to_delete_and_hear_of_a_refusal_as_a_whole() -> None:
     image = with_topic(cluster(1), "t", [1])
     request = DeleteTopicsRequest(topic_names=["t"])

@@ -63,8 +63,17 @@ def test_a_fenced_broker_may_follow_but_not_lead() -> None:
     assert {replicas[0] for replicas in placed} == {0, 2}
 
 
+def test_a_broker_that_shuts_down_does_not_lead_and_somebody_must() -> None:
+    leaving = [replace(broker, is_in_controlled_shutdown=broker.id != 1) for broker in brokers(count=3)]
+    placed = place_replicas(leaving, partition_count=6, replication_factor=2, pick=lambda bound: 0)
+    assert {replicas[0] for replicas in placed} == {1}
+    with pytest.raises(ApiError, match="All brokers are currently fenced or in controlled shutdown") as raised:
+        place_replicas([leaving[0]], partition_count=1, replication_factor=1, pick=lambda bound: 0)
+    assert raised.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
 def test_more_replicas_than_brokers_cannot_be() -> None:
-    with pytest.raises(ApiError, match=r"4 time\(s\): only 3 broker") as raised:
+    with pytest.raises(ApiError, match=r"replication factor of 4 cannot be reached because only 3 broker") as raised:
         place_replicas(brokers(count=3), partition_count=1, replication_factor=4, pick=lambda bound: 0)
     assert raised.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
 
