@@ -44,7 +44,17 @@ Cut: TypeAlias = Truncate | StartAnew
 class Following:
     """One partition on a follower, in one leader epoch."""
 
-    __slots__ = ("_is_changing", "_is_over", "_log", "_queue", "_state", "first_cut", "leader_epoch", "leader_id")
+    __slots__ = (
+        "_is_changing",
+        "_is_over",
+        "_leader_start_offset",
+        "_log",
+        "_queue",
+        "_state",
+        "first_cut",
+        "leader_epoch",
+        "leader_id",
+    )
 
     def __init__(self, leader_id: int, leader_epoch: int, log: Log, queue: AppendQueue | None) -> None:
         self.leader_id = leader_id
@@ -54,6 +64,7 @@ class Following:
         self._state: FollowerState | None = None
         self._is_changing = False
         self._is_over = False
+        self._leader_start_offset = 0
         # Without epochs in the log only what is committed can be trusted: this is to be cut before the first fetch.
         self.first_cut: Truncate | None = None
         if queue is None:
@@ -112,6 +123,17 @@ class Following:
         assert self._state is not None
         return self._cut_of(self._state.out_of_range(asked, leader_start_offset, leader_end_offset))
 
+    def begin_log_start(self) -> Appending[None] | None:
+        """Moves the log start in the queue of the disk, if it has one and the leader's is later; else None."""
+        log, start_offset = self._log, self._due_start_offset
+        if self._queue is None or start_offset <= log.log_start_offset or self.position is None:
+            return None
+
+        def move(_: Records) -> None:
+            log.increment_log_start_offset(start_offset)
+
+        return self._put(move, b"", self._moved)
+
     @property
     def must_flush(self) -> bool:
         """Whether flush.messages asks for a sync before the leader may count what was appended."""
@@ -161,6 +183,9 @@ class Following:
         self._is_changing = True
         return self._queue.put(work, records, settle)
 
+    def _moved(self, _: None) -> None:
+        self._is_changing = False
+
     def _append(self, now_ms: int, records: Records) -> None:
         self._log.append_as_follower(records, now_ms=now_ms, leader_epoch=self.leader_epoch)
 
@@ -179,13 +204,13 @@ class Following:
         log = self._log
         self._state.appended(log.log_end_offset, log.leader_epochs.latest)
         log.update_high_watermark(self._state.high_watermark)
-        start_offset = min(leader_start_offset, log.high_watermark)
-        if start_offset <= log.log_start_offset:
-            return
-        if self._queue is None:
-            log.increment_log_start_offset(start_offset)
-        else:
-            self._queue.put(lambda _: log.increment_log_start_offset(start_offset), b"", _nothing, is_own=True)
+        self._leader_start_offset = leader_start_offset
+        if self._queue is None and self._due_start_offset > log.log_start_offset:
+            log.increment_log_start_offset(self._due_start_offset)
+
+    @property
+    def _due_start_offset(self) -> int:
+        return min(self._leader_start_offset, self._log.high_watermark)
 
     def _cut_of(self, step: Step) -> Cut | None:
         return None if isinstance(step, Discard | Take) else step

@@ -258,6 +258,12 @@ class LeaderState:
             return not self.followers
         return self.high_watermark >= self.epoch_start_offset
 
+    def low_watermark(self, log_start_offset: int) -> int:
+        """The lowest log start of this leader, whose own is given, and of the followers whose brokers are live."""
+        live_brokers = self._broker.live_brokers
+        starts = (one.log_start_offset for replica, one in self.followers.items() if replica in live_brokers)
+        return min(log_start_offset, min(starts, default=log_start_offset))
+
     def _take_replicas(self, leadership: Leadership, now_ms: int) -> None:
         known = self.followers
         self.followers = {

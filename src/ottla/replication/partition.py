@@ -30,6 +30,7 @@ from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
 from ottla.protocol.schema import Records
 from ottla.replication.append_queue import Appending, AppendQueue
+from ottla.replication.follower_progress import UNKNOWN_OFFSET
 from ottla.replication.following import Following
 from ottla.replication.leader_state import InSyncDecision, InSyncProposal, Leadership, LeaderState, LeadingBroker
 from ottla.replication.unsynced_tail import UnsyncedTail
@@ -252,6 +253,19 @@ class Partition:
         return log_start_offset
 
     @property
+    def low_watermark(self) -> int:
+        """Before this offset every live replica has deleted its records."""
+        start = self.log.log_start_offset
+        return start if self._leader is None else self._leader.low_watermark(start)
+
+    def is_deleted(self, leader_epoch: int, before_offset: int) -> bool:
+        """Whether every live replica has deleted its records before an offset; NOT_LEADER_OR_FOLLOWER if the epoch in
+        which that was asked for is over."""
+        if not self.is_leader or self.leader_epoch != leader_epoch:
+            raise self.not_leader()
+        return self.low_watermark >= before_offset
+
+    @property
     def has_queue(self) -> bool:
         """Whether appends wait for their turn: some may be on their way to the log, of an earlier epoch as well."""
         return self._queue is not None
@@ -307,6 +321,8 @@ class Partition:
         leader = self._leader
         if leader is None or not self.is_leader:
             raise self.not_leader()
+        known = leader.followers.get(replica_id)
+        start_before = UNKNOWN_OFFSET if known is None else known.log_start_offset
         proposal = leader.fetched(
             replica_id,
             fetch_offset=fetch_offset,
@@ -316,6 +332,9 @@ class Partition:
             now_ms=self._broker.monotonic_ms(),
         )
         self._publish_high_watermark()
+        if log_start_offset > start_before != UNKNOWN_OFFSET:
+            # Somebody may wait for the low watermark.
+            self._watchers.wake_all()
         self._ask_for(proposal)
 
     def tick(self) -> None:

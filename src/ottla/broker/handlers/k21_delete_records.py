@@ -2,7 +2,9 @@
 
 Versions: 1 is the same as 0, 2 is flexible. Offset -1 means the high watermark. Files go later, with retention.
 
-Where appends wait in a queue for their disk, deletions do too, for at most `timeout_ms`; then REQUEST_TIMED_OUT.
+The answer comes when every replica on a live broker has moved the start of its log as well: followers hear of it with
+their next fetch. The low watermark that it names is the lowest of these starts. Where appends wait in a queue for their
+disk, deletions do too. All of this for at most `timeout_ms`; then REQUEST_TIMED_OUT.
 """
 
 import logging
@@ -10,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple
 
+from ottla.broker.requests.purgatory import wait_until_deleted
 from ottla.broker.requests.request_context import RequestContext
 from ottla.metadata.controller.topic_names import is_internal
 from ottla.protocol.api_keys import ApiKey
@@ -32,9 +35,13 @@ HIGH_WATERMARK = -1
 
 
 class _Deletion(NamedTuple):
-    """A deletion that waits for its disk."""
+    """A deletion that waits for its disk, or for followers."""
 
-    deleting: Appending[int]
+    partition: Partition
+    leader_epoch: int
+    target: int
+    # None if the leader has moved its own log start already.
+    deleting: Appending[int] | None
     row: DeleteRecordsPartitionResult
     log_it: Callable[[], None]
 
@@ -73,14 +80,18 @@ def _refused(index: int, error: ApiError) -> DeleteRecordsPartitionResult:
 
 
 async def _finish(waiting: list[_Deletion], deadline: float, response: DeleteRecordsResponse) -> DeleteRecordsResponse:
-    for deleting, row, log_it in waiting:
+    for one in waiting:
         try:
-            row.low_watermark = await deleting.result(deadline)
+            if one.deleting is not None:
+                await one.deleting.result(deadline)
+                one.log_it()
+            if not await wait_until_deleted(one.partition, one.leader_epoch, one.target, deadline):
+                raise ApiError(ErrorCode.REQUEST_TIMED_OUT, "Not every replica has deleted the records in time")
         except ApiError as error:
-            row.low_watermark = -1
-            row.error_code = error.code
+            one.row.low_watermark = -1
+            one.row.error_code = error.code
         else:
-            log_it()
+            one.row.low_watermark = one.partition.low_watermark
     return response
 
 
@@ -97,11 +108,13 @@ def _row(
         outcome = partition.delete_records(target)
     except ApiError as error:
         return _refused(wanted.partition_index, error)
-    if isinstance(outcome, int):
-        row.low_watermark = outcome
+    deleting = None if isinstance(outcome, int) else outcome
+    if deleting is None:
         log_it()
+    if deleting is not None or partition.low_watermark < target:
+        waiting.append(_Deletion(partition, partition.leader_epoch, target, deleting, row, log_it))
     else:
-        waiting.append(_Deletion(outcome, row, log_it))
+        row.low_watermark = partition.low_watermark
     return row
 
 

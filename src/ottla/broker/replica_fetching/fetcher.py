@@ -189,6 +189,8 @@ class ReplicaFetcher:
                 self.plan.delay(key, now_ms)
             elif following.must_flush:
                 self._begin(key, self._replicas.sync(partition))
+            elif (moving := following.begin_log_start()) is not None:
+                self._begin(key, _queued(following, moving))
             else:
                 self._session.want(key, Asked(position, following.log_start_offset))
 

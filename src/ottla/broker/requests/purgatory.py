@@ -1,4 +1,4 @@
-"""Where requests wait: Produce for replicas and syncs, Fetch for data.
+"""Where requests wait: Produce for replicas and syncs, Fetch for data, DeleteRecords for replicas.
 
 A waiting request watches its partitions, and is checked again when one of them moves or when its time is up. Data wakes
 it, never a poll: the latency of a long poll is that of the append. Waiting ends in the next turn of the event loop, so
@@ -147,6 +147,14 @@ async def wait_until_acknowledged(partition: Partition, acks: int, appended: App
     if is_acknowledged and acks == ACKS_ALL:
         partition.check_in_sync_after_append()
     return is_acknowledged
+
+
+async def wait_until_deleted(partition: Partition, leader_epoch: int, before_offset: int, deadline: float) -> bool:
+    """Whether every live replica deleted its records before an offset, before the deadline.
+
+    NOT_LEADER_OR_FOLLOWER if the leader epoch in which that was asked for is over.
+    """
+    return await _wait_until(partition, lambda: partition.is_deleted(leader_epoch, before_offset), deadline)
 
 
 async def _wait_until(partition: Partition, is_reached: Callable[[], bool], deadline: float) -> bool:

@@ -196,3 +196,65 @@ def test_fetchers_end_with_their_last_partition(tmp_path: Path) -> None:
         await asyncio.sleep(0)
 
     run_joined(JoinedBrokers(tmp_path), scenario)
+
+
+@pytest.mark.parametrize("directories", [1, 2])
+def test_records_are_deleted_when_every_live_replica_has_deleted_them(tmp_path: Path, directories: int) -> None:
+    async def scenario(cluster: JoinedBrokers) -> None:
+        leader = cluster.brokers[1]
+        await leader.produce(batch_of(*[b"v"] * 10))
+        assert await leader.delete_records(7) == (0, 7)
+        assert {broker.partition.log.log_start_offset for broker in cluster.brokers.values()} == {7}
+        cluster.cut_off.add(3)
+        assert await leader.delete_records(9, timeout_ms=100) == (ErrorCode.REQUEST_TIMED_OUT, -1)
+        await cluster.fence(3)
+        assert await leader.delete_records(9) == (0, 9), "one that is fenced is not waited for"
+        assert cluster.brokers[3].partition.log.log_start_offset == 7
+
+    run_joined(JoinedBrokers(tmp_path, directories=directories), scenario)
+
+
+def test_who_waits_for_a_deletion_hears_at_once_that_another_broker_leads(tmp_path: Path) -> None:
+    async def scenario(cluster: JoinedBrokers) -> None:
+        leader = cluster.brokers[1]
+        await leader.produce(batch_of(*[b"v"] * 10))
+        cluster.cut_off.update((2, 3))
+        waiting = asyncio.ensure_future(leader.delete_records(5, timeout_ms=600_000))
+        await until(lambda: leader.partition.log.log_start_offset == 5)
+        await cluster.elect(2)
+        assert await waiting == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+    run_joined(JoinedBrokers(tmp_path), scenario)
+
+
+def test_who_waits_for_replicas_hears_at_once_that_another_broker_leads(tmp_path: Path) -> None:
+    async def scenario(cluster: JoinedBrokers) -> None:
+        leader = cluster.brokers[1]
+        await cluster.until_equal()
+        cluster.cut_off.update((2, 3))
+        waiting = [asyncio.ensure_future(leader.produce(batch_of(b"v"), timeout_ms=600_000)) for _ in range(3)]
+        await until(lambda: leader.partition.log.log_end_offset == 3)
+        await cluster.elect(2)
+        assert [code for code, _ in await asyncio.gather(*waiting)] == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3
+
+    run_joined(JoinedBrokers(tmp_path), scenario)
+
+
+def test_below_the_minimum_in_sync_nothing_is_taken_and_what_waits_is_not_acknowledged(tmp_path: Path) -> None:
+    cluster = JoinedBrokers(tmp_path)
+    cluster.log_config = replace(cluster.log_config, min_insync_replicas=2)
+
+    async def scenario(cluster: JoinedBrokers) -> None:
+        leader = cluster.brokers[1]
+        await leader.produce(batch_of(b"v"))
+        cluster.cut_off.update((2, 3))
+        waiting = asyncio.ensure_future(leader.produce(batch_of(b"w"), timeout_ms=300))
+        await until(lambda: leader.partition.log.log_end_offset == 2)
+        await cluster.fence(2)
+        await cluster.fence(3)
+        assert cluster.state.isr == (1,)
+        assert (await leader.produce(batch_of(b"x")))[0] == ErrorCode.NOT_ENOUGH_REPLICAS
+        assert (await waiting)[0] == ErrorCode.REQUEST_TIMED_OUT
+        assert leader.partition.log.high_watermark == 1
+
+    run_joined(cluster, scenario)
