@@ -43,6 +43,7 @@ from ottla.broker.coordinators.transactions.markers import MarkerWriter
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
 from ottla.broker.disks.cordoning import Cordoning
 from ottla.broker.disks.directory_closing import close_directories, wait_unless_hanging
+from ottla.broker.disks.directory_reports import DirectoryReports
 from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.disks.node_storage import NodeStorage
 from ottla.broker.disks.volumes import Volumes
@@ -117,6 +118,7 @@ class BrokerRole:
         self._journal: ChangeJournal
         self._sessions: FetchSessionCache
         self._in_sync: InSyncChanges
+        self._directory_reports: DirectoryReports
         self._fetchers: ReplicaFetchers
 
     # -- start ------------------------------------------------------------------------------------------------------
@@ -178,9 +180,15 @@ class BrokerRole:
             directory_ids=ids,
             replica_lag_time_max_ms=self.config.get_int("replica.lag.time.max.ms"),
         )
+        self._prepare_replication(controller)
+
+    def _prepare_replication(self, controller: Controller) -> None:
         self._sessions = self._fetch_sessions()
         self._in_sync = InSyncChanges(
             self.replicas, self._sessions, controller, self._broker_epoch, self._tasks, self._host
+        )
+        self._directory_reports = DirectoryReports(
+            self.replicas, controller, lambda: self._metadata.image, self._broker_epoch, self._tasks
         )
         self._fetchers = ReplicaFetchers(
             self.replicas,
@@ -208,6 +216,7 @@ class BrokerRole:
         # From now on fetches can name the epoch of this life.
         self._fetchers.start(self._metadata.image)
         self._in_sync.start()
+        self._directory_reports.start()
         self.replicas.subscribe(self._partitions_lost)
         self._lead_coordinators(self._metadata.image)
         self._groups.start()
@@ -428,9 +437,19 @@ class BrokerRole:
 
 
 def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorage) -> tuple[bytes, ...]:
-    """The ids of directories with which this node was registered before, and which it does not have now."""
+    """The ids of directories with which this node was registered before, and which it does not have now.
+
+    If it has none of them, its disks were replaced: it is blank, and fetches everything from the other replicas. The
+    controller knows that it did not end cleanly, and trusts it with nothing until it has.
+    """
     known = image.brokers.get(node_id)
-    return () if known is None else tuple(one for one in known.log_dirs if one not in storage.directory_ids)
+    if known is None:
+        return ()
+    absent = tuple(one for one in known.log_dirs if one not in storage.directory_ids)
+    if absent and len(absent) == len(known.log_dirs) and not storage.offline_paths:
+        logger.warning("None of the log directories that broker %d had is here: its logs are rebuilt", node_id)
+        return ()
+    return absent
 
 
 def _group_config(config: BrokerConfig) -> GroupConfig:

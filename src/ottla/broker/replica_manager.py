@@ -111,6 +111,8 @@ class ReplicaManager:
         self._cuts: dict[Partition, asyncio.Future[None]] = {}
         self._on_lost: list[OnLost] = []
         self.damage = DamageReports()
+        # Set by `DirectoryReports`: called with each partition whose log goes into service.
+        self.on_placed: Callable[[Partition], None] | None = None
         # Set by `InSyncChanges`.
         self.on_proposal: OnProposal | None = None
         self.fetch_sessions: FetchSessionCache | None = None
@@ -504,13 +506,21 @@ class ReplicaManager:
         if failures:
             raise ExceptionGroup("new partitions cannot be created", failures)
 
+    def directory_id_of(self, partition: Partition) -> bytes | None:
+        """The id of the directory that holds a partition's log."""
+        directory = self.logs.directory_of(partition.topic, partition.index)
+        return None if directory is None else self._id_of(directory)
+
     def _id_of(self, directory: LogDirectory) -> bytes | None:
         return self._directory_ids.get(directory.path)
 
     def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
         directory = self.logs.directory_of(topic, index)
         queue = None if directory is None else self.threads[directory].writer
-        return Partition(topic, index, topic_id, self, log, leadership, queue)
+        partition = Partition(topic, index, topic_id, self, log, leadership, queue)
+        if self.on_placed is not None:
+            self.on_placed(partition)
+        return partition
 
     def _partition_unless_gone(
         self, topic: TopicImage, index: int, log: Log, leadership: Leadership
