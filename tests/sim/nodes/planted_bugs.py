@@ -17,6 +17,7 @@ import numpy as np
 from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
 from ottla.broker.coordinators.transactions.shard_driver import TransactionShardDriver
+from ottla.metadata.image.configs import ConfigsImage, ResourceType
 from ottla.storage.cleaning.offset_map import OffsetMap
 from ottla.storage.log import Log
 from ottla.storage.log_directory import LogDirectory
@@ -163,6 +164,18 @@ def _do_nothing(_: int) -> None:
     """What was done too early is not done again."""
 
 
+def snapshot_without_topic_settings() -> Any:
+    """A snapshot of the metadata lacks the settings of topics."""
+
+    def change(original: Any) -> Any:
+        def to_records(self: ConfigsImage) -> Any:
+            return (record for record in original(self) if record.resource_type != ResourceType.TOPIC)
+
+        return to_records
+
+    return _change(ConfigsImage, "to_records", change)
+
+
 @dataclass(frozen=True, slots=True)
 class PlantedBug:
     """How to plant a bug, and what it lets clients see; one of these kinds of anomaly has to be found."""
@@ -206,5 +219,6 @@ PLANTED = dict(
             AnomalyKind.COMMITTED_OFFSET_WENT_BACK,
             AnomalyKind.PHANTOM_COMMITTED_OFFSET,
         ),
+        _bug(snapshot_without_topic_settings, AnomalyKind.LOST_CHANGE),
     )
 )

@@ -46,10 +46,12 @@ _CHECKPOINT_WAIT_S = 10.0
 _MOMENTS = {
     ApiKey.PRODUCE: 2,
     ApiKey.OFFSET_COMMIT: 4,
-    ApiKey.END_TXN: 8,
+    ApiKey.END_TXN: 9,
     ApiKey.TXN_OFFSET_COMMIT: 1,
     ApiKey.INIT_PRODUCER_ID: 1,
     ApiKey.JOIN_GROUP: 1,
+    ApiKey.CREATE_TOPICS: 1,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: 1,
 }
 
 

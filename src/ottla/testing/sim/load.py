@@ -10,6 +10,8 @@ it, it goes on. Each life has a name of its own in the history: what a dead proc
 - `WatchingLoad`: asks what a group has committed, often just when it commits.
 - `ReadingLoad`: reads everything again and again, and asks where partitions end.
 - `KeyedLoad`: ever newer values of a few keys, for a compacted topic.
+
+One more, `AdminLoad`, has a module of its own.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from ottla.client import (
 )
 from ottla.client.delivery import Delivery
 from ottla.client.machine import Machine
+from ottla.client.retries import Retry
 from ottla.testing.history import ProducerKind, Recorder, TransactionResult, Value
 from ottla.testing.history.recorder import ConsumerRecorder, PendingOffsetCommit, PendingSend, ProducerRecorder
 from ottla.testing.sim.host import SimulatedHost
@@ -90,7 +93,9 @@ class Load(ABC):
         """A life: ends when the load is over and everything that was begun has come to its end."""
         self._life += 1
         life = f"{self.name}.{self._life}"
-        settings = replace(client_settings(life, host, chance), call_timeout_ms=DELIVERY_TIMEOUT_MS)
+        settings = replace(
+            client_settings(life, host, chance), call_timeout_ms=DELIVERY_TIMEOUT_MS, on_retry=self.note_retry
+        )
         session = 0
         while not self.is_over:
             session += 1
@@ -103,6 +108,10 @@ class Load(ABC):
     @abstractmethod
     async def work(self, client: Client, life: str, chance: random.Random) -> None:
         """Until the load is over, or a ClientError ends what was begun."""
+
+    def note_retry(self, retry: Retry) -> None:
+        """A request is about to be repeated; most loads do not care."""
+        del retry
 
     @property
     def is_over(self) -> bool:

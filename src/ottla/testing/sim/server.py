@@ -101,21 +101,24 @@ class SimulatedServer:
     async def _live(self, host: SimulatedHost) -> None:
         """A process, from its start to its own end."""
         node = Node(self.config, host=host)
+        failure: Exception
+        bugs: list[Exception] = []
         try:
             await node.start()
             self.node = node
             self.life = Life.UP
             # A node that cannot go on ends at once, as `ottla.broker.process.run` does.
-            self.failure = await node.failed
+            failure = await node.failed
         except StartupError as error:
-            self.failure = error
-        except PowerCut:
-            # The process died in the middle of its own instructions, see `strike_at_change`.
-            return
+            failure = error
         except Exception as error:  # noqa: BLE001 - whoever runs the simulation is to hear of it
-            self.failure = error
-            self.bugs.append(error)
-        self._end(host)
+            failure = error
+            bugs.append(error)
+        # A process that died in the middle of its own instructions, or is let go with its world, has nothing to tell.
+        if host.power is not Power.OFF:
+            self.failure = failure
+            self.bugs += bugs
+            self._end(host)
 
     async def shut_down(self) -> None:
         """Stops the node as SIGTERM does."""

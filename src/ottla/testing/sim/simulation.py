@@ -112,9 +112,14 @@ class Simulation:
         network = SimulatedNetwork(self.loop, chance_of("network"))
         chance = chance_of("settings")
         self._world = world(self.loop, network, chance, chance_of)
-        self._workload = Workload(self._world.bootstrap, self._world.promise, chance)
+        self._workload = Workload(self._world.bootstrap, self._world.promise, chance, self._server_life)
         self._clients = Clients(self.loop, network, self._world.bootstrap, self._workload.loads, chance_of)
         self._faults = self._world.faults(chance, self._clients, self._workload)
+
+    def _server_life(self) -> int | None:
+        """Which life of its only server the world is in."""
+        servers = self._world.servers
+        return servers[0].start_count if len(servers) == 1 else None
 
     def run(self) -> Report:
         report = self.report

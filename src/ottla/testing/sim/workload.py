@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from ottla.client import Client, ClientError, IsolationLevel, NewTopic, TopicPartition
 from ottla.testing.history import Anomaly, AnomalyKind, FinalCopy, Promise, Recorder, Value, check
+from ottla.testing.sim.admin_load import AdminLoad
 from ottla.testing.sim.clients import LIVENESS_S
 from ottla.testing.sim.end_state import read_log, read_table
 from ottla.testing.sim.load import (
@@ -36,8 +37,11 @@ KEY_COUNT = 20
 class Workload:
     """The loads of a run, and everything that they were told."""
 
-    def __init__(self, bootstrap: str, promise: Promise, chance: random.Random) -> None:
-        """`promise` is what the servers keep of that which they acknowledge."""
+    def __init__(self, bootstrap: str, promise: Promise, chance: random.Random, life: Callable[[], int | None]) -> None:
+        """`promise` is what the servers keep of that which they acknowledge.
+
+        `life` tells which life the server is in, None if another one may take over from it at any time.
+        """
         self._promise = promise
         self.anomalies: list[Anomaly] = []
         self.operation_count = 0
@@ -50,6 +54,7 @@ class Workload:
         orders, payments, copies = (list(partitions_of(topic)) for topic in (ORDERS, PAYMENTS, COPIES))
         readers, copiers = self._groups
         self._keyed = KeyedLoad("keyed-1", *base, TABLE, KEY_COUNT)
+        self._admin = AdminLoad("admin-1", *base, life)
         self.loads: list[Load] = [
             IdempotentLoad("idempotent-1", *base, orders),
             IdempotentLoad("idempotent-2", *base, [*orders, *payments]),
@@ -64,6 +69,7 @@ class Workload:
             ReadingLoad("reader-1", *base, [*orders, *payments], IsolationLevel.READ_UNCOMMITTED),
             ReadingLoad("reader-2", *base, [*orders, *copies], IsolationLevel.READ_COMMITTED),
             self._keyed,
+            self._admin,
         ]
 
     def draw_attention(self) -> None:
@@ -99,6 +105,7 @@ class Workload:
                     )
                     for group in self._groups
                 }
+                await self._admin.look(client)
         except (TimeoutError, ClientError) as error:
             what = f"a partition cannot be read at the end: {type(error).__name__}: {error}"
             self.anomalies.append(Anomaly(AnomalyKind.NO_PROGRESS, what))
@@ -107,12 +114,14 @@ class Workload:
         copy = FinalCopy(COPIERS, offsets[COPIERS], copied)
         promises = {log.partition: self._promise for log, _ in logs}
         history = self._recorder.history([log for log, _ in logs], promises, copies=[copy])
-        self.operation_count = len(history.sends) + len(history.offset_commits)
+        self.operation_count = len(history.sends) + len(history.offset_commits) + self._admin.topics.change_count
         self.anomalies += check(history)
         self.anomalies += self._table_anomalies(table)
+        self.anomalies += self._admin.anomalies
         digest = hashlib.sha256()
         for log, _ in logs:
             digest.update(repr(log).encode())
+        digest.update(repr(self._admin.topics).encode())
         digest.update(repr((history.sends, history.offset_commits, history.offset_fetches)).encode())
         self.trace = digest.hexdigest()[:16]
 
