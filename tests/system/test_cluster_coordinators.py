@@ -14,11 +14,11 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from harness.cluster import Cluster, running_cluster
+from harness.cluster import ApacheNodeProcess, Cluster, running_cluster
 from harness.java import java
 from harness.waiting import eventually
 from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC, TRANSACTION_TOPIC
-from ottla.client import Client, GroupMetadata, ProducerSettings
+from ottla.client import AbortableError, Client, GroupMetadata, ProducerSettings
 from ottla.client import TopicPartition as ClientPartition
 from ottla.client.addresses import Address
 from ottla.client.connection import open_connection
@@ -243,19 +243,28 @@ def test_many_transactions_at_once_end_on_every_broker(cluster: Cluster) -> None
     """With our own client, which leaves adding partitions to the brokers (transaction.version 2)."""
     topic = create(cluster, 6)
     group = f"group-{next(_numbers)}"
+    has_apache = any(isinstance(node, ApacheNodeProcess) for node in cluster.nodes.values())
 
     async def transact(client: Client, number: int) -> None:
         settings = ProducerSettings(transactional_id=f"{topic}-{number}")
         async with client.producer(settings) as producer:
             await producer.init_transactions()
-            for attempt in range(4):
+            round_number = 0
+            while round_number < 4:
                 producer.begin_transaction()
-                outcome = "lost" if attempt == 1 else "kept"
-                for partition in range(6):
-                    await producer.send(topic, f"{number}-{attempt}-{outcome}".encode(), partition=partition)
-                offsets = {ClientPartition(topic, number % 6): number}
-                await producer.send_offsets_to_transaction(offsets, GroupMetadata(group))
-                await (producer.abort_transaction() if outcome == "lost" else producer.commit_transaction())
+                outcome = "lost" if round_number == 1 else "kept"
+                try:
+                    for partition in range(6):
+                        await producer.send(topic, f"{number}-{round_number}-{outcome}".encode(), partition=partition)
+                    offsets = {ClientPartition(topic, number % 6): number}
+                    await producer.send_offsets_to_transaction(offsets, GroupMetadata(group))
+                    await (producer.abort_transaction() if outcome == "lost" else producer.commit_transaction())
+                    round_number += 1
+                except AbortableError:
+                    # Apache's leaders void what they asked when a late marker of the transaction before comes; ours
+                    # can tell it apart.
+                    assert has_apache
+                    await producer.abort_transaction()
 
     async def transact_all() -> None:
         async with Client(cluster.bootstrap) as client:
@@ -264,7 +273,7 @@ def test_many_transactions_at_once_end_on_every_broker(cluster: Cluster) -> None
     asyncio.run(transact_all())
     consumer = consumer_of(cluster, f"group-{next(_numbers)}")
     consumer.subscribe([topic])
-    expected = sorted(f"{number}-{attempt}-kept" for number in range(24) for attempt in (0, 2, 3) for _ in range(6))
+    expected = sorted(f"{number}-{done}-kept" for number in range(24) for done in (0, 2, 3) for _ in range(6))
     assert sorted(read(consumer, len(expected))) == expected
     consumer.close()
 

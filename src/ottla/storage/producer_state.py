@@ -347,7 +347,7 @@ class ProducerStates:
         state = self._producers.get(producer_id)
         if state is None:
             state = self._producers[producer_id] = ProducerState(producer_id)
-        self.verification.drop(producer_id)
+        self.verification.ended(producer_id, header.producer_epoch)
         state.adopt_epoch(header.producer_epoch)
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp_ms = header.max_timestamp

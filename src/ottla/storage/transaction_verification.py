@@ -7,6 +7,11 @@ first write or old age removes it: then the answer was about a transaction that 
 guard, whatever their epochs. The coordinator refuses a writer of an older epoch, and one that claims a newer; neither
 may void the guard of the rightful writer.
 
+Where every transaction has an epoch of its own (transaction.version 2), a marker carries the epoch of the transaction
+after the one that it ends. So a marker of the guard's own epoch belongs to the transaction before, which a coordinator
+on another broker may still be ending while the writer asks; it voids nothing. A marker of the guarded transaction has a
+higher epoch, which voids the guard, and fences the writer besides.
+
 A guard knows the lowest sequence that any writer of its epoch has brought since. A batch of a higher sequence must not
 be the first: it overtook the batch before it, which was answered later, or with an error that is retried.
 
@@ -83,8 +88,14 @@ class TransactionVerification:
         )
 
     def drop(self, producer_id: int) -> None:
-        """Drop the guard of a transaction that has begun, or ended."""
+        """Drop the guard of a transaction that has begun."""
         self._guards.pop(producer_id, None)
+
+    def ended(self, producer_id: int, marker_epoch: int) -> None:
+        """Drop the guard of a producer whose transaction was ended, unless that was the transaction before."""
+        guard = self._guards.get(producer_id)
+        if guard is not None and not (guard.supports_epoch_bump and marker_epoch <= guard.epoch):
+            self.drop(producer_id)
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Drop the guards that were not used for too long."""

@@ -204,6 +204,21 @@ def test_a_marker_makes_a_guard_stale(producers, header) -> None:
     assert guarded(producers, first, another) is None
 
 
+def test_a_late_marker_of_the_transaction_before_leaves_the_guard_of_the_next_one(producers, header) -> None:
+    guard = producers.verification.begin(7, 1, 0, supports_epoch_bump=True)
+    producers.end_transaction(marker(epoch=1), 0, is_commit=True, coordinator_epoch=0)
+    assert guarded(producers, header(0, epoch=1, is_transactional=True), guard) is None
+
+
+def test_a_marker_of_the_guarded_transaction_fences_its_writer(producers, header) -> None:
+    guard = producers.verification.begin(7, 1, 0, supports_epoch_bump=True)
+    producers.end_transaction(marker(epoch=2), 0, is_commit=False, coordinator_epoch=0)
+    first = header(0, epoch=1, is_transactional=True)
+    assert guarded(producers, first, guard) is ErrorCode.INVALID_TXN_STATE
+    again = producers.verification.begin(7, 1, 0, supports_epoch_bump=True)
+    assert guarded(producers, first, again) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
 def test_a_duplicate_needs_no_guard(producers, header) -> None:
     batch = header(0, is_transactional=True)
     producers.update(batch, 4)

@@ -36,6 +36,22 @@ def test_what_was_dropped_is_not_current_even_if_the_same_is_asked_again() -> No
     assert not guards.is_current(7, None)
 
 
+def test_a_marker_voids_the_guard_of_the_transaction_that_it_may_have_ended() -> None:
+    guards = TransactionVerification()
+    # One epoch for many transactions: nobody can tell which of them the marker ends.
+    guard = guards.begin(7, 3, 0, supports_epoch_bump=False)
+    guards.ended(7, 3)
+    assert not guards.is_current(7, guard)
+    # An epoch for each: a marker has that of the next transaction.
+    guard = guards.begin(7, 3, 0, supports_epoch_bump=True)
+    for marker_epoch in (2, 3):
+        guards.ended(7, marker_epoch)
+        assert guards.is_current(7, guard)
+    guards.ended(7, 4)
+    assert not guards.is_current(7, guard)
+    guards.ended(8, 0)
+
+
 def test_guards_that_nobody_uses_go_in_time() -> None:
     guards = TransactionVerification()
     guard = guards.begin(7, 0, 0, supports_epoch_bump=False)
