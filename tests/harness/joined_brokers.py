@@ -169,7 +169,8 @@ class JoinedBrokers:
         self._count = count
         ids = tuple(range(1, count + 1))
         states = {index: PartitionState(ids, (bytes(16),) * count, ids, 1, 0, 0) for index in range(partitions)}
-        self.image = ClusterImage(topics=ClusterImage().topics.with_topic(TopicImage(TOPIC, TOPIC_ID, Map(states))))
+        topics = ClusterImage().topics.with_topic(TopicImage(TOPIC, TOPIC_ID, Map(states)))
+        self.image = ClusterImage(topics=topics.indexed_after({(TOPIC_ID, index): None for index in states}))
         for broker_id in ids:
             self._register(broker_id, 100 + broker_id)
 
