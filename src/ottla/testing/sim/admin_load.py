@@ -31,6 +31,7 @@ TOPICS_MAX = 3
 PARTITIONS_MAX = 4
 CHANGES_MAX = 3
 RECORDS_MAX = 5
+DELETION_SHARE = 0.07
 # Each value of a setting is another one. None of them lets a record expire within a run.
 _FIRST_VALUES = {"retention.ms": 7 * 86_400_000, "segment.bytes": 1 << 20, "segment.ms": 500}
 _AT_ONCE = FetchLimits(max_wait_ms=0)
@@ -57,7 +58,6 @@ class AdminLoad(Load):
             self._delete_records: 3,
             self._move: 3,
             self._add_partitions: 1,
-            self._delete: 1,
         }
 
     def note_retry(self, retry: Retry) -> None:
@@ -80,8 +80,16 @@ class AdminLoad(Load):
         if len(topics) < TOPICS_MAX and chance.random() < 0.5:
             await self._create(client, chance)
         elif topics:
+            topic = chance.choice(topics)
+            if chance.random() < DELETION_SHARE:
+                await self._delete(client, topic)
+                return
             (work,) = chance.choices(list(self._works), list(self._works.values()))
-            await work(client, producer, chance.choice(topics), chance)
+            # Stays in doubt if this life ends before the answer has come.
+            topic.in_doubt_count += 1
+            await work(client, producer, topic, chance)
+            if not self._is_repeated:
+                topic.in_doubt_count -= 1
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -93,7 +101,7 @@ class AdminLoad(Load):
         if created.error is None:
             self.topics.created(name, created.topic_id, created.partitions, configs)
 
-    async def _delete(self, client: Client, _: Producer, topic: AdministeredTopic, __: random.Random) -> None:
+    async def _delete(self, client: Client, topic: AdministeredTopic) -> None:
         self.topics.ask_deletion(topic.name)
         errors = await client.admin.delete_topics([topic.name], timeout_ms=DELIVERY_TIMEOUT_MS)
         if errors[topic.name] is None:

@@ -5,8 +5,8 @@ have happened, or happen at any later time: its request may still be under way. 
 for more than once, because a connection broke, although another copy was acknowledged. What follows:
 
 - a topic whose creation was acknowledged exists under its id, until its deletion is asked for;
-- an id whose deletion was acknowledged is never seen again. A name whose creation or deletion is in doubt is not used
-  again, because the other copy of the request could reach a topic that got the name later;
+- an id whose deletion was acknowledged is never seen again. A name is not used again if any change under it is in
+  doubt, because its request could still come and reach a topic that got the name later;
 - a setting has the value that was acknowledged last, or one that is in doubt;
 - a topic has as many partitions as were acknowledged, at most as many as were asked for;
 - records from the highest offset before which deletion was asked for stay, and the log begins there or before. As long
@@ -85,6 +85,8 @@ class AdministeredTopic:
     partitions_asked: int
     settings: dict[str, AdministeredSetting] = field(default_factory=dict)
     logs: dict[int, AdministeredLog] = field(default_factory=dict)
+    # How many changes, records and deletions were asked for of which a copy may still come.
+    in_doubt_count: int = 0
 
     def log(self, partition: int) -> AdministeredLog:
         return self.logs.setdefault(partition, AdministeredLog())
@@ -136,7 +138,7 @@ class AdministeredTopics:
 
     def acknowledge_deletion(self, topic: AdministeredTopic, *, was_repeated: bool) -> None:
         self.deleted[topic.topic_id] = topic.name
-        if not was_repeated:
+        if not was_repeated and not topic.in_doubt_count:
             self._free_names.append(topic.name)
 
     def check_listing(self, found: Mapping[bytes, tuple[str, int]]) -> Iterator[Anomaly]:

@@ -33,13 +33,14 @@ def test_a_topic_whose_deletion_was_acknowledged_does_not_come_back() -> None:
     assert kinds(topics, {TWO: ("a", 2)}) == []
 
 
-def test_a_name_is_used_again_unless_a_copy_of_its_deletion_may_still_come() -> None:
-    for was_repeated in (False, True):
+def test_a_name_is_used_again_unless_a_copy_of_some_change_may_still_come() -> None:
+    for was_repeated, in_doubt_count, is_free in ((False, 0, True), (True, 0, False), (False, 1, False)):
         topics = AdministeredTopics()
         name = topics.take_name()
         topics.created(name, ONE, 1, {})
+        topics.topics[name].in_doubt_count = in_doubt_count
         topics.acknowledge_deletion(topics.ask_deletion(name), was_repeated=was_repeated)
-        assert (topics.take_name() == name) is not was_repeated
+        assert (topics.take_name() == name) is is_free
 
 
 def test_partitions_are_at_least_those_acknowledged_and_at_most_those_asked_for() -> None:
