@@ -7,6 +7,7 @@ and a digit is a value, since times are written `-15m` and shifts `-10`; no opti
 import argparse
 import importlib
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -15,13 +16,24 @@ from ottla.cli.kafka import TOOLS
 _NEGATIVE_VALUE: Final = re.compile(r"-\.?\d")
 
 
+class _WholeWords(argparse.HelpFormatter):
+    """Help that breaks no line within a name like `kafka-console-consumer`: names are there to be copied."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        words = " ".join(text.split())
+        return textwrap.fill(words, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
 class CommandParser(argparse.ArgumentParser):
     """The parser of a command, which learns its arguments from the command's module when it is called."""
 
     module_name: str | None = None
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings, allow_abbrev=False)
+        super().__init__(**{"formatter_class": _WholeWords, **settings}, allow_abbrev=False)
         self._negative_number_matcher = _NEGATIVE_VALUE
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]

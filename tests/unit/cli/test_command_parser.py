@@ -1,5 +1,6 @@
 import pytest
 
+from ottla.cli.kafka import TOOLS
 from ottla.cli.main import main
 
 # Nobody listens there, so that a command line that is understood ends with 5.
@@ -97,3 +98,14 @@ def test_a_tool_may_be_called_by_the_name_of_apaches_script(capsys: pytest.Captu
     with pytest.raises(SystemExit):
         main(["kafka-topics.sh", "--help"])
     assert capsys.readouterr() == expected
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "100"])
+def test_help_breaks_no_line_within_a_name(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in TOOLS)
