@@ -170,7 +170,7 @@ class Node:
         if self._controller is not None:
             self._controller.start()
             if self._listener is not None:
-                self._listener.serve(storage.cluster_id, log, self._controller)
+                self._listener.serve(storage.cluster_id, log, self._controller, self._active_controller(log))
         if self._controller is not None and log.voters.is_only(log.local):
             await self._controller.until_active()
         elif self._controller is not None:
@@ -193,7 +193,8 @@ class Node:
     def _active_controller(self, log: MetadataLog) -> Controller:
         if self._controller is not None and log.voters.is_only(log.local):
             return self._controller
-        self._finder = ActiveControllerFinder(log, self._controller, node_id=self.config.node_id)
+        if self._finder is None:
+            self._finder = ActiveControllerFinder(log, self._controller, node_id=self.config.node_id)
         return self._finder
 
     def _metadata_log(self, storage: NodeStorage) -> MetadataLog:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import cast
 
 from ottla.broker.configs.dynamic_configs import DynamicConfigs
+from ottla.broker.controller.controller import Controller
 from ottla.broker.controller.dead_brokers import DeadBrokers
+from ottla.broker.controller.registration import ControllerRegistration
 from ottla.broker.controller.role import ControllerRole
 from ottla.broker.handlers import load_handlers
 from ottla.broker.host import Host
@@ -22,6 +24,7 @@ from ottla.broker.topic_creation import TopicCreation
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.protocol.listener_kinds import ListenerKind
+from ottla.protocol.messages.controller_registration_request import Listener
 from ottla.raft import VoterEndpoint
 from ottla.security.permissions import CONTROLLER_PERMISSIONS
 
@@ -35,6 +38,7 @@ class ControllerListener:
         self._dispatcher.request_budget.limit_bytes = config.get_int("queued.max.request.bytes")
         self.socket_server = SocketServer(config.controller_listeners, config, self._dispatcher, self._tasks, host)
         self._followed: ImageReader | None = None
+        self._registration: ControllerRegistration | None = None
 
     async def bind(self) -> None:
         """Binds the addresses; ListenFailed if one is busy."""
@@ -49,10 +53,15 @@ class ControllerListener:
             for listener in self._config.advertised_controller_listeners
         )
 
-    def serve(self, cluster_id: str, log: MetadataLog, controller: ControllerRole) -> None:
-        """Accepts connections from now on; ListenFailed if another process began to listen meanwhile."""
+    def serve(
+        self, cluster_id: str, log: MetadataLog, controller: ControllerRole, active_controller: Controller
+    ) -> None:
+        """Accepts connections from now on; ListenFailed if another process began to listen meanwhile.
+
+        `active_controller` is the one that decides, wherever it runs.
+        """
         self._followed = log.reader()
-        self._followed.start(_follow, "controller listener")
+        self._followed.start(self._follow, "controller listener")
         detects_death = self._config.get_bool("ottla.dead.peer.detection.enable")
         services = NodeServices(
             cluster_id=cluster_id,
@@ -74,6 +83,28 @@ class ControllerListener:
         # The handlers in the table of controllers use nothing that only a broker has.
         self._dispatcher.services = cast(Services, services)
         self.socket_server.serve(self._config)
+        if self.endpoints:
+            self._register(active_controller)
+
+    def _register(self, active_controller: Controller) -> None:
+        protocols = {listener.name: listener.security_protocol_id for listener in self._config.controller_listeners}
+        self._registration = ControllerRegistration(
+            active_controller,
+            node_id=self._config.node_id,
+            incarnation_id=self._host.random_uuid(),
+            listeners=[
+                Listener(name=end.name, host=end.host, port=end.port, security_protocol=protocols[end.name])
+                for end in self.endpoints
+            ],
+        )
+        if self._followed is not None:
+            self._registration.image_changed(self._followed.image)
+        self._tasks.start_background("the controller's registration", self._registration.keep_registered())
+
+    async def _follow(self, _delta: ImageDelta, image: ClusterImage) -> None:
+        """Handlers read the image; of its changes only the registration has to hear."""
+        if self._registration is not None:
+            self._registration.image_changed(image)
 
     async def stop(self) -> None:
         """Ends every connection; does no harm if it never served."""
@@ -82,7 +113,3 @@ class ControllerListener:
         if self._followed is not None:
             await self._followed.stop()
         self._dispatcher.close()
-
-
-async def _follow(delta: ImageDelta, image: ClusterImage) -> None:
-    """Handlers read the image; nothing else depends on it here."""

@@ -51,6 +51,7 @@ _LANES: Final[Mapping[int, str]] = {
     ApiKey.ALTER_PARTITION: "in-sync replicas",
     ApiKey.ALLOCATE_PRODUCER_IDS: "producer ids",
     ApiKey.ASSIGN_REPLICAS_TO_DIRS: "directories",
+    ApiKey.CONTROLLER_REGISTRATION: "registration",
 }
 
 

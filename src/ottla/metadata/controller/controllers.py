@@ -20,16 +20,16 @@ from ottla.protocol.messages.register_controller_record import (
 )
 
 # 3.7-IV0, from which on the log may hold registrations of controllers.
-_OLDEST_METADATA_VERSION = 15
+OLDEST_METADATA_VERSION = 15
 
 
 def register_controller(
     image: ClusterImage, request: ControllerRegistrationRequest
 ) -> Decision[ControllerRegistrationResponse]:
-    if image.metadata_version < _OLDEST_METADATA_VERSION:
+    if image.metadata_version < OLDEST_METADATA_VERSION:
         raise ApiError(
             ErrorCode.UNSUPPORTED_VERSION,
-            f"Controllers register from metadata.version {_OLDEST_METADATA_VERSION} on; it is {image.metadata_version}",
+            f"Controllers register from metadata.version {OLDEST_METADATA_VERSION} on; it is {image.metadata_version}",
         )
     if request.zk_migration_ready:
         raise ApiError(ErrorCode.INVALID_REQUEST, "There is no ZooKeeper to migrate from")

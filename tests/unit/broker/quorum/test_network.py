@@ -17,6 +17,7 @@ from ottla.broker.quorum.snapshot_files import SnapshotPiece
 from ottla.broker.quorum.wire import Sender, decode_response, encode_request
 from ottla.client.addresses import Address
 from ottla.client.connection import Connection, open_connection
+from ottla.metadata.controller.controllers import registered_controllers
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -279,6 +280,8 @@ def test_a_fetch_that_waits_holds_up_no_vote(tmp_path: Path) -> None:
         await quorum.start(1)
         await quorum.leader()
         log = quorum.log(1)
+        # The last record that the controller writes by itself.
+        await eventually_async(lambda: as_awaitable(list(registered_controllers(log.image))))
         replica = Replica((1, quorum.controllers.ports[1]), (9, 9))
         network = network_of(replica, node_id=9)
         observer = ReplicaKey(9, b"directory nine..")
