@@ -24,12 +24,12 @@ kafka_exporter. What neither has is called `ottla_...`.
 
 - Counters begin with the node. Those of topics exist for each topic, and without a label for all of them, deleted ones
   included.
-- Requests appear once there was one. A fetch counts as `Fetch` and as `FetchConsumer`, as in Kafka.
+- Requests appear once there was one. A fetch counts as `Fetch`, and as `FetchConsumer` or `FetchFollower`, as in Kafka.
 - Quantiles are about the last minute or two and at most a quarter too large; `_sum` and `_count` begin with the node.
 - Partitions have eleven series each. Beyond {PARTITIONS_MAX:,} partitions, or {OFFSETS_MAX:,} committed offsets, the
   rest is only summed up, and `ottla_metrics_left_out` says how many are missing.
 - Not there, because a node has nothing to fill them with: request and response queue times (there are no queues between
-  its parts), what replicas do for each other, quotas, and the lag of groups in seconds.
+  its parts), quotas, and the lag of groups in seconds.
 """
 
 

@@ -32,7 +32,7 @@ from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.controller.alter_partition import alter_partition
 from ottla.metadata.controller.brokers import fence_broker, unfence_broker
 from ottla.metadata.controller.election_rules import ElectionRules
-from ottla.metadata.image import BrokerImage, ClusterImage, ImageDelta, PartitionState, TopicImage
+from ottla.metadata.image import BrokerImage, ClusterImage, ImageDelta, PartitionState
 from ottla.metadata.image.builder import apply_records
 from ottla.protocol.codec import decode, encode
 from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest
@@ -46,7 +46,9 @@ from ottla.protocol.messages.fetch_response import FetchResponse
 from ottla.protocol.messages.list_offsets_request import ListOffsetsRequest
 from ottla.protocol.messages.list_offsets_response import ListOffsetsResponse
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
+from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.schema import Message
 from ottla.replication.fetch_session import FetchSessionCache
 from ottla.replication.partition import Partition
@@ -168,9 +170,21 @@ class JoinedBrokers:
         self.brokers: dict[int, JoinedBroker] = {}
         self._count = count
         ids = tuple(range(1, count + 1))
-        states = {index: PartitionState(ids, (bytes(16),) * count, ids, 1, 0, 0) for index in range(partitions)}
-        topics = ClusterImage().topics.with_topic(TopicImage(TOPIC, TOPIC_ID, Map(states)))
-        self.image = ClusterImage(topics=topics.indexed_after({(TOPIC_ID, index): None for index in states}))
+        records: list[Message] = [TopicRecord(name=TOPIC, topic_id=TOPIC_ID)]
+        records += [
+            PartitionRecord(
+                partition_id=index,
+                topic_id=TOPIC_ID,
+                replicas=ids,
+                isr=ids,
+                leader=1,
+                leader_epoch=0,
+                partition_epoch=0,
+                directories=[bytes(16)] * count,
+            )
+            for index in range(partitions)
+        ]
+        self.image, _ = apply_records(ClusterImage(), records, end_offset=0, epoch=0)
         for broker_id in ids:
             self._register(broker_id, 100 + broker_id)
 

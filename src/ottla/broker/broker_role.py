@@ -58,7 +58,7 @@ from ottla.broker.replica_fetching.fetcher import FetchSettings
 from ottla.broker.replica_fetching.fetchers import ReplicaFetchers
 from ottla.broker.replica_manager import SPACE_RETRY_S, ReplicaManager
 from ottla.broker.requests.dispatch import Dispatcher
-from ottla.broker.services import ClusterMetadata, Coordinators, DataPath, Services
+from ottla.broker.services import ClusterMetadata, Coordinators, DataPath, Replication, Services
 from ottla.broker.tasks import Tasks
 from ottla.broker.topic_creation import TopicCreation
 from ottla.config.broker_config import BrokerConfig
@@ -275,6 +275,7 @@ class BrokerRole:
                 response_budget=dispatcher.response_budget,
                 openers=self._openers,
             ),
+            replication=Replication(self._fetchers, self._in_sync),
             coordinators=Coordinators(
                 groups=self._groups,
                 transactions=self._transactions,

@@ -19,9 +19,11 @@ from ottla.broker.coordinators.transactions.coordinator import TransactionCoordi
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
 from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host
+from ottla.broker.in_sync_changes import InSyncChanges
 from ottla.broker.network.response_budget import ResponseBudget
 from ottla.broker.producer_ids import ProducerIds
 from ottla.broker.quorum import ImageReader, MetadataLog
+from ottla.broker.replica_fetching.fetchers import ReplicaFetchers
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.dispatch import Dispatcher
 from ottla.broker.tasks import Tasks
@@ -58,6 +60,14 @@ class DataPath:
     response_budget: ResponseBudget
     # Threads for batches that have to be opened. They are apart, so that a flood of such batches blocks no disk.
     openers: Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """What keeps the replicas of this broker, and those that it leads, in sync."""
+
+    fetchers: ReplicaFetchers
+    in_sync: InSyncChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +108,5 @@ class Services(NodeServices):
     replicas: ReplicaManager
     volumes: Volumes
     data_path: DataPath
+    replication: Replication
     coordinators: Coordinators

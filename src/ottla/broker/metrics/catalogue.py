@@ -26,6 +26,8 @@ FAILED_PRODUCE: Final = counter(
 FAILED_FETCH: Final = counter(
     f"{_TOPIC}_failedfetchrequests_total", "Partitions of fetches that were refused.", "topic"
 )
+REPLICATION_IN: Final = counter(f"{_TOPIC}_replicationbytesin_total", "Bytes of batches that leaders sent.")
+REPLICATION_OUT: Final = counter(f"{_TOPIC}_replicationbytesout_total", "Bytes of batches that followers were sent.")
 
 _REQUEST = "kafka_network_requestmetrics"
 REQUESTS: Final = counter(f"{_REQUEST}_requests_total", "Requests.", "request", "version")
@@ -90,8 +92,22 @@ AT_MIN_ISR: Final = gauge(
 )
 REASSIGNING: Final = gauge(f"{_REPLICAS}_reassigningpartitions", "Led partitions that get or lose replicas.")
 OFFLINE_REPLICAS: Final = gauge(f"{_REPLICAS}_offlinereplicacount", "Partitions whose log directory has failed.")
-ISR_SHRINKS: Final = counter(f"{_REPLICAS}_isrshrinks_total", "Replicas that fell out of sync; 0 on a single node.")
-ISR_EXPANDS: Final = counter(f"{_REPLICAS}_isrexpands_total", "Replicas that came into sync; 0 on a single node.")
+ISR_SHRINKS: Final = counter(f"{_REPLICAS}_isrshrinks_total", "How often replicas of led partitions fell out of sync.")
+ISR_EXPANDS: Final = counter(f"{_REPLICAS}_isrexpands_total", "How often replicas of led partitions came into sync.")
+FAILED_ISR_UPDATES: Final = counter(
+    f"{_REPLICAS}_failedisrupdates_total", "Changes of in-sync sets that the controller refused, or did not answer."
+)
+_FETCHERS = "kafka_server_replicafetchermanager"
+MAX_LAG: Final = gauge(f"{_FETCHERS}_maxlag", "Records by which the slowest followed partition is behind.", "clientId")
+FAILED_PARTITIONS: Final = gauge(
+    f"{_FETCHERS}_failedpartitionscount", "Partitions that are not fetched because of an error.", "clientId"
+)
+FETCHER_LAG: Final = gauge(
+    "kafka_server_fetcherlagmetrics_consumerlag",
+    "Records by which a followed partition is behind its leader's high watermark.",
+    "topic",
+    "partition",
+)
 BROKER_STATE: Final = gauge("kafka_server_kafkaserver_brokerstate", "3: the node is running.")
 
 LOG_SIZE: Final = gauge("kafka_log_log_size", "Bytes of a partition's batches on disk.", "topic", "partition")
@@ -257,6 +273,8 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         TOTAL_FETCH,
         FAILED_PRODUCE,
         FAILED_FETCH,
+        REPLICATION_IN,
+        REPLICATION_OUT,
     ),
     "Requests": (REQUESTS, ERRORS, TOTAL_TIME, LOCAL_TIME, REMOTE_TIME, REQUEST_DURATION, REQUESTS_WAITING),
     "Connections and load": (CONNECTIONS, REJECTED, UNREAD_BYTES, NETWORK_IDLE, HANDLER_IDLE, LOOP_CPU),
@@ -277,6 +295,10 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         OFFLINE_REPLICAS,
         ISR_SHRINKS,
         ISR_EXPANDS,
+        FAILED_ISR_UPDATES,
+        MAX_LAG,
+        FAILED_PARTITIONS,
+        FETCHER_LAG,
         BROKER_STATE,
     ),
     "Logs and their directories": (

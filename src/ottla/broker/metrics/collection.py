@@ -23,6 +23,7 @@ from ottla.broker.metrics.node_samples import (
     add_process,
 )
 from ottla.broker.metrics.partition_samples import add_partitions
+from ottla.broker.metrics.replication_samples import add_replication
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
 from ottla.broker.metrics.transaction_samples import add_transactions
 from ottla.broker.requests.time_slice import TimeSlice
@@ -73,6 +74,7 @@ class Collection:
         out.add(c.LOOP_CPU, self._load.cpu_seconds)
         await time_slice.pause_if_used()
         await add_partitions(out, services, time_slice)
+        await add_replication(out, services, time_slice)
         await add_groups(out, services, time_slice)
         await add_transactions(out, services, time_slice)
         add_cluster(out, services)

@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from ottla.broker.metrics.latency import Latency
-from ottla.broker.metrics.topic_traffic import TopicTraffic
+from ottla.broker.metrics.topic_traffic import TopicTraffic, is_from_follower
 from ottla.broker.requests.dispatch import Answer, Api, Dispatcher, HandlerModule
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.response_errors import error_codes
@@ -52,6 +52,11 @@ class MeasuredDispatcher(Dispatcher):
     def __init__(self, modules: list[HandlerModule], host: Host) -> None:
         super().__init__(modules, host)
         self.times = {key: RequestTimes(api.versions) for key, api in self.apis.items()}
+        # Kafka counts a fetch twice: among all, and by whose it is.
+        fetches = self.apis[ApiKey.FETCH].versions if ApiKey.FETCH in self.apis else range(0)
+        self.consumer_fetches = RequestTimes(fetches)
+        self.follower_fetches = RequestTimes(fetches)
+        self._is_from_follower = False
         # (API key, error code) -> how often.
         self.errors: Counter[tuple[int, int]] = Counter()
         self.traffic = TopicTraffic(self._topic_name)
@@ -69,14 +74,19 @@ class MeasuredDispatcher(Dispatcher):
         local_us = (perf_counter_ns() - started_ns) // 1000
         # The dispatcher has read the header, so the frame has one, and its API is served.
         api_key, version = _KEY_AND_VERSION.unpack_from(frame)
-        times = self.times[api_key]
+        self._observe(self.times[api_key], version, answer, started_ns, local_us)
+        if api_key == ApiKey.FETCH:
+            whose = self.follower_fetches if self._is_from_follower else self.consumer_fetches
+            self._observe(whose, version, answer, started_ns, local_us)
+        return answer
+
+    def _observe(self, times: RequestTimes, version: int, answer: object, started_ns: int, local_us: int) -> None:
         if version in times.versions:
             times.versions[version] += 1
         if isinstance(answer, asyncio.Future):
             self._await(answer, times, started_ns, local_us)
         else:
             times.immediate.observe(local_us)
-        return answer
 
     def _await(self, answer: asyncio.Future[Answer], times: RequestTimes, started_ns: int, local_us: int) -> None:
         times.waiting += 1
@@ -95,6 +105,8 @@ class MeasuredDispatcher(Dispatcher):
         handle, key, errors = api.handle, int(api.key), self.errors
 
         def observed(context: RequestContext, request: Any) -> Any:
+            if key == ApiKey.FETCH:
+                self._is_from_follower = is_from_follower(request)
             answer = handle(context, request)
             if answer is None or isinstance(answer, Message):
                 for code in observe(request, answer):

@@ -50,8 +50,6 @@ async def add_partitions(out: Exposition, services: Services, time_slice: TimeSl
     out.add(c.AT_MIN_ISR, sums.at_min_isr)
     out.add(c.REASSIGNING, sums.reassigning)
     out.add(c.OFFLINE_REPLICAS, services.replicas.offline_count)
-    out.add(c.ISR_SHRINKS, 0)
-    out.add(c.ISR_EXPANDS, 0)
     out.add(c.LEFT_OUT, sums.partitions - sums.shown, label_text(what="partitions"))
 
 

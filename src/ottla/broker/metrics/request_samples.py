@@ -11,34 +11,34 @@ from ottla.protocol.errors import ErrorCode
 
 # The percentiles that Kafka has, as the JMX exporter writes them.
 _QUANTILES = ("0.50", "0.75", "0.95", "0.98", "0.99", "0.999")
-# Kafka counts a fetch twice: among all, and by whose it is. Followers do not fetch from a node that is alone.
-_NAMES = {ApiKey.FETCH: ("Fetch", "FetchConsumer")}
 _PURGATORIES = {ApiKey.PRODUCE: "Produce", ApiKey.FETCH: "Fetch"}
 
 
 async def add_requests(out: Exposition, dispatcher: MeasuredDispatcher, time_slice: TimeSlice, now_s: float) -> None:
     """Requests by API, version and error, and their times."""
+    all_times = {_name(key): times for key, times in dispatcher.times.items()}
+    all_times |= {"FetchConsumer": dispatcher.consumer_fetches, "FetchFollower": dispatcher.follower_fetches}
+    for name, times in all_times.items():
+        if not any(times.versions.values()):
+            continue
+        for version, number in times.versions.items():
+            if number:
+                out.add(c.REQUESTS, number, label_text(request=name, version=version))
+        _add_times(out, name, times, now_s)
+        out.add(c.REQUESTS_WAITING, times.waiting, label_text(request=name))
+        await time_slice.pause_if_used()
     for key, times in dispatcher.times.items():
-        count = sum(times.versions.values())
-        for name in _names(key) if count else ():
-            for version, number in times.versions.items():
-                if number:
-                    out.add(c.REQUESTS, number, label_text(request=name, version=version))
-            _add_times(out, name, times, now_s)
-            out.add(c.REQUESTS_WAITING, times.waiting, label_text(request=name))
-            await time_slice.pause_if_used()
         if key in _PURGATORIES:
             labels = label_text(delayedOperation=_PURGATORIES[ApiKey(key)])
             out.add(c.PURGATORY, times.waiting, labels)
             out.add(c.DELAYED, times.waiting, labels)
     for (key, code), number in dispatcher.errors.items():
-        for name in _names(key):
-            out.add(c.ERRORS, number, label_text(request=name, error=ErrorCode(code).name))
+        out.add(c.ERRORS, number, label_text(request=_name(key), error=ErrorCode(code).name))
 
 
-def _names(key: int) -> tuple[str, ...]:
-    """Kafka's names for the requests of an API, as in `FetchConsumer`."""
-    return _NAMES.get(ApiKey(key)) or ("".join(word.capitalize() for word in ApiKey(key).name.split("_")),)
+def _name(key: int) -> str:
+    """Kafka's name for the requests of an API, as in `OffsetCommit`."""
+    return "".join(word.capitalize() for word in ApiKey(key).name.split("_"))
 
 
 def _add_times(out: Exposition, name: str, times: RequestTimes, now_s: float) -> None:
@@ -71,6 +71,7 @@ async def add_traffic(out: Exposition, dispatcher: MeasuredDispatcher, time_slic
     """Records and bytes, of all topics (without a label) and of each."""
     dispatcher.traffic.forget_all_but(frozenset(dispatcher.services.image.topics.names()))
     _add_counts(out, dispatcher.traffic.total(), "")
+    out.add(c.REPLICATION_OUT, dispatcher.traffic.replication_bytes_out)
     for name, counts in list(dispatcher.traffic.topics.items()):
         _add_counts(out, counts, label_text(topic=name))
         await time_slice.pause_if_used()

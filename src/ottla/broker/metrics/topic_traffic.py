@@ -24,6 +24,11 @@ _record_count: Final = struct.Struct(">57xi").unpack_from
 TopicName: TypeAlias = "Callable[[str | bytes], str | None]"
 
 
+def is_from_follower(request: FetchRequest) -> bool:
+    """Whether a broker fetches to replicate. Versions before 15 name it in another field."""
+    return request.replica_id >= 0 or (request.replica_state is not None and request.replica_state.replica_id >= 0)
+
+
 class TopicCounts:
     """The counters of one topic."""
 
@@ -63,6 +68,8 @@ class TopicTraffic:
         self._known: dict[str | bytes, TopicCounts] = {}
         # For deleted topics, and for names that never were topics.
         self._others = TopicCounts()
+        # What followers fetched, of all topics: Kafka does not count it by topic.
+        self.replication_bytes_out = 0
 
     def produced(self, request: ProduceRequest, response: ProduceResponse | None) -> list[int]:
         """Counts a Produce, and returns the error codes of its answer. One without an answer (acks=0) counts as
@@ -89,7 +96,7 @@ class TopicTraffic:
 
     def fetched(self, request: FetchRequest, response: FetchResponse) -> list[int]:
         """Counts a Fetch by its answer, in which partitions without news have no row; returns the error codes."""
-        del request
+        is_follower = is_from_follower(request)
         errors = [response.error_code] if response.error_code else []
         for topic in response.responses:
             called = topic.topic or topic.topic_id
@@ -99,6 +106,8 @@ class TopicTraffic:
                 if row.error_code:
                     errors.append(row.error_code)
                     counts.failed_fetches += 1
+                elif row.records and is_follower:
+                    self.replication_bytes_out += len(row.records)
                 elif row.records:
                     counts.bytes_out += len(row.records)
         return errors

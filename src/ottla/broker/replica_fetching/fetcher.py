@@ -117,8 +117,10 @@ class ReplicaFetcher:
         replicas: FollowedPartitions,
         broker_epoch: Callable[[], int],
         host: Host,
+        on_bytes: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`send` asks the leader; PeerUnavailable if that fails. `broker_epoch` is that of the registration."""
+        """`send` asks the leader; PeerUnavailable if that fails. `broker_epoch` is that of the registration; `on_bytes`
+        is told how much was fetched."""
         self.leader_id = leader_id
         self.plan = FetchPlan(settings.backoff_ms)
         # How far each partition is behind the leader's watermark, by the last answer.
@@ -128,6 +130,7 @@ class ReplicaFetcher:
         self._replicas = replicas
         self._broker_epoch = broker_epoch
         self._host = host
+        self._on_bytes = on_bytes
         self._session = FollowerSession()
         self._backoff = Backoff(settings.backoff_ms)
         self._changed = asyncio.Event()
@@ -280,6 +283,7 @@ class ReplicaFetcher:
         )
         records = row.records or b""
         outcome = following.answered(asked, answer, records, now_ms=self._host.now_ms())
+        self._on_bytes(len(records))
         self.lags[key] = max(row.high_watermark - partition.log.log_end_offset, 0)
         if outcome is None:
             self.plan.went_well(key)

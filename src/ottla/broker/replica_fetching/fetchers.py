@@ -48,6 +48,7 @@ class ReplicaFetchers:
         # By topic id and partition index.
         self._places: dict[bytes, dict[int, FetcherId]] = {}
         self._is_started = False
+        self.appended_bytes = 0
 
     def __iter__(self) -> Iterator[ReplicaFetcher]:
         return iter([fetcher for fetcher, _ in self._fetchers.values()])
@@ -127,10 +128,14 @@ class ReplicaFetchers:
             self._replicas,
             self._broker_epoch,
             self._host,
+            self._count,
         )
         task = self._tasks.start_background(f"fetcher {number} of broker {leader_id}", fetcher.run())
         self._fetchers[place] = fetcher, task
         return fetcher
+
+    def _count(self, fetched_bytes: int) -> None:
+        self.appended_bytes += fetched_bytes
 
     def _end_idle(self) -> None:
         for place, (fetcher, task) in list(self._fetchers.items()):
