@@ -8,6 +8,7 @@ from ottla.cli.dry_run import add_execute_option
 from ottla.cli.output import OutputFormat, print_rows
 from ottla.cli.topics.changes import alter_topics, delete_topics
 from ottla.cli.topics.description import describe_topics
+from ottla.cli.topics.health import Problem, show_health
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.whole_numbers import int16, int32
 
@@ -21,10 +22,34 @@ _NAMES = "name, or pattern such as 'logs-*'"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of topics."""
     verbs = Verbs(parser)
+    _add_questions(verbs)
+    _add_changes(verbs)
+
+
+def _add_questions(verbs: Verbs) -> None:
     listing = verbs.add("list", list_topics, "list topics", epilog="example: ottla topics list 'orders-*' -o json")
     listing.add_argument("topics", nargs="*", metavar="TOPIC", help=f"{_NAMES}; all of them if none is given")
     listing.add_argument("--internal", action="store_true", help="internal topics too")
 
+    describe = verbs.add(
+        "describe",
+        describe_topics,
+        "describe topics: settings, partitions, offsets and sizes",
+        epilog="example: ottla topics describe orders",
+    )
+    describe.add_argument("topics", nargs="+", metavar="TOPIC", help=_NAMES)
+
+    health = verbs.add(
+        "health",
+        show_health,
+        "list the partitions that something is wrong with; exit code 1 if clients are refused",
+        epilog="examples: ottla topics health | ottla topics health 'orders-*' --only under-min-isr",
+    )
+    health.add_argument("topics", nargs="*", metavar="TOPIC", help=f"{_NAMES}; all of them if none is given")
+    health.add_argument("--only", choices=[problem.value for problem in Problem], help="partitions with this problem")
+
+
+def _add_changes(verbs: Verbs) -> None:
     create = verbs.add(
         "create",
         create_topics,
@@ -39,14 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     create.add_argument("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="setting; repeatable")
     create.add_argument("--if-not-exists", action="store_true", help="a topic that is there already is no error")
-
-    describe = verbs.add(
-        "describe",
-        describe_topics,
-        "describe topics: settings, partitions, offsets and sizes",
-        epilog="example: ottla topics describe orders",
-    )
-    describe.add_argument("topics", nargs="+", metavar="TOPIC", help=_NAMES)
 
     alter = verbs.add(
         "alter",
