@@ -31,6 +31,7 @@ PRINTED = {
     "docs/explanation/compaction.md": "",
     "docs/how-to/look-at-and-replay-records.md": "",
     "docs/reference/cli/topics.md": "",
+    "docs/reference/cli/leaders.md": "",
     "docs/reference/cli/configs.md": "",
     "docs/reference/cli/cluster.md": "",
     "docs/reference/cli/kafka-admin.md": "",

@@ -23,7 +23,8 @@ from ottla.cli.verbs import add_output_option
 COMMANDS: Final = {
     "server": ("ottla.cli.server.command", "run a node until Ctrl-C"),
     "storage": ("ottla.cli.storage.command", "prepare the directories of a node"),
-    "topics": ("ottla.cli.topics.command", "list, create, describe, alter and delete topics"),
+    "topics": ("ottla.cli.topics.command", "list, create, describe, alter and delete topics, find those in trouble"),
+    "leaders": ("ottla.cli.leaders.command", "elect leaders of partitions"),
     "configs": ("ottla.cli.configs.command", "describe and alter settings of topics, brokers and groups"),
     "groups": ("ottla.cli.groups.command", "list, describe, reset and delete consumer groups"),
     "transactions": ("ottla.cli.transactions.command", "list, describe and end transactions, find hanging ones"),

@@ -37,6 +37,7 @@ class Admin:
     delete_topics = blocking(async_admin.Admin.delete_topics)
     create_partitions = blocking(async_admin.Admin.create_partitions)
     delete_records = blocking(async_admin.Admin.delete_records)
+    elect_leaders = blocking(async_admin.Admin.elect_leaders)
     list_offsets = blocking(async_admin.Admin.list_offsets)
     describe_configs = blocking(async_admin.Admin.describe_configs)
     alter_configs = blocking(async_admin.Admin.alter_configs)

@@ -21,6 +21,7 @@ TOOLS: Final = {
     "kafka-e2e-latency": "ottla.cli.kafka.perf.e2e_latency",
     "kafka-features": "ottla.cli.kafka.quorum.features",
     "kafka-get-offsets": "ottla.cli.kafka.offsets.get_offsets",
+    "kafka-leader-election": "ottla.cli.kafka.leaders.leader_election",
     "kafka-log-dirs": "ottla.cli.kafka.logs.log_dirs",
     "kafka-metadata-quorum": "ottla.cli.kafka.quorum.metadata_quorum",
     "kafka-producer-perf-test": "ottla.cli.kafka.perf.producer",

@@ -1,4 +1,4 @@
-"""The administrator's calls: topics, settings, groups, offsets, transactions, brokers, features, quotas.
+"""The administrator's calls: topics, leaders, settings, groups, offsets, transactions, brokers, features, quotas.
 
 A call about several things returns one result for each, and an error of one of them is a value in its result;
 exceptions are for calls that failed as a whole.
@@ -10,6 +10,7 @@ from ottla.client.admin.brokers import BrokerCalls
 from ottla.client.admin.configs import ConfigCalls
 from ottla.client.admin.features import FeatureCalls
 from ottla.client.admin.groups import GroupCalls
+from ottla.client.admin.leaders import LeaderCalls
 from ottla.client.admin.quorum import QuorumCalls
 from ottla.client.admin.quotas import QuotaCalls
 from ottla.client.admin.scram_credentials import ScramCredentialCalls
@@ -21,6 +22,7 @@ from ottla.protocol.topic_partition import TopicPartition
 
 class Admin(
     TopicCalls,
+    LeaderCalls,
     ConfigCalls,
     GroupCalls,
     TransactionCalls,
