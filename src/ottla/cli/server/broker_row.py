@@ -3,7 +3,8 @@
 Each broker has a file with its whole configuration, `DIR/broker-ID.properties`, written anew at every start: what
 `ottla.config.broker_row` makes of the command line. Storage that is not formatted yet is formatted, if it is known for
 which cluster. A broker that ends by itself is started again, after a pause that grows with each failure in a row. When
-this process is told to stop, it tells all brokers, and ends when the last one has.
+this process is told to stop, it tells all brokers, and ends when the last one has. When it is killed, they notice and
+stop by themselves (see `kept_broker`).
 """
 
 import asyncio
@@ -114,7 +115,9 @@ class _Row:
         while not self._stopping.is_set():
             began_s = loop.time()
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "ottla", "server", str(broker.file)),
+                *(sys.executable, "-m", "ottla.cli.server.kept_broker", str(broker.file)),
+                # Nothing is written to it: its end tells the broker that this process is gone.
+                stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 # Ctrl-C in the terminal is for this process, which tells them.
                 start_new_session=True,
