@@ -1,8 +1,7 @@
 """A world with three nodes, each a broker and a controller, and topics with three replicas.
 
-Checked while the run goes on: of the brokers that are up, no two lead a partition in the same leader epoch; committed
-batches at the same offset are the same on all replicas, and stay so. Checked at the end: every replica is in sync again
-within a while, and the logs are equal.
+What is checked while the run goes on is said in `cluster_watch`. At the end every replica has to be in sync again
+within a while.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from pathlib import Path
 from ottla.broker.disks.storage_format import write_plan
 from ottla.metadata.format import plan_format
 from ottla.metadata.image import ClusterImage
-from ottla.protocol.record_batch import iterate_headers
 from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
-from ottla.replication.partition import Partition
 from ottla.storage.log_directory import LogDirectory
 from ottla.storage.meta_properties import MetaProperties
 from ottla.testing.history import Promise
 from ottla.testing.sim.clients import LIVENESS_S, Clients
-from ottla.testing.sim.cluster_faults import ClusterFaultPlan, ClusterFaults
+from ottla.testing.sim.cluster_faults import CONTROLLER_KILLED, ClusterFaultPlan, ClusterFaults
+from ottla.testing.sim.cluster_watch import ClusterWatch
 from ottla.testing.sim.loop import SimulatedLoop
 from ottla.testing.sim.network import SimulatedNetwork
 from ottla.testing.sim.server import PORT, SimulatedServer
@@ -32,7 +30,6 @@ NODE_COUNT = 3
 CONTROLLER_PORT = 9093
 ROOT = Path("/disk-1")
 _WATCH_S = 5.0
-_READ_BYTES = 1 << 20
 _NAMES = {node_id: f"node-{node_id}" for node_id in range(1, NODE_COUNT + 1)}
 
 
@@ -59,12 +56,18 @@ class ClusterOfThree:
         ]
         for node_id, server in enumerate(self.servers, 1):
             _format(server, node_id)
-        self._watch = ReplicaWatch(self.servers)
+        self._watch = self._new_watch()
+
+    def _new_watch(self) -> ClusterWatch:
+        return ClusterWatch(self.servers)
+
+    def _draw_plan(self, chance: random.Random) -> ClusterFaultPlan:
+        return ClusterFaultPlan.draw(chance)
 
     def faults(self, chance: random.Random, clients: Clients, workload: Workload) -> ClusterFaults:
         """What goes wrong in this run."""
         return ClusterFaults(
-            ClusterFaultPlan.draw(chance),
+            self._draw_plan(chance),
             self.servers,
             self._network,
             clients,
@@ -74,10 +77,11 @@ class ClusterOfThree:
         )
 
     async def watch(self) -> None:
-        """Looks at the replicas again and again, until it is cancelled."""
-        while True:
-            await asyncio.sleep(_WATCH_S)
-            self._watch.look()
+        """Notes what the nodes do, and looks at the replicas again and again, until it is cancelled."""
+        with self._watch.watching():
+            while True:
+                await asyncio.sleep(_WATCH_S)
+                self._watch.look()
 
     async def look(self) -> list[str]:
         """What is wrong with the replicas, after everything is healed."""
@@ -90,7 +94,7 @@ class ClusterOfThree:
             found.append(
                 f"not every replica is in sync {LIVENESS_S:g} s after everything was healed: {self._lagging()}"
             )
-        return [*found, *self._watch.unequal_logs()]
+        return [*found, *self._watch.unequal_logs(), *self._watch.unequal_producers()]
 
     def _is_whole(self) -> bool:
         return all(server.is_up for server in self.servers) and not self._lagging()
@@ -105,74 +109,14 @@ class ClusterOfThree:
         return ["no node is up"] if image is None else list(_lagging_partitions(image))
 
 
-class ReplicaWatch:
-    """Remembers who led and what was committed, and notices when two nodes do not agree about it."""
+class QuietCluster(ClusterOfThree):
+    """The same, but only the active controller dies, now and then: nobody has a reason to give up another node."""
 
-    def __init__(self, servers: list[SimulatedServer]) -> None:
-        self.anomalies: list[str] = []
-        self._servers = servers
-        # By partition: the leader of each epoch, the committed batch at each offset, and how far a replica was read.
-        self._leaders: dict[tuple[bytes, int, int], int] = {}
-        self._batches: dict[tuple[bytes, int, int], int] = {}
-        self._seen: dict[tuple[str, int, bytes, int], int] = {}
+    def _new_watch(self) -> ClusterWatch:
+        return ClusterWatch(self.servers, is_quiet=True)
 
-    def look(self) -> None:
-        """Compares all replicas on nodes that are up with what was seen before."""
-        for server in self._servers:
-            node = server.node
-            if not server.is_up or node is None:
-                continue
-            for partition in node.replicas.all():
-                self._note_leader(server, partition)
-                if not _is_compacted(partition):
-                    self._note_batches(server, partition)
-
-    def _note_leader(self, server: SimulatedServer, partition: Partition) -> None:
-        if partition.is_leader:
-            key = partition.topic_id, partition.index, partition.leader_epoch
-            leader_id = self._leaders.setdefault(key, server.config.node_id)
-            if leader_id != server.config.node_id:
-                self.anomalies.append(f"{leader_id} and {server.config.node_id} lead {partition}")
-
-    def _note_batches(self, server: SimulatedServer, partition: Partition) -> None:
-        seen = server.name, server.start_count, partition.topic_id, partition.index
-        from_offset = max(self._seen.get(seen, 0), partition.log.log_start_offset)
-        for base_offset, digest, end_offset in _committed_batches(partition, from_offset):
-            known = self._batches.setdefault((partition.topic_id, partition.index, base_offset), digest)
-            if known != digest:
-                self.anomalies.append(f"two committed batches of {partition} at {base_offset}, one on {server.name}")
-            from_offset = end_offset
-        self._seen[seen] = from_offset
-
-    def unequal_logs(self) -> Iterator[str]:
-        """Partitions whose replicas do not end at the same offset with the same epochs."""
-        ends: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
-        for server in self._servers:
-            for partition in server.node.replicas.all() if server.node is not None else ():
-                end = partition.log.log_end_offset, partition.log.high_watermark
-                ends.setdefault((partition.topic, partition.index), {})[server.name] = end
-        for (topic, index), found in ends.items():
-            if len(set(found.values())) > 1:
-                yield f"replicas of {topic}-{index} end differently (log end, watermark): {found}"
-
-
-def _committed_batches(partition: Partition, from_offset: int) -> Iterator[tuple[int, int, int]]:
-    """Base offset, checksum and end of each committed batch."""
-    log = partition.log
-    while from_offset < log.high_watermark:
-        read = log.read(
-            from_offset,
-            _READ_BYTES,
-            max_offset_exclusive=log.high_watermark,
-            min_one_batch=True,
-            allow_blocking=True,
-        )
-        headers = [header for _, header in iterate_headers(read.records)]
-        if not headers:
-            return
-        for header in headers:
-            yield header.base_offset, header.crc, header.last_offset + 1
-        from_offset = headers[-1].last_offset + 1
+    def _draw_plan(self, chance: random.Random) -> ClusterFaultPlan:
+        return ClusterFaultPlan((CONTROLLER_KILLED,), pause_s=chance.choice([60.0, 120.0]))
 
 
 def _lagging_partitions(image: ClusterImage) -> Iterator[str]:
@@ -180,11 +124,6 @@ def _lagging_partitions(image: ClusterImage) -> Iterator[str]:
         for index, state in topic.partitions.items():
             if set(state.isr) != set(state.replicas):
                 yield f"{topic.name}-{index}"
-
-
-def _is_compacted(partition: Partition) -> bool:
-    """Each replica is compacted for itself, so their batches need not be the same."""
-    return "compact" in partition.log.config.cleanup_policy
 
 
 def _settings(node_id: int) -> dict[str, str]:

@@ -208,6 +208,10 @@ class ClusterFaults:
             server.kill()
             self._stay_down(server)
 
+    async def kill_controller(self, server: SimulatedServer) -> None:
+        """Kills the active controller, whatever else the plan has; the one that is given if there is none."""
+        await self.kill(next(filter(_is_active_controller, self._servers), server))
+
     async def cut_power(self, server: SimulatedServer) -> None:
         if self._chance.random() < _SLOW_FIRST_SHARE:
             await self._slow_a_while(server, 3.0)
@@ -263,6 +267,12 @@ class ClusterFaults:
         self._clients.kill(self._chance.choice(self._clients.names))
 
 
+def _is_active_controller(server: SimulatedServer) -> bool:
+    controller = None if server.node is None else server.node._controller
+    return controller is not None and controller.is_active
+
+
+CONTROLLER_KILLED = "controller killed"
 _STORIES: dict[str, Callable[[ClusterFaults, SimulatedServer], Awaitable[None]]] = {
     "kill": ClusterFaults.kill,
     "power cut": ClusterFaults.cut_power,
@@ -274,8 +284,9 @@ _STORIES: dict[str, Callable[[ClusterFaults, SimulatedServer], Awaitable[None]]]
     "reset": ClusterFaults.reset,
     "full disk": ClusterFaults.fill_disk,
     "client killed": ClusterFaults.kill_client,
+    CONTROLLER_KILLED: ClusterFaults.kill_controller,
 }
-KINDS = tuple(_STORIES)
+KINDS = tuple(kind for kind in _STORIES if kind != CONTROLLER_KILLED)
 _DEATHS = ("kill", "power cut")
 # A node that hears nothing, or leads nothing any more and has not heard of it yet, may still answer.
 _LEAVES_FORMER_LEADERS = ("pause", "isolation", "restart")

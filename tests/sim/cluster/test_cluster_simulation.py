@@ -1,0 +1,50 @@
+"""Clusters of three whole nodes under the simulator: a few runs of every kind of fault, and that a run can be repeated.
+
+`python -m ottla.testing.sim --world cluster --hours n` runs many more.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ottla.testing.sim.cluster import ClusterOfThree, QuietCluster
+from ottla.testing.sim.simulation import simulate
+
+RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "6"))
+
+
+@pytest.mark.parametrize("seed", range(1001, 1001 + RUNS))
+def test_a_cluster_loses_nothing_whichever_node_fails(seed: int) -> None:
+    report = simulate(seed, 600, ClusterOfThree)
+    assert not report.anomalies, str(report)
+    assert report.operation_count > 0
+
+
+@pytest.mark.parametrize("seed", range(1, 3))
+def test_nobody_gives_up_a_node_to_which_nothing_happens(seed: int) -> None:
+    report = simulate(seed, 600, QuietCluster)
+    assert not report.anomalies, str(report)
+    assert report.faults["controller killed"] > 0
+
+
+def test_a_run_repeats_from_its_seed_in_another_process() -> None:
+    program = (
+        "from ottla.testing.sim.cluster import ClusterOfThree; from ottla.testing.sim.simulation import simulate; "
+        "print(simulate(3, 120, ClusterOfThree))"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1]
+    assert "trace" in runs[0]
