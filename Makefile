@@ -12,7 +12,8 @@ DATA    ?= data/ottla
 KILLS   ?= 50
 # Of all fuzz targets together.
 FUZZ_SECONDS ?= 20
-# Simulated hours of nodes under faults, and the first seed; a minute of two processors is about six hours.
+# Simulated hours of a lone node under faults, and as many of a cluster, and the first seed. A minute of two processors
+# is about six hours of a node, or two and a half of a cluster.
 HOURS ?= 8
 SEED ?= 101
 SERVERS ?= kafka,ottla
@@ -60,7 +61,7 @@ help:
 	@echo "make bench-pipeline      Spark's Kafka connector and Ottla's side by side, on both servers, into docs/benchmarks-pipeline.md"
 	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
-	@echo "make sim HOURS=n SEED=n  whole nodes under simulated time, disks and networks, for n simulated hours"
+	@echo "make sim HOURS=n SEED=n  a node, then a cluster of three, under simulated time, disks and networks, n hours each"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
 	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
@@ -114,8 +115,9 @@ property: $(READY)
 	@$(PYTEST) tests/property tests/sim
 
 sim: $(READY)
-	@echo "== sim: nodes and clients under simulated time, with faults =="
-	@$(BIN)/python -m ottla.testing.sim --hours $(HOURS) --seed $(SEED)
+	@echo "== sim: a node, then a cluster, with clients under simulated time, with faults =="
+	@$(BIN)/python -m ottla.testing.sim --world node --hours $(HOURS) --seed $(SEED)
+	@$(BIN)/python -m ottla.testing.sim --world cluster --hours $(HOURS) --seed $(SEED)
 
 fuzz: $(READY)
 	@echo "== fuzz: everything that reads bytes which others wrote =="
