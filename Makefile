@@ -10,6 +10,7 @@ READY   := $(VENV)/.ready
 LISTEN  ?= 127.0.0.1:9092
 DATA    ?= data/ottla
 KILLS   ?= 50
+FAULTS  ?= 100
 # Of all fuzz targets together.
 FUZZ_SECONDS ?= 20
 # Simulated hours of a lone node under faults, and as many of a cluster, and the first seed. A minute of two processors
@@ -44,7 +45,7 @@ PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_
 
 SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
-.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-pipeline control
+.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -63,6 +64,8 @@ help:
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make sim HOURS=n SEED=n  a node, then a cluster of three, under simulated time, disks and networks, n hours each"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
+	@echo "make chaos-cluster FAULTS=n  kill, stop and freeze nodes of a cluster under load, n times"
+	@echo "make mixed               Ottla and Apache Kafka in one cluster"
 	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
@@ -222,6 +225,16 @@ chaos-transactions: $(READY)
 	@$(PARTS) java javac mvn
 	@$(FETCH) kafka >/dev/null
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_transactions_kill.py
+
+chaos-cluster: $(READY)
+	@$(PARTS) java javac mvn
+	@$(FETCH) kafka >/dev/null
+	@OTTLA_FAULTS=$(FAULTS) OTTLA_SEED=$(SEED) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_cluster_chaos.py
+
+mixed: $(READY)
+	@$(PARTS) java mvn
+	@$(FETCH) kafka >/dev/null
+	@$(BIN)/pytest -rA tests/system/test_mixed*.py tests/system/test_controllers.py -k "apache or kind"
 
 chaos-pipeline: $(READY)
 	@$(PARTS) java mvn
