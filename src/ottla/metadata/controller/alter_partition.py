@@ -58,7 +58,7 @@ def alter_partition(
                 rows.append(Answered(partition_index=index, error_code=error))
                 continue
             wanted = Wanted(isr=[row.broker_id for row in wanted_isr], recovery_state=asked.leader_recovery_state)
-            by = rules.circumstances(image, topic.name, state)
+            by = rules.terms(image, topic.name).circumstances(state)
             record = change_partition(topic.id, index, state, wanted, by)
             if record is not None:
                 records.append(record)

@@ -77,7 +77,9 @@ class _Assignment:
         isr = state.isr if is_online else tuple(replica for replica in state.isr if replica != broker_id)
         wanted = Wanted(isr=isr, directories={broker_id: directory})
         placed = replace(state, directories=_with(state, broker_id, directory))
-        by = self._rules.circumstances(self._image, topic.name, placed, leaving=NO_LEADER if is_online else broker_id)
+        by = self._rules.terms(self._image, topic.name).circumstances(
+            placed, leaving=NO_LEADER if is_online else broker_id
+        )
         record = change_partition(topic_id, partition_id, state, wanted, by)
         if record is not None:
             self.records.append(record)

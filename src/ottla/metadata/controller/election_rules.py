@@ -6,6 +6,7 @@ A topic's own value comes first, then the value in force for the cluster, which 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ottla.metadata.controller.features import ELR_VERSION
 from ottla.metadata.controller.partition_change import Circumstances, Election
@@ -31,10 +32,26 @@ class ElectionRules:
         value = image.configs.topic(topic_name).get(UNCLEAN_LEADER_ELECTION)
         return self.is_unclean_allowed if value is None else value.lower() == "true"
 
+    def terms(self, image: ClusterImage, topic_name: str) -> TopicTerms:
+        """What holds for all partitions of a topic."""
+        return TopicTerms(
+            image.brokers,
+            self.min_isr(image, topic_name),
+            has_elr(image),
+            Election.UNCLEAN if self.allows_unclean(image, topic_name) else Election.ONLINE,
+        )
+
+
+class TopicTerms(NamedTuple):
+    """What binds the leaders of one topic; where many partitions change at once, it is looked up once."""
+
+    brokers: BrokersImage
+    min_isr: int
+    has_elr: bool
+    election: Election
+
     def circumstances(
         self,
-        image: ClusterImage,
-        topic_name: str,
         state: PartitionState,
         *,
         election: Election | None = None,
@@ -43,22 +60,20 @@ class ElectionRules:
     ) -> Circumstances:
         """`leaving` is a broker that counts as gone, `returning` one that counts as active, whatever the image says.
         Without a given kind of election, the topic decides whether an unclean one is allowed."""
-        if election is None:
-            election = Election.UNCLEAN if self.allows_unclean(image, topic_name) else Election.ONLINE
-        brokers = image.brokers
+        brokers = self.brokers
 
         def is_acceptable(replica: int) -> bool:
-            if replica == leaving or not (replica == returning or brokers.is_active(replica)):
-                return False
             broker = brokers.get(replica)
-            return broker is not None and broker.has_online_directory(state.directory_of(replica))
+            if broker is None or replica == leaving or not (replica == returning or broker.is_active):
+                return False
+            return broker.has_online_directory(state.directory_of(replica))
 
         return Circumstances(
             is_acceptable=is_acceptable,
             default_directory=lambda broker_id: only_directory(brokers, broker_id),
-            min_isr=min(self.min_isr(image, topic_name), len(state.replicas)),
-            has_elr=has_elr(image),
-            election=election,
+            min_isr=min(self.min_isr, len(state.replicas)),
+            has_elr=self.has_elr,
+            election=self.election if election is None else election,
         )
 
 

@@ -68,7 +68,7 @@ def _elect(
 ) -> Decision[bool]:
     records: list[Message] = []
     for topic, partition_id, state in partitions:
-        by = rules.circumstances(image, topic.name, state, election=election)
+        by = rules.terms(image, topic.name).circumstances(state, election=election)
         record = change_partition(topic.id, partition_id, state, Wanted(), by)
         if record is not None:
             records.append(record)
@@ -107,7 +107,7 @@ class _Elections:
         if state.leader == state.preferred_leader if is_preferred else state.leader != NO_LEADER:
             return ErrorCode.ELECTION_NOT_NEEDED
         election = Election.PREFERRED if is_preferred else Election.UNCLEAN
-        by = self._rules.circumstances(self._image, topic_name, state, election=election)
+        by = self._rules.terms(self._image, topic_name).circumstances(state, election=election)
         record = change_partition(topic.id, partition_id, state, Wanted(), by)
         if record is None:
             return (

@@ -17,9 +17,9 @@ Every decision about an existing partition goes through `change_partition`, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ottla.metadata.image import NO_LEADER, PartitionState
 from ottla.metadata.image.topics import NO_LEADER_CHANGE
@@ -39,9 +39,11 @@ class Election(Enum):
     UNCLEAN = "takes a replica that may lack records rather than none"
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What a change depends on beside the partition itself. `min_isr` is never above the number of replicas."""
+class Circumstances(NamedTuple):
+    """What a change depends on beside the partition itself. `min_isr` is never above the number of replicas.
+
+    A tuple, as `Wanted` is: when a broker is fenced, thousands are made in a turn of the event loop.
+    """
 
     is_acceptable: Callable[[int], bool]
     default_directory: Callable[[int], bytes]
@@ -50,8 +52,7 @@ class Circumstances:
     election: Election = Election.ONLINE
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a partition should become; None leaves a part as it is.
 
     `unclean_restarts` are brokers that may have lost what they had acknowledged: they cannot be eligible.
@@ -62,34 +63,21 @@ class Wanted:
     adding: Sequence[int] | None = None
     removing: Sequence[int] | None = None
     recovery_state: int | None = None
-    directories: Mapping[int, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    directories: Mapping[int, bytes] = MappingProxyType({})
     unclean_restarts: Sequence[int] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Membership:
-    replicas: Replicas
-    isr: Replicas
-    adding: Replicas
-    removing: Replicas
-    elr: Replicas = ()
 
 
 def change_partition(
     topic_id: bytes, partition_id: int, state: PartitionState, wanted: Wanted, by: Circumstances
 ) -> PartitionChangeRecord | None:
     """The record that brings the partition to what is wanted, with a leader that fits; None if nothing changes."""
-    members = _completed(
-        _Membership(
-            replicas=_or(wanted.replicas, state.replicas),
-            isr=_or(wanted.isr, state.isr),
-            adding=_or(wanted.adding, state.adding_replicas),
-            removing=_or(wanted.removing, state.removing_replicas),
-        )
-    )
-    isr = members.isr
+    replicas, isr = _or(wanted.replicas, state.replicas), _or(wanted.isr, state.isr)
+    adding, removing = _or(wanted.adding, state.adding_replicas), _or(wanted.removing, state.removing_replicas)
+    if (adding or removing) and (completed := _completed(replicas, isr, removing)) is not None:
+        replicas, isr = completed
+        adding = removing = ()
     elr = _eligible(state, isr, wanted.unclean_restarts, by)
-    leader, is_unclean = _elect(state, members.replicas, isr, elr, by)
+    leader, is_unclean = _elect(state, replicas, isr, elr, by)
     is_unclean = is_unclean and leader != state.leader
     if is_unclean:
         isr, elr = (leader,), ()
@@ -107,27 +95,23 @@ def change_partition(
         topic_id=topic_id,
         partition_id=partition_id,
         isr=_unless(isr, state.isr),
-        leader=_leader_field(state, leader, members.replicas),
-        replicas=_unless(members.replicas, state.replicas),
-        removing_replicas=_unless(members.removing, state.removing_replicas),
-        adding_replicas=_unless(members.adding, state.adding_replicas),
+        leader=_leader_field(state, leader, replicas),
+        replicas=_unless(replicas, state.replicas),
+        removing_replicas=_unless(removing, state.removing_replicas),
+        adding_replicas=_unless(adding, state.adding_replicas),
         leader_recovery_state=_NO_RECOVERY_CHANGE if recovery == state.leader_recovery_state else recovery,
-        directories=_directories(state, members.replicas, wanted.directories, by.default_directory),
+        directories=_directories(state, replicas, wanted.directories, by.default_directory),
         eligible_leader_replicas=_unless(elr, state.eligible_leader_replicas),
         last_known_elr=_last_known(state, isr, leader) if by.has_elr else None,
     )
     return record if _changes_anything(record) else None
 
 
-def _completed(members: _Membership) -> _Membership:
-    """The membership after a reassignment, if every replica that stays is in sync."""
-    if not members.adding and not members.removing:
-        return members
-    isr = tuple(replica for replica in members.isr if replica not in members.removing)
-    replicas = tuple(replica for replica in members.replicas if replica not in members.removing)
-    if not isr or not set(replicas) <= set(isr):
-        return members
-    return _Membership(replicas, isr, adding=(), removing=())
+def _completed(replicas: Replicas, isr: Replicas, removing: Replicas) -> tuple[Replicas, Replicas] | None:
+    """Replicas and in-sync set after a reassignment, if every replica that stays is in sync."""
+    staying = tuple(replica for replica in replicas if replica not in removing)
+    in_sync = tuple(replica for replica in isr if replica not in removing)
+    return (staying, in_sync) if in_sync and set(staying) <= set(in_sync) else None
 
 
 def _eligible(state: PartitionState, isr: Replicas, unclean_restarts: Sequence[int], by: Circumstances) -> Replicas:
@@ -193,19 +177,14 @@ def _directories(
 def _changes_anything(record: PartitionChangeRecord) -> bool:
     return (
         record.leader != NO_LEADER_CHANGE
+        or record.isr is not None
         or record.leader_recovery_state != _NO_RECOVERY_CHANGE
-        or any(
-            part is not None
-            for part in (
-                record.isr,
-                record.replicas,
-                record.removing_replicas,
-                record.adding_replicas,
-                record.directories,
-                record.eligible_leader_replicas,
-                record.last_known_elr,
-            )
-        )
+        or record.replicas is not None
+        or record.removing_replicas is not None
+        or record.adding_replicas is not None
+        or record.directories is not None
+        or record.eligible_leader_replicas is not None
+        or record.last_known_elr is not None
     )
 
 

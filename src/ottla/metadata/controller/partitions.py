@@ -7,6 +7,8 @@ the in-sync sets when the leaders report it.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from ottla.metadata.controller.election_rules import ElectionRules, only_directory
 from ottla.metadata.controller.partition_change import RECOVERED, Wanted, change_partition
@@ -73,13 +75,15 @@ def _changes_without(
     unclean_restarts: Sequence[int] = (),
 ) -> list[PartitionChangeRecord]:
     changes = []
-    for topic, partition_id, state in partitions:
-        isr = tuple(replica for replica in state.isr if replica != broker_id)
-        by = rules.circumstances(image, topic.name, state, leaving=broker_id)
-        wanted = Wanted(isr=isr, unclean_restarts=unclean_restarts)
-        change = change_partition(topic.id, partition_id, state, wanted, by)
-        if change is not None:
-            changes.append(change)
+    for topic, located in groupby(partitions, key=itemgetter(0)):
+        terms = rules.terms(image, topic.name)
+        for _, partition_id, state in located:
+            isr = tuple([replica for replica in state.isr if replica != broker_id])
+            by = terms.circumstances(state, leaving=broker_id)
+            wanted = Wanted(isr=isr, unclean_restarts=unclean_restarts)
+            change = change_partition(topic.id, partition_id, state, wanted, by)
+            if change is not None:
+                changes.append(change)
     return changes
 
 
@@ -88,11 +92,13 @@ def changes_when_broker_returns(
 ) -> list[PartitionChangeRecord]:
     """The changes when a broker is unfenced: partitions without a leader may now have one."""
     changes = []
-    for topic, partition_id, state in without_leader(image):
-        by = rules.circumstances(image, topic.name, state, returning=broker_id)
-        change = change_partition(topic.id, partition_id, state, Wanted(), by)
-        if change is not None:
-            changes.append(change)
+    for topic, located in groupby(without_leader(image), key=itemgetter(0)):
+        terms = rules.terms(image, topic.name)
+        for _, partition_id, state in located:
+            by = terms.circumstances(state, returning=broker_id)
+            change = change_partition(topic.id, partition_id, state, Wanted(), by)
+            if change is not None:
+                changes.append(change)
     return changes
 
 

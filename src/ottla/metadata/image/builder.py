@@ -86,14 +86,16 @@ class ImageBuilder:
         self.delta.created_topics.add(record.topic_id)
 
     def _partition(self, record: PartitionRecord) -> None:
-        self._known_topic(record.topic_id)
-        self._set_partition(record.topic_id, record.partition_id, PartitionState.of(record))
+        topic = self._known_topic(record.topic_id)
+        before = topic.partition(record.partition_id)
+        self._set_partition(topic, record.partition_id, before, PartitionState.of(record))
 
     def _partition_change(self, record: PartitionChangeRecord) -> None:
-        state = self._known_topic(record.topic_id).partition(record.partition_id)
+        topic = self._known_topic(record.topic_id)
+        state = topic.partition(record.partition_id)
         if state is None:
             raise UnreadableMetadata(f"change to unknown partition {record.partition_id}")
-        self._set_partition(record.topic_id, record.partition_id, state.changed_by(record))
+        self._set_partition(topic, record.partition_id, state, state.changed_by(record))
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         topic = self._known_topic(record.topic_id)
@@ -114,7 +116,7 @@ class ImageBuilder:
         for topic in topics:
             for partition_id, state in topic.partitions.items():
                 if state.eligible_leader_replicas or state.last_known_elr:
-                    self._set_partition(topic.id, partition_id, state.without_elr())
+                    self._set_partition(self._known_topic(topic.id), partition_id, state, state.without_elr())
 
     def _known_topic(self, topic_id: bytes) -> TopicImage:
         topic = self.topics.by_id(topic_id)
@@ -122,11 +124,12 @@ class ImageBuilder:
             raise UnreadableMetadata(f"record for unknown topic id {uuid_to_text(topic_id)}")
         return topic
 
-    def _set_partition(self, topic_id: bytes, partition_id: int, state: PartitionState) -> None:
-        key = (topic_id, partition_id)
-        if key not in self._before:
-            self._before[key] = self.topics.partition(topic_id, partition_id)
-        self.topics = self.topics.with_partition(topic_id, partition_id, state)
+    def _set_partition(
+        self, topic: TopicImage, partition_id: int, before: PartitionState | None, state: PartitionState
+    ) -> None:
+        key = (topic.id, partition_id)
+        self._before.setdefault(key, before)
+        self.topics = self.topics.with_partition(topic, partition_id, state)
         self.delta.changed_partitions.add(key)
 
     # --- brokers --------------------------------------------------------------------------------------------------

@@ -171,10 +171,10 @@ class TopicsImage:
         by_id, id_by_name = self._by_id.set(topic.id, topic), self._id_by_name.set(topic.name, topic.id)
         return TopicsImage(by_id, id_by_name, clashing, self.index)
 
-    def with_partition(self, topic_id: bytes, partition_id: int, state: PartitionState) -> TopicsImage:
-        topic = self._by_id[topic_id]
+    def with_partition(self, topic: TopicImage, partition_id: int, state: PartitionState) -> TopicsImage:
+        """`topic` is as this image has it."""
         changed = TopicImage(topic.name, topic.id, topic.partitions.set(partition_id, state))
-        return TopicsImage(self._by_id.set(topic_id, changed), self._id_by_name, self._clashing, self.index)
+        return TopicsImage(self._by_id.set(topic.id, changed), self._id_by_name, self._clashing, self.index)
 
     def without_topic(self, topic_id: bytes) -> TopicsImage:
         topic = self._by_id[topic_id]

@@ -20,25 +20,25 @@ def test_a_topics_own_value_comes_first() -> None:
     image = with_config(IMAGE, ResourceType.TOPIC, "t", "min.insync.replicas", "3")
     image = with_config(image, ResourceType.TOPIC, "t", "unclean.leader.election.enable", "true")
     assert (rules.min_isr(image, "t"), rules.allows_unclean(image, "t")) == (3, True)
-    assert rules.circumstances(image, "t", state()).election is Election.UNCLEAN
+    assert rules.terms(image, "t").circumstances(state()).election is Election.UNCLEAN
 
 
 def test_the_minimum_is_never_above_the_number_of_replicas() -> None:
-    assert ElectionRules(min_insync_replicas=7).circumstances(IMAGE, "t", state()).min_isr == 3
+    assert ElectionRules(min_insync_replicas=7).terms(IMAGE, "t").circumstances(state()).min_isr == 3
 
 
 def test_an_acceptable_leader_is_active_or_said_to_be() -> None:
     rules = ElectionRules()
-    by = rules.circumstances(IMAGE, "t", state())
+    by = rules.terms(IMAGE, "t").circumstances(state())
     assert [by.is_acceptable(i) for i in (1, 2, 3, 4)] == [True, True, False, False]
-    by = rules.circumstances(IMAGE, "t", state(), leaving=1, returning=3)
+    by = rules.terms(IMAGE, "t").circumstances(state(), leaving=1, returning=3)
     assert [by.is_acceptable(i) for i in (1, 2, 3, 4)] == [False, True, True, False]
 
 
 def test_a_leader_whose_directory_is_offline_is_not_acceptable() -> None:
     failed = BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1001, log_dirs=[directory(100)])
     image = applied(IMAGE, [failed])
-    by = ElectionRules().circumstances(image, "t", state(image))
+    by = ElectionRules().terms(image, "t").circumstances(state(image))
     assert not by.is_acceptable(1)
 
 
