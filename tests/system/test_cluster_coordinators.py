@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -32,6 +33,14 @@ pytestmark = pytest.mark.timeout(240)
 COORDINATOR_PARTITIONS = 6
 GROUP, TRANSACTION = 0, 1
 TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTION_TOPIC}
+REPLICATED = {
+    "offsets.topic.num.partitions": str(COORDINATOR_PARTITIONS),
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.num.partitions": str(COORDINATOR_PARTITIONS),
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "min.insync.replicas": "2",
+}
 _numbers = count()
 
 
@@ -43,11 +52,7 @@ SHAPES = {
 
 @pytest.fixture(scope="module", params=["ottla", pytest.param("with-apache", marks=pytest.mark.java)])
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    settings = {
-        "offsets.topic.num.partitions": str(COORDINATOR_PARTITIONS),
-        "transaction.state.log.num.partitions": str(COORDINATOR_PARTITIONS),
-    }
-    plan = Cluster(tmp_path_factory.mktemp("cluster"), settings=settings, **SHAPES[request.param])
+    plan = Cluster(tmp_path_factory.mktemp("cluster"), settings=REPLICATED, **SHAPES[request.param])
     with running_cluster(plan) as started:
         for key_type in TOPICS:
             eventually(lambda key_type=key_type: found(started, key_type, ["first"]), lambda answers: answers != {})
@@ -81,11 +86,11 @@ def leaders(cluster: Cluster, topic: str) -> dict[int, int]:
     return {index: partition.leader for index, partition in metadata.topics[topic].partitions.items()}
 
 
-def create(cluster: Cluster, partitions: int) -> str:
+def create(cluster: Cluster, partitions: int, replicas: int = 3) -> str:
     """A topic whose partitions are spread over the brokers."""
     topic = f"topic-{next(_numbers)}"
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
+    admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(30)
     eventually(lambda: set(leaders(cluster, topic).values()), lambda found: -1 not in found)
     return topic
 
@@ -96,7 +101,7 @@ def key_of(cluster: Cluster, key_type: int, *, not_on: int) -> str:
     return next(key for key, broker_id in found(cluster, key_type, keys).items() if broker_id != not_on)
 
 
-def consumer_of(cluster: Cluster, group: str) -> Consumer:
+def consumer_of(cluster: Cluster, group: str, **settings: Any) -> Consumer:
     return Consumer(
         {
             "bootstrap.servers": cluster.bootstrap,
@@ -105,6 +110,7 @@ def consumer_of(cluster: Cluster, group: str) -> Consumer:
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
             "log_level": 0,
+            **settings,
         }
     )
 
@@ -283,7 +289,7 @@ def test_a_transaction_ends_on_a_broker_that_was_down_when_it_was_committed(tmp_
     # One controller, which is never down.
     with running_cluster(Cluster(tmp_path, controllers=1, brokers=3, settings=settings)) as cluster:
         eventually(lambda: found(cluster, TRANSACTION, ["first"]), lambda answers: answers != {})
-        topic = create(cluster, 6)
+        topic = create(cluster, 6, replicas=1)
         led = leaders(cluster, topic)
         names = [f"tx-{number}" for number in range(50)]
         for is_commit in (True, False):
