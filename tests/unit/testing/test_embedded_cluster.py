@@ -11,7 +11,8 @@ import pytest
 
 from harness.ports import free_port
 from harness.waiting import eventually
-from ottla.client import ConfigResource, NewTopic, ResourceType
+from ottla.client import ClientSettings, ConfigResource, NewTopic, ResourceType, TopicPartition
+from ottla.client.admin.topics import PartitionDescription
 from ottla.client.sync import Client
 from ottla.testing import ClusterError, EmbeddedCluster
 
@@ -197,3 +198,50 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def values_of(cluster: EmbeddedCluster, topic: str, count: int) -> list[bytes | None]:
+    """The first records of a topic with one partition."""
+    found: list[bytes | None] = []
+    with Client(cluster.bootstrap_servers) as client, client.consumer() as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        consumer.seek(TopicPartition(topic, 0), 0)
+        while len(found) < count:
+            found += [record.value for record in consumer.poll(timeout_ms=10_000)]
+    return found
+
+
+def test_a_cluster_of_three_lives_through_the_loss_and_the_freeze_of_a_node() -> None:
+    # A frozen node is silent, not dead: only its session tells.
+    config = {"broker.session.timeout.ms": 2000, "broker.heartbeat.interval.ms": 200}
+    impatient = ClientSettings(request_timeout_ms=2000)
+    with EmbeddedCluster(brokers=3, config=config) as cluster, Client(cluster.bootstrap_servers, impatient) as client:
+        assert cluster.bootstrap_servers.count(",") == 2
+        assert sorted(path.name for path in cluster.data_directory.iterdir()) == ["node-1", "node-2", "node-3"]
+        created = client.admin.create_topics([NewTopic("orders", assignments={0: [3, 2, 1]})])
+        assert created["orders"].error is None
+
+        def partition() -> PartitionDescription:
+            return client.admin.describe_topics(["orders"])["orders"].partitions[0]
+
+        def send(value: bytes) -> None:
+            with client.producer() as producer:
+                producer.send("orders", value).result()
+
+        cluster.kill(node=3)
+        assert not cluster.is_running
+        send(b"while it was dead")
+        assert partition().leader_id != 3
+        cluster.restart(node=3)
+        assert cluster.is_running
+        eventually(lambda: set(partition().in_sync), lambda found: found == {1, 2, 3})
+        leader = partition().leader_id
+        cluster.pause(leader)
+        eventually(lambda: partition().leader_id, lambda found: found not in (leader, -1))
+        send(b"while it was frozen")
+        cluster.resume(leader)
+        eventually(lambda: set(partition().in_sync), lambda found: found == {1, 2, 3})
+        assert values_of(cluster, "orders", 2) == [b"while it was dead", b"while it was frozen"]
+        assert "orders" in cluster.log(node=2)
+        with pytest.raises(ValueError, match="node=4: the cluster has the nodes 1, 2, 3"):
+            cluster.kill(node=4)
