@@ -137,10 +137,10 @@ class BrokerLifecycle:
         try:
             await self._ask_until_registered(deadline_s)
             await self._ask_until_unfenced(deadline_s)
+            self._heartbeats = asyncio.create_task(self._send_heartbeats(), name="heartbeats")
             await self._until_image(lambda image: image.brokers.is_active(self._broker_id))
         except ApiError as error:
             raise BrokerRefused(f"The controller refused this broker: {error.message or error.code.name}") from error
-        self._heartbeats = asyncio.create_task(self._send_heartbeats(), name="heartbeats")
 
     async def _ask_until_registered(self, deadline_s: float) -> None:
         pause_s, told = _FIRST_BACKOFF_S, None
@@ -260,8 +260,9 @@ class BrokerLifecycle:
 
     async def leave(self, is_lost: asyncio.Future[Exception]) -> None:
         """Controlled shutdown. Returns when the controller consents, or when there is no point in waiting for that:
-        after LEAVE_TIMEOUT_S, when `is_lost` reports that the metadata log failed, or when the controller refuses, as
-        with a full disk."""
+        after LEAVE_TIMEOUT_S, when `is_lost` reports that the metadata log failed, when the controller refuses, as
+        with a full disk, or when there is none for as long as a session lasts, after which any controller has fenced
+        this broker."""
         await self.stop()
         if self.broker_epoch == _NO_EPOCH:
             return
@@ -276,12 +277,16 @@ class BrokerLifecycle:
 
     async def _ask_to_leave(self) -> None:
         pause_s = _FIRST_REPEAT_S
+        loop = asyncio.get_running_loop()
+        last_answer_s = loop.time()
         while True:
             try:
                 if (await self._heartbeat(wants_shutdown=True)).should_shut_down:
                     return
+                last_answer_s = loop.time()
             except ApiError as error:
-                if error.code not in (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT):
+                is_absent = error.code in (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT)
+                if not is_absent or loop.time() - last_answer_s >= self._settings.session_timeout_s:
                     raise
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _REPEAT_S_MAX)

@@ -9,6 +9,7 @@ known to all.
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class Anomaly(AssertionError):
 
 
 class QuorumSimulation:
-    def __init__(self, seed: int, *, is_static: bool, count: int = 3) -> None:
+    def __init__(self, seed: int, *, is_static: bool, count: int = 3, settings: dict[str, str] | None = None) -> None:
         self.chance = random.Random(f"{seed} quorum")
         self.loop = SimulatedLoop()
         self.network = SimulatedNetwork(self.loop, random.Random(f"{seed} network"))
@@ -52,7 +53,7 @@ class QuorumSimulation:
                 self.network,
                 name,
                 random.Random(f"{seed} {name}"),
-                self._settings(node_id, is_static=is_static),
+                self._settings(node_id, is_static=is_static) | (settings or {}),
             )
             for node_id, name in self.names.items()
         }
@@ -151,6 +152,31 @@ class QuorumSimulation:
         bugs = [error for server in self.servers.values() for error in server.bugs]
         if self.anomalies or bugs:
             raise Anomaly(f"{self.anomalies} {bugs!r} after {dict(self.faults)}")
+
+    def time_to_replace_killed_leader_s(self) -> float:
+        """How long a quorum without other faults has no active controller after the kill of the one that it had."""
+
+        async def measure() -> float:
+            for server in self.servers.values():
+                server.start()
+            former = await self._active(self.servers)
+            killed_s = self.loop.time()
+            self.servers[former].kill()
+            await self._active({key: server for key, server in self.servers.items() if key != former})
+            return self.loop.time() - killed_s
+
+        try:
+            return self.loop.run_until_complete(measure())
+        finally:
+            self.loop.close()
+
+    async def _active(self, servers: Mapping[int, SimulatedServer]) -> int:
+        while True:
+            for node_id, server in servers.items():
+                controller = None if server.node is None else server.node._controller
+                if controller is not None and controller.is_active:
+                    return node_id
+            await asyncio.sleep(0.01)
 
     async def _run(self, duration_s: float) -> None:
         for server in self.servers.values():

@@ -27,3 +27,11 @@ def test_a_run_repeats_from_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
         return simulation.loop.callback_count, simulation.leaders, sorted(simulation.acknowledged)
 
     assert run() == run()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_leader_is_replaced_before_its_silence_would_tell(seed: int) -> None:
+    """Kafka's voters notice it after the fetch timeout, which is 2 s."""
+    assert QuorumSimulation(seed, is_static=False).time_to_replace_killed_leader_s() < 1.5
+    patient = {"ottla.dead.peer.detection.enable": "false"}
+    assert QuorumSimulation(seed, is_static=False, settings=patient).time_to_replace_killed_leader_s() > 1.5

@@ -250,3 +250,15 @@ def test_a_directory_that_fails_is_reported_at_once() -> None:
             await eventually_async(reported)
 
     asyncio.run(scenario())
+
+
+def test_a_broker_does_not_ask_to_leave_longer_than_its_session_lasts_if_nobody_answers() -> None:
+    async def scenario() -> None:
+        brief = LifecycleSettings(session_timeout_s=0.2)
+        async with quorum() as running, remote_broker(running, settings=brief) as (life, _, controller):
+            running.controller._end("there is none any more")
+            await life.leave(running.failed)
+            assert sum(isinstance(request, BrokerHeartbeatRequest) for request in controller.asked) > 2
+
+    # LEAVE_TIMEOUT_S is longer than this test may take.
+    asyncio.run(scenario())

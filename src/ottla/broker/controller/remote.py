@@ -132,28 +132,32 @@ class ActiveControllerFinder:
     ) -> Message:
         is_own = isinstance(origin, OwnRequest)
         name = _LANES.get(request.API_KEY, _FORWARDING) if is_own else _FORWARDING
-        lane = self._lanes.setdefault(name, _Lane(f"broker-{self._node_id}-{name.replace(' ', '-')}"))
+        client_id = f"broker-{self._node_id}-{name.replace(' ', '-')}"
+        lane = self._lanes.setdefault(name, _Lane(client_id, is_shared=name == _FORWARDING))
         asking = asyncio.ensure_future(
             self._send(lane, address, request, deadline_s)
             if is_own
             else self._forward(lane, address, origin, request, deadline_s)
         )
         try:
-            while not asking.done():
-                changed = asyncio.ensure_future(self._log.leader_change.wait())
-                await asyncio.wait((asking, changed), return_when=asyncio.FIRST_COMPLETED)
-                changed.cancel()
-                if not asking.done() and self._log.leader_id not in (None, leader_id):
-                    raise _NotActive(f"node {self._log.leader_id} leads instead of {leader_id}")
+            async with asyncio.timeout_at(deadline_s):
+                while not asking.done():
+                    changed = asyncio.ensure_future(self._log.leader_change.wait())
+                    await asyncio.wait((asking, changed), return_when=asyncio.FIRST_COMPLETED)
+                    changed.cancel()
+                    if not asking.done() and self._log.leader_id not in (None, leader_id):
+                        lane.drop(f"node {leader_id} does not lead any more")
+                        raise _NotActive(f"node {self._log.leader_id} leads instead of {leader_id}")
             return asking.result()
+        except TimeoutError:
+            raise _NotActive(f"controller {leader_id} at {address} has not answered in time") from None
         finally:
-            if not asking.done():
-                asking.cancel()
-                lane.drop(f"node {leader_id} is not asked any more")
+            asking.cancel()
 
     async def _send(self, lane: _Lane, address: Address, request: Message, deadline_s: float) -> Message:
         connection = await lane.connected(address, deadline_s)
-        response = await connection.request(request, response_type(type(request)), timeout_ms=_remaining_ms(deadline_s))
+        timeout_ms = lane.patience_ms(deadline_s)
+        response = await connection.request(request, response_type(type(request)), timeout_ms=timeout_ms)
         if ErrorCode.NOT_CONTROLLER in error_codes(response):
             raise _NotActive(f"{address} is not the active controller")
         if error_code := getattr(response, "error_code", ErrorCode.NONE):
@@ -175,7 +179,8 @@ class ActiveControllerFinder:
             client_host=origin.client_host,
             client_id=f"broker-{self._node_id}",
         )
-        answer = await connection.request(envelope, EnvelopeResponse, timeout_ms=_remaining_ms(deadline_s))
+        timeout_ms = lane.patience_ms(deadline_s)
+        answer = await connection.request(envelope, EnvelopeResponse, timeout_ms=timeout_ms)
         if answer.error_code == ErrorCode.NOT_CONTROLLER:
             raise _NotActive(f"{address} is not the active controller")
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
@@ -193,8 +198,10 @@ class ActiveControllerFinder:
 class _Lane:
     """One connection to the active controller, opened when it is needed."""
 
-    def __init__(self, client_id: str) -> None:
+    def __init__(self, client_id: str, *, is_shared: bool) -> None:
+        """A shared one carries requests of several clients."""
         self._client_id = client_id
+        self._is_shared = is_shared
         self.connection: Connection | None = None
         self._turn = asyncio.Lock()
 
@@ -211,6 +218,12 @@ class _Lane:
             )
             return self.connection
 
+    def patience_ms(self, deadline_s: float) -> float:
+        """How long the controller may be silent before the connection ends. A client that is in a hurry must not end
+        it for the others."""
+        remaining_s = max(deadline_s - asyncio.get_running_loop().time(), 0.0)
+        return 1000 * (max(remaining_s, FORWARDING_TIMEOUT_S) if self._is_shared else remaining_s)
+
     def drop(self, reason: str) -> None:
         """Ends a connection that may never answer."""
         if self.connection is not None:
@@ -224,7 +237,3 @@ def _timeout_s(origin: RequestOrigin, request: Message) -> float:
     if timeout_ms is None or timeout_ms <= 0:
         return FORWARDING_TIMEOUT_S
     return min(timeout_ms / 1000, FORWARDING_TIMEOUT_S)
-
-
-def _remaining_ms(deadline_s: float) -> float:
-    return max(deadline_s - asyncio.get_running_loop().time(), 0.0) * 1000
