@@ -38,6 +38,7 @@ from ottla.metadata.snapshot import BOOTSTRAP_FILE, read_snapshot
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from ottla.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest
 from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from ottla.protocol.messages.no_op_record import NoOpRecord
@@ -154,8 +155,13 @@ class ControllerRole:
             # The registration is the last record of its decision.
             offset, now_ms = end_offset - 1, self._surroundings.now_ms()
             sessions.registered(request.broker_id, response.broker_epoch, offset, now_ms, is_local=is_local(origin))
-        elif isinstance(request, BrokerHeartbeatRequest) and request.want_shut_down and decision.records:
-            sessions.is_shutting_down(request.broker_id, end_offset)
+        elif isinstance(request, BrokerHeartbeatRequest) and request.want_shut_down:
+            assert isinstance(response, BrokerHeartbeatResponse)
+            if response.should_shut_down:
+                # It may start again before its session would end.
+                sessions.forget(request.broker_id)
+            elif decision.records:
+                sessions.is_shutting_down(request.broker_id, end_offset)
         elif isinstance(request, UnregisterBrokerRequest):
             sessions.forget(request.broker_id)
 

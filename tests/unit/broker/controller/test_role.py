@@ -219,6 +219,21 @@ class TestBrokers:
 
         asyncio.run(scenario())
 
+    def test_a_broker_that_may_stop_may_start_again_at_once(self, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            log, controller, epoch = await self.with_broker(tmp_path, session_timeout_ms=3_600_000)
+            beat = heartbeat(epoch, log)
+            beat.want_shut_down = True
+            answer = await controller.handle(elsewhere(beat), beat)
+            assert isinstance(answer, BrokerHeartbeatResponse)
+            assert answer.should_shut_down
+            again = registration_request(7, "cluster", incarnation_id=b"next life".ljust(16))
+            assert await controller.handle(elsewhere(again), again)
+            await controller.stop()
+            await log.stop()
+
+        asyncio.run(scenario())
+
     def test_an_id_is_taken_while_its_session_lives(self, tmp_path: Path) -> None:
         async def scenario() -> None:
             log, controller, _ = await self.with_broker(tmp_path, session_timeout_ms=3_600_000)
