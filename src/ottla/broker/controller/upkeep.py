@@ -110,8 +110,9 @@ class Upkeep:
         sessions = self._by.sessions
         while (stale := sessions.stale(self._active.pending, self._by.now_ms())) is not None:
             logger.info("Fencing broker %d: silent for %d ms", stale.id, sessions.session_timeout_ms)
-            await self._fence(stale)
+            # Before the wait: a heartbeat that arrives meanwhile begins the session again.
             sessions.forget(stale.id)
+            await self._fence(stale)
 
     async def _fence(self, broker: BrokerImage) -> None:
         def fence(image: ClusterImage) -> Decision[None]:

@@ -31,6 +31,7 @@ class _Session:
     metadata_offset: int = _NOTHING
     shutdown_offset: int | None = None
     is_local: bool = False
+    is_over: bool = False
 
 
 class BrokerSessions:
@@ -54,7 +55,7 @@ class BrokerSessions:
         if session is None or session.epoch != epoch:
             self._sessions[broker_id] = _Session(epoch, now_ms, offset, is_local=is_local)
         else:
-            session.last_seen_ms = now_ms
+            session.last_seen_ms, session.is_over = now_ms, False
 
     def heard(
         self, image: ClusterImage, broker_id: int, epoch: int, metadata_offset: int, now_ms: int, *, is_local: bool
@@ -66,7 +67,7 @@ class BrokerSessions:
         session = self._sessions.get(broker_id)
         if session is None or session.epoch != epoch:
             session = self._sessions[broker_id] = _Session(epoch, now_ms, self._begin_offset)
-        session.last_seen_ms = now_ms
+        session.last_seen_ms, session.is_over = now_ms, False
         session.metadata_offset = max(session.metadata_offset, metadata_offset)
         session.is_local = is_local
 
@@ -77,14 +78,16 @@ class BrokerSessions:
             session.shutdown_offset = offset - 1
 
     def forget(self, broker_id: int) -> None:
-        """The broker is fenced or gone."""
-        self._sessions.pop(broker_id, None)
+        """The broker is fenced or gone. Another heartbeat of the same life begins its session again."""
+        session = self._sessions.get(broker_id)
+        if session is not None:
+            session.is_over = True
 
     # --- what follows from it -------------------------------------------------------------------------------------
 
     def is_alive(self, broker: BrokerImage, now_ms: int) -> bool:
         session = self._sessions.get(broker.id)
-        if session is None or session.epoch != broker.epoch:
+        if session is None or session.epoch != broker.epoch or session.is_over:
             return False
         return session.is_local or now_ms - session.last_seen_ms < self.session_timeout_ms
 

@@ -102,6 +102,16 @@ def test_a_forgotten_broker_has_no_session() -> None:
     assert not watched.is_alive(broker(image, 1), 0)
 
 
+def test_a_broker_that_comes_back_must_still_have_followed_its_registration() -> None:
+    image = cluster(1, fenced=[1])
+    watched = sessions(image)
+    watched.registered(1, 1001, 1007, 50, is_local=False)
+    watched.forget(1)
+    hear(watched, image, 1, 60, offset=1000)
+    assert watched.is_alive(broker(image, 1), 60)
+    assert watched.registration_offset(broker(image, 1)) == 1007
+
+
 def test_a_registration_starts_a_session_and_tells_what_must_be_followed() -> None:
     image = cluster(1, fenced=[1])
     watched = sessions(image)
