@@ -135,7 +135,8 @@ class ReplicaFetcher:
         self._backoff = Backoff(settings.backoff_ms)
         self._changed = asyncio.Event()
         self._tasks = Tasks()
-        self._works: dict[asyncio.Task[None], None] = {}
+        # Begun since the last fetch.
+        self._new_works: list[asyncio.Task[None]] = []
 
     def add(self, key: PartitionKey) -> None:
         """Follows a partition, or looks at it again because the metadata has changed."""
@@ -172,8 +173,10 @@ class ReplicaFetcher:
     async def _prepare(self) -> None:
         """Finds out what to ask for, and waits a little for what is under way."""
         self._look_at_due()
-        if self._works:
-            await asyncio.wait(tuple(self._works), timeout=WORK_PATIENCE_S)
+        while self._new_works:
+            works, self._new_works = self._new_works, []
+            # Once: what takes longer, as on a disk that hangs, must not hold up every fetch of the others.
+            await asyncio.wait(works, timeout=WORK_PATIENCE_S)
             self._look_at_due()
 
     def _look_at_due(self) -> None:
@@ -334,9 +337,7 @@ class ReplicaFetcher:
                 self.plan.release(key)
                 self._changed.set()
 
-        task = self._tasks.start_background("following a partition", guarded())
-        self._works[task] = None
-        task.add_done_callback(lambda _: self._works.pop(task, None))
+        self._new_works.append(self._tasks.start_background("following a partition", guarded()))
 
     def _went_wrong(self, key: PartitionKey, partition: Partition, error: Exception) -> None:
         if isinstance(error, StorageError) and not isinstance(error, LogGone):

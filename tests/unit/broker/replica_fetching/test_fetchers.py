@@ -1,6 +1,7 @@
 """Brokers that follow each other: real partitions, handlers and fetchers, joined without a network."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -258,3 +259,31 @@ def test_below_the_minimum_in_sync_nothing_is_taken_and_what_waits_is_not_acknow
         assert leader.partition.log.high_watermark == 1
 
     run_joined(cluster, scenario)
+
+
+def test_a_partition_whose_disk_hangs_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    async def scenario(cluster: JoinedBrokers) -> None:
+        leader, follower = cluster.brokers[1], cluster.brokers[2]
+        await cluster.until_equal()
+        hanging = follower.replicas.partition("orders", 0)
+        others = [
+            index
+            for index in range(8)
+            if follower.replicas.partition("orders", index).log.directory.parent != hanging.log.directory.parent
+        ]
+        assert others
+        threads = follower.replicas.threads_of(hanging)
+        wakes_up = threading.Event()
+        assert threads.writer is not None
+        threads.writer.put(lambda _: wakes_up.wait(), b"", lambda _: None)
+        try:
+            assert (await leader.produce(batch_of(b"v"), acks=1))[0] == 0
+            for _ in range(5):
+                for index in others:
+                    assert (await leader.produce(batch_of(b"v"), index=index))[0] == 0
+            assert hanging.log.log_end_offset == 0
+        finally:
+            wakes_up.set()
+        await cluster.until_equal()
+
+    run_joined(JoinedBrokers(tmp_path, 2, partitions=8, directories=2), scenario)
