@@ -83,6 +83,11 @@ class EmbeddedCluster:
         return self.bootstrap_servers
 
     @property
+    def nodes(self) -> tuple[int, ...]:
+        """The ids of the nodes, whether they run or not; none before the start."""
+        return tuple(self._nodes)
+
+    @property
     def is_running(self) -> bool:
         """Whether every node's process is there."""
         return bool(self._nodes) and all(node.is_running for node in self._nodes.values())

@@ -35,7 +35,10 @@ def ottla_cluster() -> Iterator[EmbeddedCluster]:
 
 @pytest.fixture
 def ottla_topic(ottla_cluster: EmbeddedCluster, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The name of an empty topic with one partition that only this test has; it is deleted after the test."""
+    """The name of an empty topic with one partition that only this test has; it is deleted after the test.
+
+    It has as many replicas as the cluster gives a topic by default.
+    """
     from ottla.client import NewTopic
     from ottla.client.sync import Client
     from ottla.protocol.errors import ErrorCode
@@ -43,12 +46,12 @@ def ottla_topic(ottla_cluster: EmbeddedCluster, request: pytest.FixtureRequest) 
     start = re.sub(r"[^a-zA-Z0-9_-]+", "-", request.node.name).strip("-")[:_TOPIC_NAME_START_MAX]
     name = f"{start}-{uuid.uuid4().hex[:12]}"
     with Client(ottla_cluster.bootstrap_servers) as client:
-        created = client.admin.create_topics([NewTopic(name, partitions=1, replication_factor=1)])[name]
+        created = client.admin.create_topics([NewTopic(name, partitions=1)])[name]
     if created.error is not None:
         raise created.error
     yield name
     if not ottla_cluster.is_running:
-        # The test killed it: the topic goes with the cluster's data.
+        # The test killed a node: the topic goes with the cluster's data.
         return
     with Client(ottla_cluster.bootstrap_servers) as client:
         error = client.admin.delete_topics([name])[name]
@@ -59,10 +62,12 @@ def ottla_topic(ottla_cluster: EmbeddedCluster, request: pytest.FixtureRequest) 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test that uses the cluster shows the end of the node's log."""
+    """A failed test that uses the cluster shows the end of each node's log."""
     report = yield
     if report.failed:
         cluster = getattr(item, "funcargs", {}).get("ottla_cluster")
         if cluster is not None:
-            report.sections.append(("Ottla's log", "\n".join(cluster.log().splitlines()[-_LOG_TAIL_LINES:])))
+            for node in cluster.nodes:
+                title = "Ottla's log" if len(cluster.nodes) == 1 else f"Ottla's log, node {node}"
+                report.sections.append((title, "\n".join(cluster.log(node).splitlines()[-_LOG_TAIL_LINES:])))
     return report
