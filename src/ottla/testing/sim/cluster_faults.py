@@ -7,7 +7,8 @@ Servers that are down, for whatever reason, are started again after a while.
 How much is too much. A process that is killed leaves what it wrote in the kernel's memory, so any number of them may
 die at any time. A power cut takes what was not synced, and nothing is synced before it is acknowledged: the promise
 rests on the other replicas. So power is cut only while every replica of every partition is in sync, and not again
-before that is so once more. More would be beyond what `min.insync.replicas` promises.
+before that is so once more. More would be beyond what `min.insync.replicas` promises. Some of these nodes come back
+without any replica, as after a change of the disk; it is the same loss, and easier to see.
 
 A majority of the nodes is not always up. The cluster stands still then, and goes on afterwards.
 """
@@ -22,6 +23,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
 from ottla.protocol.api_keys import ApiKey
 from ottla.testing.sim.clients import Clients
 from ottla.testing.sim.disk import Survival
@@ -37,6 +39,7 @@ _AT_ANY_TIME_SHARE = 0.3
 _MOMENT_WAIT_S = 20.0
 _CLIENT_DIES_TOO_SHARE = 0.3
 _SLOW_FIRST_SHARE = 0.3
+_WIPED_SHARE = 0.3
 _DOWN_S = (0.5, 5.0, 30.0)
 _KEEPER_S = 0.5
 # Within this time a node that is reached again knows what has changed.
@@ -217,6 +220,9 @@ class ClusterFaults:
             await self._slow_a_while(server, 3.0)
         if server.life is Life.UP and self._is_whole():
             server.cut_power(self._chance.choice(list(Survival)))
+            if self._chance.random() < _WIPED_SHARE:
+                self.counts["wiped"] += 1
+                _wipe(server)
             self._stay_down(server)
             while not (self._is_whole() or self.is_over):  # noqa: ASYNC110 - in simulated time that costs nothing
                 await asyncio.sleep(1.0)
@@ -265,6 +271,17 @@ class ClusterFaults:
 
     async def kill_client(self, _server: SimulatedServer) -> None:
         self._clients.kill(self._chance.choice(self._clients.names))
+
+
+def _wipe(server: SimulatedServer) -> None:
+    """Takes every replica from a server that is down; what remains is the node as such, and its part of the quorum."""
+    for root, disk in server.disks.items():
+        for name in disk.list_directory(root):
+            if disk.is_directory(root / name) and name != METADATA_PARTITION_DIRECTORY:
+                disk.remove_tree(root / name)
+            elif name.endswith("-checkpoint"):
+                disk.remove(root / name)
+        disk.sync_directory(root)
 
 
 def _is_active_controller(server: SimulatedServer) -> bool:
