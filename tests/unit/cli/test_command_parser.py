@@ -68,8 +68,8 @@ def test_a_strange_command_is_told_which_commands_and_tools_there_are(capsys: py
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["topics", "lst"], "no such verb: lst. Did you mean list? Verbs: list, create,"),
-        (["topics", "frobnicate"], "no such verb: frobnicate. Verbs: list, create,"),
+        (["topics", "lst"], "no such verb: lst. Did you mean list? Verbs: list, describe,"),
+        (["topics", "frobnicate"], "no such verb: frobnicate. Verbs: list, describe,"),
         (["topics", "delete", "orders", "--excute"], "unrecognized arguments: --excute. Did you mean --execute?"),
         (["transactions", "abort", "orders:0", "--start-ofset=5"], "Did you mean --start-offset?"),
         (["kafka-topic", "--list"], "no such command: kafka-topic. Did you mean kafka-topics?"),

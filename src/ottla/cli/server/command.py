@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ottla import __version__
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.server.service_manager import tell_ready
+from ottla.cli.words.whole_numbers import int32
 
 if TYPE_CHECKING:
     from ottla.broker.node import Node
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--brokers",
-        type=int,
+        type=int32,
         metavar="N",
         help="run N brokers of this host as one service, with ports in a row; one broker uses about one core",
     )

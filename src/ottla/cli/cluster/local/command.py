@@ -11,15 +11,17 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ottla.cli.access.cluster_access import access, with_client
-from ottla.cli.cluster.local import cluster_directory, node_processes
-from ottla.cli.cluster.local.health import NodeHealth, ask_cluster, judge
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.output import OutputFormat, print_rows
 from ottla.cli.verbs import Verbs, output_format
-from ottla.config.cluster_layout import NodeLayout
+from ottla.cli.words.whole_numbers import int32
+
+if TYPE_CHECKING:
+    from ottla.cli.cluster.local.health import NodeHealth
+    from ottla.config.cluster_layout import NodeLayout
 
 DEFAULT_DIRECTORY: Final = "ottla-cluster"
 DEFAULT_COUNT: Final = 3
@@ -43,7 +45,7 @@ def add_verbs(verbs: Verbs) -> None:
         epilog="example: ottla cluster up -n 3 && ottla topics create events --partitions 6",
     )
     _add_directory(up)
-    up.add_argument("-n", "--nodes", type=int, metavar="N", help=f"how many nodes; default {DEFAULT_COUNT}")
+    up.add_argument("-n", "--nodes", type=int32, metavar="N", help=f"how many nodes; default {DEFAULT_COUNT}")
     up.add_argument(
         "--listen",
         metavar="HOST:PORT",
@@ -90,11 +92,13 @@ def _add_directory(parser: argparse.ArgumentParser) -> None:
 
 def _add_nodes(parser: argparse.ArgumentParser, count: str) -> None:
     default = "" if count == "+" else "; default all of them"
-    parser.add_argument("nodes", nargs=count, type=int, metavar="NODE", help=f"ids of nodes{default}")
+    parser.add_argument("nodes", nargs=count, type=int32, metavar="NODE", help=f"ids of nodes{default}")
 
 
 def run_up(options: argparse.Namespace) -> int:
     """Make the cluster if it is new, and start what does not run."""
+    from ottla.cli.cluster.local import cluster_directory, node_processes
+
     root = Path(options.data)
     if not cluster_directory.exists(root):
         count = DEFAULT_COUNT if options.nodes is None else options.nodes
@@ -124,6 +128,8 @@ def run_up(options: argparse.Namespace) -> int:
 
 def run_status(options: argparse.Namespace) -> int:
     """Show every node; exit code 1 unless all of them serve and are in sync."""
+    from ottla.cli.cluster.local import cluster_directory
+
     _, nodes = cluster_directory.read(Path(options.data))
     found = _health(nodes)
     _show(options, found)
@@ -132,6 +138,8 @@ def run_status(options: argparse.Namespace) -> int:
 
 def run_kill(options: argparse.Namespace) -> int:
     """Send a signal to nodes."""
+    from ottla.cli.cluster.local import cluster_directory, node_processes
+
     _, nodes = cluster_directory.read(Path(options.data))
     chosen = _chosen(nodes, options.nodes)
     pids = node_processes.running_nodes(chosen)
@@ -147,6 +155,8 @@ def run_kill(options: argparse.Namespace) -> int:
 
 def run_restart(options: argparse.Namespace) -> int:
     """Restart nodes, all at once or one after the other."""
+    from ottla.cli.cluster.local import cluster_directory, node_processes
+
     _, nodes = cluster_directory.read(Path(options.data))
     chosen = _chosen(nodes, options.nodes)
     for batch in [[node] for node in chosen] if options.rolling else [chosen]:
@@ -161,6 +171,8 @@ def run_restart(options: argparse.Namespace) -> int:
 
 def run_down(options: argparse.Namespace) -> int:
     """Stop all nodes."""
+    from ottla.cli.cluster.local import cluster_directory
+
     root = Path(options.data)
     _, nodes = cluster_directory.read(root)
     _stop(nodes)
@@ -169,7 +181,9 @@ def run_down(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _stop(nodes: Sequence[NodeLayout]) -> None:
+def _stop(nodes: "Sequence[NodeLayout]") -> None:
+    from ottla.cli.cluster.local import node_processes
+
     pids = node_processes.running_nodes(nodes)
     node_processes.send_signal(pids, signal.SIGTERM)
     # A frozen process takes no other signal.
@@ -177,7 +191,7 @@ def _stop(nodes: Sequence[NodeLayout]) -> None:
     node_processes.wait_until_ended(nodes)
 
 
-def _wait_until_whole(nodes: Sequence[NodeLayout]) -> None:
+def _wait_until_whole(nodes: "Sequence[NodeLayout]") -> None:
     deadline = time.monotonic() + _WHOLE_TIMEOUT_S
     while lagging := [health.node.node_id for health in _health(nodes) if not health.is_whole]:
         if time.monotonic() > deadline:
@@ -190,7 +204,10 @@ def _wait_until_whole(nodes: Sequence[NodeLayout]) -> None:
         time.sleep(_POLL_S)
 
 
-def _health(nodes: Sequence[NodeLayout]) -> list[NodeHealth]:
+def _health(nodes: "Sequence[NodeLayout]") -> "list[NodeHealth]":
+    from ottla.cli.cluster.local import node_processes
+    from ottla.cli.cluster.local.health import ask_cluster, judge
+
     pids = node_processes.running_nodes(nodes)
     if not pids:
         return judge(nodes, pids, None)
@@ -203,7 +220,7 @@ def _health(nodes: Sequence[NodeLayout]) -> list[NodeHealth]:
     return judge(nodes, pids, view)
 
 
-def _chosen(nodes: Sequence[NodeLayout], ids: Sequence[int]) -> list[NodeLayout]:
+def _chosen(nodes: "Sequence[NodeLayout]", ids: Sequence[int]) -> "list[NodeLayout]":
     by_id = {node.node_id: node for node in nodes}
     for node_id in ids:
         if node_id not in by_id:
@@ -212,7 +229,7 @@ def _chosen(nodes: Sequence[NodeLayout], ids: Sequence[int]) -> list[NodeLayout]
     return [by_id[node_id] for node_id in ids] or list(nodes)
 
 
-def _bootstrap(nodes: Sequence[NodeLayout]) -> str:
+def _bootstrap(nodes: "Sequence[NodeLayout]") -> str:
     return ",".join(node.client_address for node in nodes)
 
 
@@ -233,7 +250,7 @@ def _overrides(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _show(options: argparse.Namespace, found: Sequence[NodeHealth]) -> None:
+def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> None:
     rows = [
         {
             "node": health.node.node_id,

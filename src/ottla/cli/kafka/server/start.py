@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("-daemon", action="store_true")
     parser.add_argument("properties", nargs="?")
     parser.add_argument("--override", action="append", default=[])
-    parser.set_defaults(data=None, listen=None, metrics=None)
+    parser.set_defaults(data=None, listen=None, metrics=None, brokers=None)
     try:
         options = parser.parse_args(arguments)
     except SystemExit:
