@@ -155,7 +155,7 @@ class ControllerRole:
             # The registration is the last record of its decision.
             offset, now_ms = end_offset - 1, self._surroundings.now_ms()
             sessions.registered(request.broker_id, response.broker_epoch, offset, now_ms, is_local=is_local(origin))
-        elif isinstance(request, BrokerHeartbeatRequest) and request.want_shut_down:
+        elif isinstance(request, BrokerHeartbeatRequest):
             assert isinstance(response, BrokerHeartbeatResponse)
             if response.should_shut_down:
                 # It may start again before its session would end.

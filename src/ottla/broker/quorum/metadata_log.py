@@ -49,9 +49,9 @@ from ottla.storage.errors import DiskFull
 
 logger = logging.getLogger("ottla.broker.quorum")
 
-# A decision is one batch. The bound is far above what a request can need: unfencing a broker with a hundred thousand
-# partitions takes about a tenth of it.
-MAX_BATCH_BYTES = 64 * 1024 * 1024
+# Kafka's bound: a follower fetches a batch in one piece, and votes wait meanwhile. Creating as many partitions as one
+# request may takes about a fifth of it; what follows from the state of a broker is split into batches.
+MAX_BATCH_BYTES = 8 * 1024 * 1024
 
 
 class LogWatcher(Protocol):

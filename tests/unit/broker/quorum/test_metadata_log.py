@@ -11,6 +11,7 @@ import pytest
 from harness.hosts import ClockedMachine
 from harness.lone_quorum import LoneQuorum
 from ottla.broker.quorum import MetadataQuorumSettings
+from ottla.broker.quorum.metadata_log import MAX_BATCH_BYTES
 from ottla.broker.quorum.opening import MetadataFiles
 from ottla.broker.quorum.transport import UnusableQuorum
 from ottla.metadata.controller.features import finalized_levels
@@ -22,6 +23,7 @@ from ottla.metadata.record_serde import encode_record
 from ottla.metadata.snapshot import encode_snapshot, parse_snapshot_file_name
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.begin_transaction_record import BeginTransactionRecord
+from ottla.protocol.messages.config_record import ConfigRecord
 from ottla.protocol.messages.no_op_record import NoOpRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
@@ -389,5 +391,19 @@ def test_a_full_disk_refuses_decisions_until_there_is_space(node: Node) -> None:
             await quorum.submit(create_topic("v"))
             assert {topic.name for topic in quorum.image.topics} == {"t", "v"}
             assert not quorum.failed.done()
+
+    asyncio.run(scenario())
+
+
+def test_an_operation_that_would_starve_the_quorum_is_refused(node: Node) -> None:
+    async def scenario() -> None:
+        async with node.running() as quorum:
+            values = [
+                ConfigRecord(resource_type=32, resource_name=f"group {i}", name="x", value="v" * 30_000)
+                for i in range(MAX_BATCH_BYTES // 30_000 + 1)
+            ]
+            with pytest.raises(ApiError, match=r"POLICY_VIOLATION.*split it into smaller requests"):
+                await quorum.submit(lambda image: Decision(values, None))
+            await quorum.submit(lambda image: Decision(values[1:], None))
 
     asyncio.run(scenario())
