@@ -127,6 +127,21 @@ def test_a_follower_that_its_leader_has_left_behind_starts_anew(tmp_path: Path) 
     assert partition.log.leader_epochs.entries == []
 
 
+def test_without_epochs_only_what_is_committed_is_kept(tmp_path: Path) -> None:
+    partition = make(tmp_path, TRIO)
+    for _ in range(3):
+        append(partition)
+    partition.log.update_high_watermark(1)
+    partition.log.leader_epochs.clear()
+    partition.apply(FOLLOWED)
+    following = following_of(partition)
+    assert following.position is None
+    assert following.first_cut == Truncate(1)
+    carry_out(following, following.first_cut)
+    assert following.first_cut is None
+    assert place(following) == (1, -1)
+
+
 def test_damaged_records_change_nothing(tmp_path: Path) -> None:
     partition = make(tmp_path, FOLLOWED)
     following = following_of(partition)

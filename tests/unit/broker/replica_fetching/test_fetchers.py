@@ -287,3 +287,37 @@ def test_a_partition_whose_disk_hangs_does_not_hold_up_the_others(tmp_path: Path
         await cluster.until_equal()
 
     run_joined(JoinedBrokers(tmp_path, 2, partitions=8, directories=2), scenario)
+
+
+def test_a_broker_does_not_lead_before_its_log_is_cut(tmp_path: Path) -> None:
+    async def scenario(cluster: JoinedBrokers) -> None:
+        former = cluster.brokers[1]
+        await former.produce(batch_of(b"kept"))
+        cluster.cut_off.add(1)
+        await former.produce(batch_of(b"lost"), acks=1)
+        await cluster.elect(2, (2, 3))
+        await cluster.brokers[2].produce(batch_of(b"new"), acks=1)
+        may_cut = threading.Event()
+        log = former.partition.log
+        truncate_to = log.truncate_to
+
+        def truncate_late(offset: int, now_ms: int) -> bool:
+            may_cut.wait()
+            return truncate_to(offset, now_ms)
+
+        log.truncate_to = truncate_late  # type: ignore[method-assign]
+        await cluster.mend(1)
+        await until(lambda: former.partition in former.replicas._cuts)
+        election = asyncio.ensure_future(cluster.elect(1, (1, 2, 3)))
+        answered = len(cluster.sent)
+        await until(lambda: len(cluster.sent) > answered + 3)
+        assert not election.done()
+        assert not former.partition.is_leader
+        may_cut.set()
+        await election
+        assert former.partition.is_leader
+        assert contents(former.partition).count(b"lost") == 0
+        assert (await former.produce(batch_of(b"newer")))[0] == 0
+        await cluster.until_equal()
+
+    run_joined(JoinedBrokers(tmp_path), scenario)
