@@ -51,6 +51,7 @@ SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pi
 
 help:
 	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
+	@echo "make run CLUSTER=3       start a cluster of three, kill a leader while records flow, show that nothing is lost; Ctrl-C ends it"
 	@echo "make check               the short version of make test, a few minutes: lint, unit tests, one client, one kill -9, a simulated hour"
 	@echo "make test                all slices: $(SLICES)"
 	@echo "make format              let ruff rewrite the sources"
@@ -83,7 +84,11 @@ $(READY): pyproject.toml
 	@touch $@
 
 run: $(READY)
+ifdef CLUSTER
+	@$(BIN)/python tools/run_cluster.py --nodes $(CLUSTER) --listen $(LISTEN) --data $(DATA)-cluster
+else
 	@$(BIN)/python tools/run_node.py --listen $(LISTEN) --data $(DATA)
+endif
 
 check: lint unit
 	@echo "== check: one client, one kill -9 =="

@@ -1,5 +1,7 @@
-"""What `make run` says about an address that cannot be served, and that it leaves no node behind."""
+"""What `make run` says and shows, of a node and of a cluster, and that it leaves nothing behind."""
 
+import re
+import signal
 import socket
 import subprocess
 import sys
@@ -7,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.ports import free_port
+from harness.ports import free_port, free_ports_in_a_row
+from ottla.cli.cluster.local.cluster_directory import CONTROLLER_PORT_DISTANCE
 
-RUN_NODE = Path(__file__).resolve().parents[2] / "tools" / "run_node.py"
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+RUN_NODE = TOOLS / "run_node.py"
+RUN_CLUSTER = TOOLS / "run_cluster.py"
 
 
 @pytest.mark.parametrize(
@@ -39,3 +44,35 @@ def test_no_node_is_left_behind_by_who_has_read_enough(tmp_path: Path) -> None:
         assert running.wait(timeout=60) == 1
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_cluster_too_small_to_lose_a_node_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, str(RUN_CLUSTER), "--nodes", "2", "--data", str(tmp_path / "cluster")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "at least 3 nodes" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.timeout(300)
+def test_a_cluster_loses_its_leader_but_no_record_and_is_stopped_by_ctrl_c(tmp_path: Path) -> None:
+    ports = free_ports_in_a_row(3, also_at=CONTROLLER_PORT_DISTANCE)
+    listen = f"127.0.0.1:{ports[0]}"
+    command = [sys.executable, str(RUN_CLUSTER), "--listen", listen, "--data", str(tmp_path / "cluster")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        shown = ""
+        for line in running.stdout:
+            shown += line
+            if line.startswith("Look around:"):
+                break
+        running.send_signal(signal.SIGINT)
+        shown += running.stdout.read()
+        assert running.wait() == 0, shown
+    assert re.search(r"Node \d leads it now\. Writes stood still for [\d.]+ s\.", shown), shown
+    found = re.search(r"([\d,]+) acknowledged, ([\d,]+) found: 0 missing, 0 doubled, 0 out of order\.", shown)
+    assert found is not None, shown
+    assert found[1] == found[2]
+    for port in ports:
+        with socket.socket() as probe:
+            assert probe.connect_ex(("127.0.0.1", port)) != 0
