@@ -1,4 +1,4 @@
-"""`ottla topics`, `ottla configs` and `ottla cluster` against a running server."""
+"""`ottla topics`, `ottla leaders`, `ottla configs` and `ottla cluster` against a running server."""
 
 import json
 import os
@@ -59,6 +59,24 @@ def test_topics_are_created_listed_and_described(
     assert offsets == [(0, 0, 0), (1, 0, 5)]
     assert described["partitions"][1]["size_bytes"] == described["size_bytes"] > 100
     assert described["partitions"][0]["in_sync"] == [described["partitions"][0]["leader"]]
+
+
+def test_a_healthy_topic_is_not_listed_and_its_leaders_need_no_election(
+    command: Command, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(2)
+    assert command.rows("topics", "health", topic) == []
+    assert command("topics", "health", topic, f"{topic}-x")[0] == 3
+    elected = command.rows("leaders", "elect", topic)
+    assert [(row["partition"], row["leader"] == row["new_leader"], row["done"]) for row in elected] == [
+        (0, True, False),
+        (1, True, False),
+    ]
+    assert command.rows("leaders", "elect", f"{topic}:1", "--unclean", "--execute")[0]["done"] is False
+    code, rows, error = command("leaders", "elect", f"{topic}:2")
+    assert (code, rows) == (3, None)
+    assert f"Topic {topic} has no partition 2" in error
+    assert command("leaders", "elect")[0] == command("leaders", "elect", topic, "--all")[0] == 2
 
 
 def test_a_topic_that_exists_is_a_conflict_unless_that_is_expected(
