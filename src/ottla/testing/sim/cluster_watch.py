@@ -4,7 +4,8 @@ In the moment in which it happens:
 
 - a controller begins to lead: no other one led in that raft epoch;
 - an image is published: it equals every image that ends at the same offset; the in-sync set of each partition is within
-  what its leader takes for possible (the maximal set, KIP-497), and only active brokers have come into it;
+  what its leader takes for possible (the maximal set, KIP-497), and only active brokers have come into it; a new leader
+  was in sync or eligible, or led last;
 - a replica is in sync or eligible to lead (KIP-966): it has every committed record, and no truncation takes one away;
 - a broker begins to lead a partition: no other one led in that leader epoch, and it has every record that was committed
   before (leader completeness);
@@ -24,7 +25,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ottla.broker.controller.role import ControllerRole
-from ottla.metadata.image import ClusterImage
+from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState
 from ottla.protocol.record_batch import iterate_headers
 from ottla.replication.following import Following
 from ottla.replication.partition import Partition
@@ -115,12 +116,21 @@ class ClusterWatch:
                     not (self._is_quiet and any(self._servers[one].is_up for one in left)),
                     f"{left} left the in-sync set of {topic.name}-{index} although nothing happened to them",
                 )
+                if old is not None:
+                    self._check_election(f"{topic.name}-{index}", old, state)
                 self._check_members(topic.id, index)
                 leader = self._leader_of(topic.id, index, state.leader, state.leader_epoch)
                 self._demand(
                     leader is None or set(state.isr) <= set(leader),
                     f"{topic.name}-{index} has the in-sync set {state.isr}, and its leader waits for {leader} only",
                 )
+
+    def _check_election(self, name: str, old: PartitionState, new: PartitionState) -> None:
+        """No topic lets a replica lead that may lack records. Several changes in one image are not judged."""
+        if new.leader in (NO_LEADER, old.leader) or new.partition_epoch != old.partition_epoch + 1:
+            return
+        may_lead = {*old.isr, *old.eligible_leader_replicas, *old.last_known_elr}
+        self._demand(new.leader in may_lead, f"{new.leader} leads {name}, and only {sorted(may_lead)} may")
 
     def _leader_of(self, topic_id: bytes, index: int, leader_id: int, leader_epoch: int) -> tuple[int, ...] | None:
         """The maximal in-sync set of a leader, if it leads in that epoch now."""
@@ -233,7 +243,8 @@ class ClusterWatch:
         for server in self._servers.values():
             for partition in server.node.replicas.all() if server.node is not None else ():
                 log = partition.log
-                if _is_compacted(partition):
+                if _is_compacted(partition) or log.log_start_offset > 0:
+                    # Producers outlive their records.
                     continue
                 replayed = ProducerStates(str(partition))
                 replay(replayed, log.segments, log.log_start_offset, log.log_end_offset)
