@@ -25,7 +25,7 @@ from ottla.client.retries import Retry
 from ottla.protocol.record_batch import batch_records, iterate_headers
 from ottla.testing.history import Anomaly, Recorder
 from ottla.testing.sim.administered_topics import AdministeredTopic, AdministeredTopics
-from ottla.testing.sim.load import DELIVERY_TIMEOUT_MS, Load, Pace
+from ottla.testing.sim.load import DELIVERY_TIMEOUT_MS, LIMITS, Load, Pace
 
 TOPICS_MAX = 3
 PARTITIONS_MAX = 4
@@ -181,7 +181,8 @@ class AdminLoad(Load):
         start, found = fetched.log_start_offset, dict[int, bytes]()
         offset = start
         while offset < fetched.high_watermark:
-            fetched = await client.fetch_batches(topic.name, number, offset, limits=_AT_ONCE)
+            # With patience: a node that has less than it says must not keep the simulator busy.
+            fetched = await client.fetch_batches(topic.name, number, offset, limits=LIMITS)
             for position, header in iterate_headers(fetched.batches):
                 for record in batch_records(fetched.batches, header, position):
                     found[header.base_offset + record.offset_delta] = record.value or b""
