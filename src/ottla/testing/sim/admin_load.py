@@ -71,7 +71,8 @@ class AdminLoad(Load):
                 for _ in range(chance.randint(1, CHANGES_MAX)):
                     self._is_repeated = False
                     await self._change(client, producer, chance)
-                if chance.random() < 0.5:
+                # Of several brokers one may not have heard of a change yet that another one has acknowledged.
+                if self._server_life() is not None and chance.random() < 0.5:
                     await self.look(client)
                 await self.rest(chance)
 
