@@ -3,7 +3,7 @@
 Unlike `tests/sim/raft`, which drives the state machine alone, nothing of the node is replaced but its machine. Checked
 at every change: each epoch has one leader at most; images at the same offset are equal; a committed batch is the same
 on every node. At the end, after everything is healed: one controller is active, and whatever it ever acknowledged is
-known to all.
+known to all. A broker without a vote may be among them, which follows the log without syncing it.
 """
 
 import asyncio
@@ -42,7 +42,15 @@ class Anomaly(AssertionError):
 
 
 class QuorumSimulation:
-    def __init__(self, seed: int, *, is_static: bool, count: int = 3, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        is_static: bool,
+        count: int = 3,
+        has_broker: bool = False,
+        settings: dict[str, str] | None = None,
+    ) -> None:
         self.chance = random.Random(f"{seed} quorum")
         self.loop = SimulatedLoop()
         self.network = SimulatedNetwork(self.loop, random.Random(f"{seed} network"))
@@ -57,6 +65,14 @@ class QuorumSimulation:
             )
             for node_id, name in self.names.items()
         }
+        if has_broker:
+            self.servers[count + 1] = SimulatedServer(
+                self.loop,
+                self.network,
+                f"node-{count + 1}",
+                random.Random(f"{seed} broker"),
+                self._broker_settings(count + 1, is_static=is_static) | (settings or {}),
+            )
         self.faults: Counter[str] = Counter()
         self.leaders: dict[int, int] = {}
         self.images: dict[int, ClusterImage] = {}
@@ -69,6 +85,10 @@ class QuorumSimulation:
         # Kept, since a machine that dies lets nobody wait for them.
         self._asking: list[asyncio.Task[None]] = []
         self._format(None if is_static else self._voters())
+
+    def _broker_settings(self, node_id: int, *, is_static: bool) -> dict[str, str]:
+        broker = {"process.roles": "broker", "listeners": f"PLAINTEXT://node-{node_id}:9092"}
+        return self._settings(1, is_static=is_static) | broker | {"node.id": str(node_id)}
 
     def _settings(self, node_id: int, *, is_static: bool) -> dict[str, str]:
         addresses = {key: f"{name}:{PORT}" for key, name in self.names.items()}
@@ -95,7 +115,8 @@ class QuorumSimulation:
 
     def _format(self, voters: VoterSet | None) -> None:
         for node_id, server in self.servers.items():
-            plan = plan_format(given_cluster_id=None, random_uuid=b"cluster".ljust(16), voters=voters, now_ms=0)
+            named = voters if node_id in self.names else None
+            plan = plan_format(given_cluster_id=None, random_uuid=b"cluster".ljust(16), voters=named, now_ms=0)
             directory = LogDirectory(server.disks[ROOT])
             write_plan(directory, plan)
             directory.write_meta_properties(MetaProperties(plan.cluster_id, node_id, bytes([node_id]) * 16))
@@ -248,7 +269,7 @@ class QuorumSimulation:
         elif fault == "late power cut":
             self._waiting.append(asyncio.ensure_future(self._cut_power_after_vote(server)))
         elif fault == "cut":
-            self.network.link(*self.chance.sample(list(self.names.values()), 2)).is_clogged = True
+            self.network.link(*self.chance.sample(self._machines(), 2)).is_clogged = True
         elif fault == "clear":
             self._clear_all()
         elif fault == "reset":
@@ -266,10 +287,12 @@ class QuorumSimulation:
             server.cut_power(self.chance.choice(list(Survival)))
             server.start()
 
+    def _machines(self) -> list[str]:
+        return [server.name for server in self.servers.values()]
+
     def _clear_all(self) -> None:
-        names = list(self.names.values())
-        for one in names:
-            for other in names:
+        for one in self._machines():
+            for other in self._machines():
                 if one < other:
                     self.network.clear(one, other)
 
@@ -304,8 +327,8 @@ class QuorumSimulation:
     def _is_whole(self) -> bool:
         """Every node is up, one decides, and all know the same."""
         nodes: list[Any] = [server.node for server in self.servers.values()]
-        if any(node is None or node._log is None or node._controller is None for node in nodes):
+        if any(node is None or node._log is None for node in nodes):
             return False
-        active = [node._log.local.id for node in nodes if node._controller.is_active]
+        active = [node._log.local.id for node in nodes if node._controller is not None and node._controller.is_active]
         known = {frozenset(topic.name for topic in image.topics) for image in self._images().values()}
         return {node._log.leader_id for node in nodes} == set(active) and len(active) == 1 and len(known) == 1

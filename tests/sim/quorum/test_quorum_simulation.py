@@ -18,6 +18,15 @@ def test_a_quorum_of_whole_controllers_keeps_its_promises(seed: int, monkeypatch
     assert simulation.acknowledged
 
 
+@pytest.mark.parametrize("seed", range(100, 100 + max(RUNS // 2, 1)))
+def test_a_broker_without_a_vote_follows_whatever_happens_to_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation = QuorumSimulation(seed, is_static=seed % 2 == 0, has_broker=True)
+    simulation.watch(monkeypatch)
+    simulation.run(120)
+    assert simulation.acknowledged
+    assert simulation.servers[4].start_count > 1, "nothing has happened to it"
+
+
 def test_a_run_repeats_from_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     def run() -> tuple[int, dict[int, int], list[str]]:
         with monkeypatch.context() as patch:

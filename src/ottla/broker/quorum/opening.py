@@ -95,7 +95,7 @@ def open_quorum(
         image=_image(contents, directory, newest) if contents and newest else ClusterImage(),
         snapshot_timestamp_ms=contents.last_contained_log_timestamp_ms if contents else None,
         log=log,
-        log_view=LogView(log.start_offset, log.end_offset, EpochHistory(log.epoch_starts()), newest),
+        log_view=LogView(log.start_offset, log.end_offset, _epochs(log, newest), newest),
         election=election,
         state_file=state_file,
         snapshots=snapshot_files,
@@ -110,6 +110,17 @@ def _leads_to(log: MetadataLogStore, snapshot: OffsetAndEpoch) -> bool:
         return False
     last_epoch = EpochHistory(log.epoch_starts()).epoch_at(snapshot.offset - 1)
     return log.start_offset >= snapshot.offset or last_epoch in (None, snapshot.epoch)
+
+
+def _epochs(log: MetadataLogStore, snapshot: OffsetAndEpoch | None) -> EpochHistory:
+    """The epochs of the log. A log that begins where the snapshot ends has none from before the epoch of the snapshot,
+    whatever the disk says: one that was not synced may have lost those records, and kept the epochs of older ones."""
+    entries = log.epoch_starts()
+    if snapshot is None or log.start_offset < snapshot.offset:
+        return EpochHistory(entries)
+    if log.end_offset == log.start_offset:
+        return EpochHistory()
+    return EpochHistory((epoch, start) for epoch, start in entries if epoch >= snapshot.epoch)
 
 
 def _control_records(log: MetadataLogStore, from_offset: int, directory: Path) -> Iterator[LocatedControl]:

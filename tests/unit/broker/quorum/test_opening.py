@@ -6,7 +6,10 @@ import pytest
 from ottla.broker.quorum.disk_log_store import DiskLogStore
 from ottla.broker.quorum.opening import MetadataFiles, open_quorum
 from ottla.broker.quorum.transport import UnusableQuorum
-from ottla.raft import ReplicaKey, Voter, VoterSet
+from ottla.metadata.image import ClusterImage
+from ottla.metadata.log_batches import encode_log_batch
+from ottla.metadata.snapshot import encode_snapshot
+from ottla.raft import Batch, OffsetAndEpoch, ReplicaKey, ValuesContent, Voter, VoterSet
 from ottla.raft.ready import ElectionState
 from ottla.testing.sim.disk import SimulatedDisk, Survival
 
@@ -45,3 +48,26 @@ def test_a_node_that_can_ask_for_the_leader_need_not_know_the_voters() -> None:
         open_quorum(files_on(SimulatedDisk(ROOT)), LOCAL, None)
     opened = open_quorum(files_on(SimulatedDisk(ROOT)), LOCAL, None, can_ask=True)
     assert opened.history.newest.voters == VoterSet(())
+
+
+@pytest.mark.parametrize("survivors", [0, 1, 5], ids=lambda count: f"{count} batches left")
+def test_a_log_that_a_power_cut_took_behind_its_snapshot_goes_on_in_the_epoch_of_the_snapshot(survivors: int) -> None:
+    """An observer does not sync its log, but its snapshots."""
+    disk = SimulatedDisk(ROOT)
+    opened = open_quorum(files_on(disk), LOCAL, VOTERS)
+    for number in range(survivors):
+        batch = Batch(number, 1, 1, ValuesContent((b"value",)))
+        opened.log.append([encode_log_batch(batch, 0)])
+    opened.log.close()
+    snapshot = OffsetAndEpoch(180, 8)
+    records = encode_snapshot(
+        ClusterImage().to_records(),
+        epoch=8,
+        now_ms=0,
+        last_contained_log_timestamp_ms=0,
+        voters=VOTERS,
+        kraft_version=0,
+    )
+    opened.snapshots.write(snapshot, records)
+    view = open_quorum(files_on(disk), LOCAL, VOTERS).log_view
+    assert (view.start_offset, view.end) == (180, snapshot)
