@@ -157,12 +157,17 @@ class AdminLoad(Load):
     # -- looking ------------------------------------------------------------------------------------------------------
 
     async def look(self, client: Client) -> None:
-        """Compares everything with what must be so."""
+        """Compares everything with what must be so.
+
+        Of several brokers, one that is cut off from the controllers tells what it heard last. So what is missing counts
+        only when everything is healed.
+        """
+        may_be_old = self._server_life() is None and not self.is_over
         described = await client.admin.describe_topics()
         listing = {one.topic_id: (one.name, len(one.partitions)) for one in described.values()}
         missing = list(self.topics.check_listing(listing))
-        self.anomalies += missing
         if missing:
+            self.anomalies += [] if may_be_old else missing
             return
         for topic in list(self.topics.topics.values()):
             resource = _resource(topic)
@@ -170,7 +175,8 @@ class AdminLoad(Load):
             if found.error is not None:
                 raise found.error
             own = {name: entry.value for name, entry in found.entries.items() if entry.source is ConfigSource.TOPIC}
-            self.anomalies += topic.check_settings(own)
+            if not may_be_old:
+                self.anomalies += topic.check_settings(own)
             for number in range(topic.partitions_acknowledged):
                 await self._look_at_log(client, topic, number)
 
