@@ -8,6 +8,7 @@ logged, and the next one follows after the usual pause.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -37,16 +38,8 @@ class Tasks:
 
     def start_background(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Starts work in the background; an error in it is logged."""
-
-        async def guarded() -> None:
-            try:
-                await work
-            except Exception:
-                logger.exception("Background work %r failed", name)
-
-        task = self.start(guarded())
-        # A task that is cancelled before its first step never starts its work.
-        task.add_done_callback(lambda _: work.close())
+        task = self.start(work)
+        task.add_done_callback(partial(_log_failure, name))
         return task
 
     def start_periodic(
@@ -72,3 +65,8 @@ class Tasks:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+def _log_failure(name: str, task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("Background work %r failed", name, exc_info=error)

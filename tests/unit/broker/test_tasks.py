@@ -57,7 +57,7 @@ def test_background_work_that_fails_is_logged(caplog: pytest.LogCaptureFixture) 
         async def work() -> None:
             raise KeyError("a bug")
 
-        await Tasks().start_background("once", work())
+        await asyncio.wait((Tasks().start_background("once", work()),))
 
     asyncio.run(scenario())
     assert "'once' failed" in caplog.text
