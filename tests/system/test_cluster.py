@@ -117,3 +117,16 @@ def test_a_killed_node_that_was_the_active_controller_too_is_replaced_in_both_ro
         assert active_controller(cluster, other_than=former) != former
         cluster.nodes[former].start()
         cluster.until_known(cluster.nodes)
+
+
+def test_a_broker_that_waits_for_its_controllers_says_so_and_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, controllers=3, brokers=1, is_static=True)
+    broker = cluster.nodes[101]
+    try:
+        broker.format()
+        broker.launch()
+        waits = "The broker waits for a leader of the metadata quorum: 2 of its 3 voters have to run"
+        eventually(lambda: waits in broker.output_tail(), timeout_s=60)
+        assert broker.stop() == 0
+    finally:
+        cluster.close()
