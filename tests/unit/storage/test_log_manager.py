@@ -147,6 +147,24 @@ def test_a_killed_broker_recovers_and_knows_no_clean_shutdown(broker: Broker, ma
     assert (log.high_watermark, log.log_end_offset) == (10, 10)
 
 
+def test_the_epoch_of_a_clean_shutdown_is_known_if_every_directory_has_it(broker: Broker) -> None:
+    assert broker.manager.clean_shutdown_epoch is None
+    broker.stop()
+    broker.start()
+    assert broker.manager.clean_shutdown_epoch == 17
+    broker.stop()
+    for contents in (b'{"version":0,"brokerEpoch":18}', b"", None):
+        marker = broker.root / "a" / ".kafka_cleanshutdown"
+        marker.unlink() if contents is None else marker.write_bytes(contents)
+        broker.start()
+        assert broker.manager.clean_shutdown_epoch is None
+        broker.stop()
+    broker.start()
+    broker.kill()
+    broker.start()
+    assert broker.manager.clean_shutdown_epoch is None
+
+
 def test_a_directory_has_one_user(broker: Broker) -> None:
     with pytest.raises(DirectoryInUse, match="in use"):
         LogDirectory(OsFileSystem(broker.root / "a"))
