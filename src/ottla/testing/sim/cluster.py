@@ -161,6 +161,8 @@ def _draw_config(chance: random.Random) -> dict[str, str]:
         "replica.high.watermark.checkpoint.interval.ms": str(chance.choice([1_000, 5_000])),
         "replica.lag.time.max.ms": str(chance.choice([10_000, 30_000])),
         "num.replica.fetchers": str(chance.choice([1, 2])),
+        # Small, so that a replica that was away comes back in many steps.
+        "replica.fetch.max.bytes": str(chance.choice([300, 1024 * 1024])),
     }
 
 
