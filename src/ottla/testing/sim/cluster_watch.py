@@ -12,7 +12,7 @@ In the moment in which it happens:
 - a leader commits: no later leader has begun without those records.
 
 From time to time, because it takes longer: batches below the watermark are the same on all replicas (LogMatching). At
-the end: replicas end alike, and what each log knows of its producers is what a replay of it gives.
+the end: replicas end alike. What a log knows of its producers is what a replay gives, at the end and after each cut.
 
 While a node starts, it may take itself for the leader that it was before it died. Nobody can reach it then, so it is
 judged once it is up.
@@ -164,6 +164,7 @@ class ClusterWatch:
             for partition in server.node.replicas.all() if server.is_up and server.node is not None else ():
                 if partition.following is following:
                     self._check_members(partition.topic_id, partition.index)
+                    self.anomalies += _unequal_producers(server.name, partition)
 
     def _note_leadership(self, partition: Partition) -> None:
         key = partition.topic_id, partition.index
@@ -242,21 +243,7 @@ class ClusterWatch:
         """Logs that know of their producers what a replay does not give."""
         for server in self._servers.values():
             for partition in server.node.replicas.all() if server.node is not None else ():
-                log = partition.log
-                if _is_compacted(partition) or log.log_start_offset > 0:
-                    # Producers outlive their records.
-                    continue
-                replayed = ProducerStates(str(partition))
-                replay(replayed, log.segments, log.log_start_offset, log.log_end_offset)
-                known, expected = (
-                    {one.producer_id: one.to_entry() for one in all_} for all_ in (log.producers.all(), replayed.all())
-                )
-                if known != expected:
-                    differing = [key for key in {**known, **expected} if known.get(key) != expected.get(key)]
-                    yield (
-                        f"{partition} on {server.name} knows of producer {differing[0]} {known.get(differing[0])}, "
-                        f"and its log has {expected.get(differing[0])}"
-                    )
+                yield from _unequal_producers(server.name, partition)
 
     def _demand(self, condition: bool, what: str) -> None:
         if not condition:
@@ -300,6 +287,23 @@ def _committed_batches(partition: Partition, from_offset: int) -> Iterator[tuple
         for header in headers:
             yield header.base_offset, (header.crc, header.leader_epoch), header.last_offset + 1
         from_offset = headers[-1].last_offset + 1
+
+
+def _unequal_producers(server: str, partition: Partition) -> Iterator[str]:
+    log = partition.log
+    if _is_compacted(partition) or log.log_start_offset > 0:
+        # Producers outlive their records.
+        return
+    replayed = ProducerStates(str(partition))
+    replay(replayed, log.segments, log.log_start_offset, log.log_end_offset)
+    known = {one.producer_id: one.to_entry() for one in log.producers.all()}
+    expected = {one.producer_id: one.to_entry() for one in replayed.all()}
+    for producer_id in {**known, **expected}:
+        if known.get(producer_id) != expected.get(producer_id):
+            yield (
+                f"{partition} on {server} knows of producer {producer_id} {known.get(producer_id)}, "
+                f"and its log has {expected.get(producer_id)}"
+            )
 
 
 def _is_compacted(partition: Partition) -> bool:
