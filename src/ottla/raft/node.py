@@ -97,12 +97,21 @@ class RaftNode:
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether the high watermark is the newest that the leader of this epoch has told, or this replica's own."""
+        """Whether all is known here that was committed before this epoch, and all that its leader has told since.
+
+        A leader that was just elected may know no more than its last snapshot, so what it tells counts only once a
+        record of its own epoch is committed.
+        """
         role = self.role
         if isinstance(role, Leader):
             return self.high_watermark > role.epoch_start_offset
         known = role.leader_high_watermark if isinstance(role, Follower) else None
-        return known is not None and 0 <= known <= self.high_watermark
+        if known is None or not 0 <= known <= self.high_watermark:
+            return False
+        snapshot = self.log.snapshot
+        if snapshot is not None and snapshot.offset == self.high_watermark:
+            return snapshot.epoch == role.epoch
+        return self.log.epochs.epoch_at(self.high_watermark - 1) == role.epoch
 
     @property
     def log(self) -> LogView:

@@ -135,3 +135,27 @@ def test_a_wiped_voter_is_another_replica_and_cannot_vote_in_a_forgotten_epoch()
     before = dict(simulation.leader_of_epoch)
     simulation.run_for(5_000)
     assert simulation.leader_of_epoch == before
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nobody_is_caught_up_with_a_leader_that_does_not_know_what_is_committed(seed: int) -> None:
+    simulation = Simulation(seed, voters=3, observers=1)
+    simulation.run_for(1_000)
+    for node in simulation.nodes:
+        simulation.take_snapshot(node)
+    for _ in range(5):
+        simulation.propose()
+        simulation.run_for(200)
+    committed_end = simulation.committed_end
+    # All of them: nobody remembers a watermark beyond its snapshot, and the next leader has yet to commit.
+    for node in simulation.nodes:
+        simulation.crash(node)
+    for node in simulation.nodes:
+        simulation.restart(node)
+
+    def is_too_early() -> bool:
+        rafts = [node.raft for node in simulation.nodes if node.raft is not None]
+        return any(raft.is_caught_up and raft.high_watermark < committed_end for raft in rafts)
+
+    assert not simulation.run_until(is_too_early, 2_000)
+    assert all(node.raft is not None and node.raft.is_caught_up for node in simulation.nodes)
