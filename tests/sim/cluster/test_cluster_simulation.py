@@ -12,6 +12,7 @@ import pytest
 
 from ottla.testing.sim.cluster import ClusterOfThree, QuietCluster
 from ottla.testing.sim.simulation import simulate
+from sim.cluster.planted_bugs import HarshCluster
 
 RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "6"))
 
@@ -28,6 +29,18 @@ def test_nobody_gives_up_a_node_to_which_nothing_happens(seed: int) -> None:
     report = simulate(seed, 600, QuietCluster)
     assert not report.anomalies, str(report)
     assert report.faults["controller killed"] > 0
+
+
+# The seed and what was wrong.
+FOUND = {
+    5: "brokers put all their logs aside: a new leader of the quorum did not know yet what was committed",
+}
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_was_found_once_is_not_found_again(seed: int) -> None:
+    report = simulate(seed, 300, HarshCluster)
+    assert not report.anomalies, str(report)
 
 
 def test_a_run_repeats_from_its_seed_in_another_process() -> None:
