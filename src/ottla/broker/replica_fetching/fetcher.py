@@ -18,9 +18,10 @@ wants on the disk. KIP-227, KIP-320, KIP-595, KIP-903. Nothing here survives a c
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 from ottla.broker.host import Host
 from ottla.broker.peers import PeerUnavailable
@@ -189,14 +190,14 @@ class ReplicaFetcher:
                 self._session.drop(key)
                 self.plan.delay(key, now_ms)
             elif following.first_cut is not None:
-                self._begin(key, self._replicas.cut(partition, following, following.first_cut))
+                self._begin(key, partial(self._replicas.cut, partition, following, following.first_cut))
             elif (position := following.position) is None:
                 self._session.drop(key)
                 self.plan.delay(key, now_ms)
             elif following.must_flush:
-                self._begin(key, self._replicas.sync(partition))
+                self._begin(key, partial(self._replicas.sync, partition))
             elif (moving := following.begin_log_start()) is not None:
-                self._begin(key, _queued(following, moving))
+                self._begin(key, partial(_queued, following, moving))
             else:
                 self._session.want(key, Asked(position, following.log_start_offset))
 
@@ -268,7 +269,7 @@ class ReplicaFetcher:
             if row.error_code == ErrorCode.NONE:
                 return self._take_records(key, partition, following, asked.position, row)
             if row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                self._begin(key, self._reset(partition, following, asked.position))
+                self._begin(key, partial(self._reset, partition, following, asked.position))
             else:
                 self._put_off(key, partition, ErrorCode(row.error_code).name)
         except Exception as error:  # noqa: BLE001 - whatever it is, it concerns this partition alone
@@ -291,9 +292,9 @@ class ReplicaFetcher:
         if outcome is None:
             self.plan.went_well(key)
         elif isinstance(outcome, Truncate | StartAnew):
-            self._begin(key, self._replicas.cut(partition, following, outcome))
+            self._begin(key, partial(self._replicas.cut, partition, following, outcome))
         else:
-            self._begin(key, _queued(following, outcome))
+            self._begin(key, partial(_queued, following, outcome))
         return len(records)
 
     async def _reset(self, partition: Partition, following: Following, asked: FetchPosition) -> None:
@@ -319,14 +320,14 @@ class ReplicaFetcher:
 
     # -- what goes wrong, and what takes long -------------------------------------------------------------------------
 
-    def _begin(self, key: PartitionKey, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, key: PartitionKey, work: Callable[[], Awaitable[None]]) -> None:
         """Does the work in a task of its own; meanwhile the partition is not fetched."""
         self._session.drop(key)
         self.plan.hold(key)
 
         async def guarded() -> None:
             try:
-                await work
+                await work()
             except Exception as error:  # noqa: BLE001 - it concerns this partition alone
                 partition = self._replicas.find_by_id(*key)
                 if partition is not None:
