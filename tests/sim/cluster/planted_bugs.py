@@ -6,10 +6,9 @@ controller or of a coordinator that matters only when a node fails at the wrong 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -30,17 +29,9 @@ from ottla.replication.partition import ACKS_ALL, Partition
 from ottla.storage.log import Log
 from ottla.storage.producer_state import ProducerStates
 from ottla.testing.history import AnomalyKind
-from ottla.testing.sim.cluster import ClusterOfThree, QuietCluster
-from ottla.testing.sim.cluster_faults import ClusterFaultPlan
+from ottla.testing.sim.cluster import HarshCluster, QuietCluster
 from ottla.testing.sim.simulation import WorldFactory
-
-
-class HarshCluster(ClusterOfThree):
-    """Faults follow so closely upon each other that they meet: most of these bugs need two of them at once."""
-
-    def _draw_plan(self, chance: random.Random) -> ClusterFaultPlan:
-        death = chance.choice(["kill", "power cut"])
-        return ClusterFaultPlan((death, "pause", "isolation", "restart", "slow disk"), pause_s=10.0)
+from sim.hunting import PlantedBug
 
 
 @contextmanager
@@ -341,15 +332,6 @@ def old_coordinators_marker_taken() -> Any:
         return check_marker
 
     return _change((ProducerStates, "check_marker", change))
-
-
-@dataclass(frozen=True, slots=True)
-class PlantedBug:
-    """How to plant a bug, where it is looked for, and what it shows as: one of these kinds has to be found."""
-
-    plant: Callable[[], Any]
-    symptoms: frozenset[AnomalyKind]
-    world: WorldFactory = HarshCluster
 
 
 def _bug(plant: Callable[[], Any], *symptoms: AnomalyKind, world: WorldFactory = HarshCluster) -> PlantedBug:

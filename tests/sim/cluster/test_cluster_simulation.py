@@ -4,15 +4,12 @@
 """
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from ottla.testing.sim.cluster import ClusterOfThree, QuietCluster
+from ottla.testing.sim.cluster import ClusterOfThree, HarshCluster, QuietCluster
 from ottla.testing.sim.simulation import simulate
-from sim.cluster.planted_bugs import HarshCluster
+from sim.hunting import assert_repeats
 
 RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "6"))
 
@@ -48,16 +45,4 @@ def test_a_run_repeats_from_its_seed_in_another_process() -> None:
         "from ottla.testing.sim.cluster import ClusterOfThree; from ottla.testing.sim.simulation import simulate; "
         "print(simulate(3, 120, ClusterOfThree))"
     )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "2")
-    ]
-    assert runs[0] == runs[1]
-    assert "trace" in runs[0]
+    assert_repeats(program)

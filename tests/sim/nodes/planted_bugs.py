@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -24,6 +23,8 @@ from ottla.storage.log_directory import LogDirectory
 from ottla.storage.offset_index import OffsetIndex
 from ottla.storage.producer_state import ProducerStates
 from ottla.testing.history import AnomalyKind
+from ottla.testing.sim.lone_node import LoneNode
+from sim.hunting import PlantedBug
 
 
 @contextmanager
@@ -176,16 +177,8 @@ def snapshot_without_topic_settings() -> Any:
     return _change(ConfigsImage, "to_records", change)
 
 
-@dataclass(frozen=True, slots=True)
-class PlantedBug:
-    """How to plant a bug, and what it lets clients see; one of these kinds of anomaly has to be found."""
-
-    plant: Callable[[], Any]
-    symptoms: frozenset[AnomalyKind]
-
-
 def _bug(plant: Callable[[], Any], *symptoms: AnomalyKind) -> tuple[str, PlantedBug]:
-    return plant.__name__, PlantedBug(plant, frozenset(symptoms))
+    return plant.__name__, PlantedBug(plant, frozenset(symptoms), LoneNode)
 
 
 PLANTED = dict(

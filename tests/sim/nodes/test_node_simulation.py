@@ -5,13 +5,11 @@ another story once the loads or the faults have changed; what it found has a uni
 """
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from ottla.testing.sim.simulation import simulate
+from sim.hunting import assert_repeats
 
 RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "6"))
 
@@ -41,17 +39,4 @@ def test_what_was_found_once_is_not_found_again(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [3, 32])
 def test_a_run_repeats_from_its_seed_in_another_process(seed: int) -> None:
-    command = [sys.executable, "-c", f"from ottla.testing.sim.simulation import simulate; print(simulate({seed}, 200))"]
-    runs = [
-        subprocess.run(
-            command,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "2")
-    ]
-    assert runs[0] == runs[1]
-    assert "trace" in runs[0]
+    assert_repeats(f"from ottla.testing.sim.simulation import simulate; print(simulate({seed}, 200))")

@@ -1,7 +1,7 @@
 """`python -m ottla.testing.sim`: many runs, two at a time, until some simulated hours are over.
 
     --hours 50          how much simulated time in all
-    --world cluster     three nodes with replicated topics, and not one
+    --world cluster     three nodes with replicated topics, and not one; harsh: with faults close together
     --seed 7 --log      one run again, with the log of the nodes and of the faults
 
 Each run has a seed of its own; one that finds something prints it, and the command that repeats it. The first run, and
@@ -22,11 +22,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from ottla.testing.history import Anomaly, AnomalyKind
-from ottla.testing.sim.cluster import ClusterOfThree
+from ottla.testing.sim.cluster import ClusterOfThree, HarshCluster
 from ottla.testing.sim.lone_node import LoneNode
 from ottla.testing.sim.simulation import Report, Simulation, WorldFactory, simulate
 
-WORLDS: dict[str, WorldFactory] = {"node": LoneNode, "cluster": ClusterOfThree}
+WORLDS: dict[str, WorldFactory] = {"node": LoneNode, "cluster": ClusterOfThree, "harsh": HarshCluster}
 RUN_S = 600.0
 _REPEATED_ONE_IN = 100
 _TOLD_EVERY_S = 60.0

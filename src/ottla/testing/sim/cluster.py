@@ -109,6 +109,14 @@ class ClusterOfThree:
         return ["no node is up"] if image is None else list(_lagging_partitions(image))
 
 
+class HarshCluster(ClusterOfThree):
+    """The same, but faults follow so closely upon each other that they meet: many a bug needs two of them at once."""
+
+    def _draw_plan(self, chance: random.Random) -> ClusterFaultPlan:
+        death = chance.choice(["kill", "power cut"])
+        return ClusterFaultPlan((death, "pause", "isolation", "restart", "slow disk"), pause_s=10.0)
+
+
 class QuietCluster(ClusterOfThree):
     """The same, but only the active controller dies, now and then: nobody has a reason to give up another node."""
 
