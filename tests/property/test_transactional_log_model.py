@@ -329,7 +329,10 @@ class TransactionalLogModel(LogMachine):
         if expected is None:
             assert info.first_offset == self.end
             self.batches.append(batch)
-            self.drop_guard(producer_id)
+            guard = self.guards.get(producer_id)
+            # Where each transaction has an epoch, a marker of the guard's own ends the transaction before.
+            if guard is not None and not (guard.supports_epoch_bump and epoch <= guard.epoch):
+                self.drop_guard(producer_id)
 
     def judged_marker(self, batch: Batch, version: int) -> ErrorCode | None:
         """None if it is to be written, NONE if it is answered without."""

@@ -1,9 +1,10 @@
 """The broker role of a node: its listeners, the partitions that live on it, groups and transactions.
 
-Start: bind the addresses, so that a busy port is found before anything else is touched; open and recover the logs that
-the metadata names, which the node has followed to the end before; register, and wait until the controller lets the
-broker lead; load the groups; and only then accept connections. With several brokers, groups load while clients are
-served: those of a broker that returns may have moved, and a log may be loaded only once other brokers have fetched it.
+Start: bind the addresses, so that a busy port is found before anything else is touched; recover the logs; register; take
+over the partitions as the metadata has them once it shows the registration, since what it said before was about a
+former life of this broker; wait until the controller lets the broker lead; load the groups; and only then accept
+connections. With several brokers, groups load while clients are served: those of a broker that returns may have moved,
+and a log may be loaded only once other brokers have fetched it.
 
 Stop, as Kafka does: controlled shutdown first, while clients are still served and leaderships move away. Then groups
 and transactions, connections and background work end. At last the logs are flushed, and each directory is marked as
@@ -120,6 +121,9 @@ class BrokerRole:
         self._in_sync: InSyncChanges
         self._directory_reports: DirectoryReports
         self._fetchers: ReplicaFetchers
+        # Before the image shows the registration of this life, what it says about partitions is of a former one. If the
+        # broker led then, it must not begin to lead again: it may have lost the end of its logs in a crash.
+        self._has_partitions = False
 
     # -- start ------------------------------------------------------------------------------------------------------
 
@@ -130,7 +134,7 @@ class BrokerRole:
     async def open(
         self, storage: NodeStorage, log: MetadataLog, controller: Controller, controller_role: ControllerRole | None
     ) -> None:
-        """Opens and recovers the logs that the metadata names; StorageError or DamagedFile if that fails.
+        """Opens and recovers the logs; StorageError or DamagedFile if that fails.
 
         `controller` is the active one, wherever it runs; `controller_role` that of this node, if it has one.
         """
@@ -156,7 +160,6 @@ class BrokerRole:
             )
 
         await asyncio.to_thread(load)
-        await self.replicas.apply_all(image)
 
     def _make_replicas(self, storage: NodeStorage, controller: Controller, image: ClusterImage) -> None:
         """The directories with their logs, still closed, and what keeps the partitions in them replicated."""
@@ -336,6 +339,11 @@ class BrokerRole:
 
     async def _image_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
         self._peers.image_changed(image)
+        if not self._has_partitions:
+            if self._lifecycle.shows_registration(image):
+                await self.replicas.apply_all(image)
+                self._has_partitions = True
+            return
         await self.replicas.apply(delta, image)
         self._fetchers.apply(delta, image)
         self._fetchers.resize(self._configs.current(image).get_int("num.replica.fetchers"), image)

@@ -165,7 +165,7 @@ class BrokerLifecycle:
 
     async def _ask_until_unfenced(self, deadline_s: float) -> None:
         """A heartbeat counts once the broker has seen its registration in its own image."""
-        await self._until_image(self._shows_registration)
+        await self._until_image(self.shows_registration)
         pause_s = _FIRST_BACKOFF_S
         while True:
             try:
@@ -316,9 +316,10 @@ class BrokerLifecycle:
         assert isinstance(response, BrokerHeartbeatResponse)
         return response
 
-    def _shows_registration(self, image: ClusterImage) -> bool:
+    def shows_registration(self, image: ClusterImage) -> bool:
+        """Whether an image is of this life of the broker. The answer to the registration may come later."""
         known = image.brokers.get(self._broker_id)
-        return known is not None and known.epoch >= self.broker_epoch
+        return known is not None and known.incarnation_id == self._registration.incarnation_id
 
     async def _until_image(self, shows: Callable[[ClusterImage], bool]) -> None:
         while not shows(self._metadata.image):

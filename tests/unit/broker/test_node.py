@@ -34,6 +34,8 @@ from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, L
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.protocol.schema import Message
+from ottla.replication.leader_state import Leadership
+from ottla.replication.partition import Partition
 
 
 async def create(client: Any, name: str, partitions: int = 1, **configs: str) -> bytes:
@@ -259,6 +261,33 @@ def test_metadata_creates_a_topic_only_where_client_and_broker_allow_it(tmp_path
 
     run_node(tmp_path / "data", allowed)
     run_node(tmp_path / "data", forbidden, {"auto.create.topics.enable": "false"})
+
+
+def test_a_broker_leads_nothing_again_that_it_led_in_a_former_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have lost the end of its log in a crash, and whatever it wrote there would not be told from the rest."""
+    led: list[int] = []
+    begin = Partition._begin_to_lead
+
+    def note(partition: Partition, leadership: Leadership) -> None:
+        if partition.topic == "orders":
+            led.append(leadership.leader_epoch)
+        begin(partition, leadership)
+
+    async def create_orders(running: RunningNode) -> None:
+        await create(await running.connect(), "orders")
+        # As a kill leaves it.
+        shutil.copytree(tmp_path / "data", tmp_path / "killed")
+
+    async def do_nothing(running: RunningNode) -> None: ...
+
+    monkeypatch.setattr(Partition, "_begin_to_lead", note)
+    run_node(tmp_path / "data", create_orders)
+    former, led[:] = max(led), []
+    run_node(tmp_path / "killed", do_nothing)
+    assert led
+    assert min(led) > former
 
 
 def test_producer_ids_are_never_given_twice_not_even_after_a_restart(tmp_path: Path) -> None:
