@@ -47,6 +47,8 @@ class TwoTopics:
             "retries": 0,
             "acks": acks,
             "request.timeout.ms": 1000,
+            # A partition whose only replica is offline has no leader to send to.
+            "message.timeout.ms": 5000,
         }
         producer = Producer(settings)
         producer.produce(topic, b"more", on_delivery=on_delivery)
