@@ -1,7 +1,7 @@
 """The broker role of a node: its listeners, the partitions that live on it, groups and transactions.
 
-Start: bind the addresses, so that a busy port is found before anything else is touched; recover the logs; register; take
-over the partitions as the metadata has them once it shows the registration, since what it said before was about a
+Start: bind the addresses, so that a busy port is found before anything else is touched; recover the logs; register;
+take over the partitions as the metadata has them once it shows the registration, since what it said before was about a
 former life of this broker; wait until the controller lets the broker lead; load the groups; and only then accept
 connections. With several brokers, groups load while clients are served: those of a broker that returns may have moved,
 and a log may be loaded only once other brokers have fetched it.
