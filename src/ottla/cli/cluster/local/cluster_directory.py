@@ -1,8 +1,8 @@
 """The directory of a local cluster: what `ottla cluster up` makes once, and everything later reads.
 
 The files are those that an operator would write: a server.properties for each node, storage formatted with `ottla
-storage format`. Whoever edits one of them, or starts a node from it by hand, gets what they expect. cluster.json is
-written first and the properties after it, all of them before anything is formatted; formatting leaves alone what is
+storage format`. Whoever edits one of them, or starts a node from it by hand, gets what they expect. The properties are
+written first and cluster.json after them, all of it before anything is formatted; formatting leaves alone what is
 formatted. So an interrupted set-up is finished by the next one.
 """
 

@@ -98,13 +98,16 @@ def _add_nodes(parser: argparse.ArgumentParser, count: str) -> None:
 def run_up(options: argparse.Namespace) -> int:
     """Make the cluster if it is new, and start what does not run."""
     from ottla.cli.cluster.local import cluster_directory, node_processes
+    from ottla.cli.words.config_texts import parse_settings
 
     root = Path(options.data)
     if not cluster_directory.exists(root):
         count = DEFAULT_COUNT if options.nodes is None else options.nodes
         if count < 1:
             raise UsageError(f"-n {count}: a cluster has at least one node.")
-        cluster_directory.create(root, count, _listen(options.listen or DEFAULT_LISTEN), _overrides(options.override))
+        cluster_directory.create(
+            root, count, _listen(options.listen or DEFAULT_LISTEN), parse_settings("--override", options.override)
+        )
     elif options.override or options.listen is not None:
         raise UsageError(f"{root} holds a cluster already: edit its server.properties, or name another --data.")
     identity, nodes = cluster_directory.read(root)
@@ -238,16 +241,6 @@ def _listen(text: str) -> str:
     if not separator or not host or not port.isdecimal() or int(port) == 0:
         raise UsageError(f"--listen {text}: write HOST:PORT, as in --listen {DEFAULT_LISTEN}.")
     return text
-
-
-def _overrides(given: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for override in given:
-        name, separator, value = override.partition("=")
-        if not separator or not name.strip():
-            raise UsageError(f"--override {override}: write KEY=VALUE, as in --override log.retention.hours=24.")
-        found[name.strip()] = value.strip()
-    return found
 
 
 def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> None:
