@@ -69,8 +69,9 @@ FAILURES = pytest.mark.parametrize("fail", [kill, stop, freeze])
 
 
 def coordinator(cluster: Cluster, key_type: int, key: str) -> int:
-    (broker_id,) = found(cluster, key_type, [key]).values()
-    return broker_id
+    # A broker that was frozen learns a moment after the others what happened meanwhile.
+    answer = eventually(lambda: found(cluster, key_type, [key]))
+    return answer[key]
 
 
 @FAILURES

@@ -21,7 +21,7 @@ def test_replicas_of_both_kinds_stay_equal_whoever_leads_and_whoever_is_killed(
     plan = Cluster(tmp_path, controllers=1, brokers=3, settings=QUICK, apache_ids=apache_ids)
     with running_cluster(plan) as cluster:
         topic = ReplicatedTopic(cluster, partitions=3)
-        assert topic.leaders() == BROKERS, "each leads one of them"
+        eventually(topic.leaders, lambda leaders: leaders == BROKERS)
         topic.send(3000)
         topic.until_in_sync(BROKERS)
         for killed in (APACHE_BROKER, 101):
