@@ -55,9 +55,9 @@ def confluent_teller(bootstrap: str, name: str, width: int) -> Worker:
 class Bank:
     """Tellers at work, and a ledger."""
 
-    def __init__(self, bootstrap: str, tellers: Sequence[Worker]) -> None:
+    def __init__(self, bootstrap: str, tellers: Sequence[Worker], settling_s: float) -> None:
         self.tellers = tellers
-        self.ledger = Ledger(bootstrap, TOPICS, PARTITIONS)
+        self.ledger = Ledger(bootstrap, TOPICS, PARTITIONS, settling_s=settling_s)
 
     def said(self, word: str) -> set[str]:
         return {line.split(" ")[1] for teller in self.tellers for line in list(teller.said) if line.startswith(word)}
@@ -74,7 +74,8 @@ class Bank:
                 teller.revive()
             return self.committed(), [teller.said[-3:] for teller in self.tellers]
 
-        eventually(look, lambda found: found[0] >= enough, timeout_s=90)
+        eventually(look, lambda found: found[0] >= enough or self.ledger.problems, timeout_s=90)
+        assert not self.ledger.problems, self.ledger.problems
 
     def check(self) -> int:
         """The ledger must come to show all that were committed so far, and balance; how many transfers it shows."""
@@ -92,10 +93,10 @@ class Bank:
 
 
 @contextmanager
-def bank(bootstrap: str, *tellers: Worker) -> Iterator[Bank]:
+def bank(bootstrap: str, *tellers: Worker, settling_s: float = 0.0) -> Iterator[Bank]:
     with ExitStack() as closing:
         for teller in tellers:
             closing.callback(teller.close)
-        opened = Bank(bootstrap, tellers)
+        opened = Bank(bootstrap, tellers, settling_s)
         closing.callback(opened.ledger.close)
         yield opened

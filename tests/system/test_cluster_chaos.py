@@ -33,6 +33,8 @@ ACKNOWLEDGED_BETWEEN_FAULTS = 300
 TRANSFERS_BETWEEN_FAULTS = 3
 # Longer than broker.session.timeout.ms, so that the others give the frozen node up; and a moment that nobody notices.
 FROZEN_S = (12.0, 3.0)
+# A node that was frozen has learned by then who leads.
+SETTLING_S = 20.0
 
 Victim = Callable[[EmbeddedCluster], int]
 Fault = Callable[[EmbeddedCluster, int, random.Random], None]
@@ -93,7 +95,7 @@ def test_nothing_acknowledged_is_lost_doubled_or_torn_when_nodes_fail(cluster: E
     tellers = java_teller(bootstrap, "java", 4), confluent_teller(bootstrap, "confluent", 3)
     load = NumberedLoad(bootstrap, TOPIC, PARTITIONS)
     try:
-        with bank(bootstrap, *tellers) as opened:
+        with bank(bootstrap, *tellers, settling_s=SETTLING_S) as opened:
             opened.work(TRANSFERS_BETWEEN_FAULTS)
             for number, (victim, fault) in enumerate(itertools.islice(faults, FAULTS), 1):
                 node = victim(cluster)
