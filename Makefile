@@ -19,6 +19,8 @@ HOURS ?= 6
 SEED ?= 101
 SERVERS ?= kafka,ottla
 WORKERS ?= 2
+# Of the servers that `make conformance` tests: 1 or 3.
+BROKERS ?= 1
 ROUNDS  ?= 5
 SCALE   ?= 1
 comma   := ,
@@ -57,7 +59,8 @@ help:
 	@echo "make format              let ruff rewrite the sources"
 	@echo "make site                the documentation as a site, into site/"
 	@echo "make conformance         the suites of librdkafka and kafka-python on Apache Kafka and on Ottla, into docs/conformance.md"
-	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption)"
+	@echo "                         (long; SERVERS=ottla ONLY=0012,kafka-python WORKERS=2; MISSING=1 goes on after an interruption;"
+	@echo "                         BROKERS=3 WORKERS=1: on clusters, three replicas of everything, into docs/conformance-cluster.md)"
 	@echo "make bench               Apache Kafka and Ottla side by side, into docs/benchmarks.md (long; ROUNDS=n ROWS=produce,start;"
 	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
 	@echo "make bench-pipeline      Spark's Kafka connector and Ottla's side by side, on both servers, into docs/benchmarks-pipeline.md"
@@ -193,8 +196,8 @@ faults: $(READY)
 
 cluster: $(READY)
 	@echo "== cluster: several nodes that fail, alone and together with those of Apache Kafka =="
-	@$(PARTS) java mvn
-	@$(FETCH) kafka >/dev/null
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
+	@$(FETCH) librdkafka kafka-python-suite kafka >/dev/null
 	@$(PYTEST) --dist loadfile $(CLUSTER_TESTS)
 
 abuse: $(READY)
@@ -211,7 +214,7 @@ package: $(READY)
 conformance: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java javac mvn
 	@$(FETCH) librdkafka kafka-python-suite kafka >/dev/null
-	@PYTHONPATH=tests:tools:$$PYTHONPATH $(BIN)/python -m conformance --servers=$(SERVERS) --only=$(ONLY) --workers=$(WORKERS) $(if $(MISSING),--missing)
+	@PYTHONPATH=tests:tools:$$PYTHONPATH $(BIN)/python -m conformance --servers=$(SERVERS) --only=$(ONLY) --brokers=$(BROKERS) --workers=$(WORKERS) $(if $(MISSING),--missing)
 
 bench: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn

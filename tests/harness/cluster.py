@@ -115,9 +115,10 @@ class Cluster:
         is_static: bool = False,
         settings: Mapping[str, str] | None = None,
         apache_ids: Collection[int] = (),
+        first_broker_id: int = FIRST_BROKER_ID,
     ) -> None:
         """Static voters are in the settings (kraft.version 0), the others in the formatted storage (1)."""
-        broker_ids = range(FIRST_BROKER_ID, FIRST_BROKER_ID + brokers)
+        broker_ids = range(first_broker_id, first_broker_id + brokers)
         controller_ids = range(1, controllers + 1) if controllers else broker_ids
         addresses = {node_id: f"127.0.0.1:{free_port()}" for node_id in controller_ids}
         voters = ",".join(f"{node_id}@{address}" for node_id, address in addresses.items())

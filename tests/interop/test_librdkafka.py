@@ -65,9 +65,9 @@ QUICK_TRANSACTIONS = ("consumer_producer_txn", "fenced_txn", "misuse_txn", "wmar
 
 @pytest.mark.parametrize("name", QUICK)
 def test_quick(name: str, server: Server, tmp_path: Path) -> None:
-    check(name, server, tmp_path)
+    check(name, server.bootstrap, tmp_path)
 
 
 @pytest.mark.parametrize("part", QUICK_TRANSACTIONS)
 def test_quick_transactions(part: str, server: Server, tmp_path: Path) -> None:
-    check("0103_transactions", server, tmp_path, part=f"do_test_{part}")
+    check("0103_transactions", server.bootstrap, tmp_path, part=f"do_test_{part}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from conformance import table
 from conformance.results import Results
-from conformance.suites import Job, all_jobs
+from conformance.suites import Job, all_jobs, cluster_jobs
 from conformance.workers import run_jobs
 from harness.servers import KINDS
 
@@ -25,19 +25,20 @@ def main() -> int:
     parser.add_argument(
         "--missing", action="store_true", help="only what has no outcome yet, or failed without a known reason"
     )
+    parser.add_argument("--brokers", type=int, default=1, choices=(1, 3), help="of each server; three replicate")
     parser.add_argument("--workers", type=int, default=2, help="tests at the same time, each with a server of its own")
     options = parser.parse_args()
     kinds = [kind for kind in options.servers.split(",") if kind]
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         parser.error(f"--servers {unknown[0]}: expected some of {', '.join(KINDS)}")
-    jobs = chosen(all_jobs(), options.only)
+    jobs = chosen(all_jobs() if options.brokers == 1 else cluster_jobs(), options.only)
     if not jobs:
         parser.error(f"--only {options.only}: no such suite or test")
     for kind in kinds:
-        results = Results(kind)
+        results = Results(kind, options.brokers)
         left = [job for job in jobs if not (options.missing and results.is_settled(job.suite, job.name))]
-        run_jobs(kind, left, results, options.workers)
-    return table.write()
+        run_jobs(kind, options.brokers, left, results, options.workers)
+    return table.write(options.brokers)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""What ran so far: one JSON file per server, written after each job, so that an interrupted run can go on."""
+"""What ran so far: a JSON file for each kind and number of servers, written after each job.
+
+So an interrupted run can go on.
+"""
 
 import json
 import threading
@@ -19,11 +22,11 @@ def unexpected_failures(server: str, suite: str, outcomes: Mapping[str, str]) ->
 
 
 class Results:
-    """Outcomes of one server: suite, job, test, state."""
+    """Outcomes of one server, or of a cluster: suite, job, test, state."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, brokers: int = 1) -> None:
         self._server = server
-        self._path = DIRECTORY / f"{server}.json"
+        self._path = DIRECTORY / (f"{server}.json" if brokers == 1 else f"{server}-{brokers}.json")
         self._lock = threading.Lock()
         self._jobs: dict[str, dict[str, dict[str, str]]] = {}
         if self._path.exists():

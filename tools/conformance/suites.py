@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.features import WAITING
 from harness import kafka_python, librdkafka
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -151,3 +152,9 @@ def librdkafka_jobs() -> Iterator[LibrdkafkaJob]:
 def all_jobs() -> list[Job]:
     parts = LibrdkafkaPartsJob("0081_admin", "0081-admin.c")
     return [*map(KafkaPythonJob, kafka_python.files()), *librdkafka_jobs(), parts]
+
+
+def cluster_jobs() -> list[Job]:
+    """What is run against several brokers, too: not what waits for ACLs or share groups, as one node shows as well."""
+    waiting = WAITING["librdkafka"].keys()
+    return [job for job in all_jobs() if not job.tests or set(job.tests) - waiting]

@@ -4,20 +4,20 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from conformance.features import LEFT_OUT, WAITING
 from conformance.results import ROOT, Results
 from conformance.suites import PASSED, SKIPPED, listed_tests
 
-PAGE = ROOT / "docs" / "conformance.md"
+PAGES = {1: ROOT / "docs" / "conformance.md", 3: ROOT / "docs" / "conformance-cluster.md"}
 SUITES = {
     "librdkafka": "librdkafka 2.15.1, its own tests in full mode, simulated network faults included",
     "kafka-python": "kafka-python 3.0.12, its integration tests",
 }
 NOT_RUN = "not run"
 
-INTRODUCTION = """\
+INTRODUCTIONS = {
+    1: """\
 # Conformance
 
 Test suites that nobody here wrote, run against Apache Kafka 4.3.0 and against Ottla, one node each, with the same
@@ -31,7 +31,22 @@ skipped.
 
 Consumer groups use the classic protocol. The same tests with the consumer protocol (KIP-848) are not run yet, because
 Ottla does not have it.
-"""
+
+[Conformance of a cluster](conformance-cluster.md) has the same suites on three brokers.
+""",
+    3: """\
+# Conformance of a cluster
+
+The suites of [Conformance](conformance.md), run against three brokers of Apache Kafka 4.3.0 and against three of Ottla,
+with the same settings. Each broker is a controller as well. Every topic has three replicas unless a test asks for
+fewer, and needs two of them in sync. `make conformance BROKERS=3` runs the suites and writes this page. What three
+brokers of Apache Kafka pass, three of Ottla must pass; the last column names the feature that a test waits for.
+
+No server has an authorizer here, and tests of ACLs and of share groups are left to the other page. A test that fails is
+run a second time on a fresh cluster, on both sides. A test that takes no time at all has left its parts out and counts
+as skipped.
+""",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +79,16 @@ class Row:
         return self.ottla == PASSED and self.test in WAITING[self.suite]
 
 
-def rows(suite: str) -> list[Row]:
-    kafka, ottla = (Results(kind).tests(suite) for kind in ("kafka", "ottla"))
+def rows(suite: str, brokers: int) -> list[Row]:
+    kafka, ottla = (Results(kind, brokers).tests(suite) for kind in ("kafka", "ottla"))
     return [
         Row(suite, test, kafka.get(test, NOT_RUN), ottla.get(test, NOT_RUN))
         for test in sorted(kafka.keys() | ottla.keys())
     ]
 
 
-def page(by_suite: dict[str, list[Row]]) -> Iterator[str]:
-    yield INTRODUCTION
+def page(by_suite: dict[str, list[Row]], introduction: str) -> Iterator[str]:
+    yield introduction
     yield "| suite | tests | Kafka passes | of these Ottla passes | wait for a feature |"
     yield "| --- | --- | --- | --- | --- |"
     whole = {suite: [row for row in found if not row.is_part] for suite, found in by_suite.items()}
@@ -107,10 +122,11 @@ def not_run() -> Iterator[str]:
     yield "kafka-python's tests of TLS start a Kafka distribution themselves and cannot be pointed at another server."
 
 
-def write(target: Path = PAGE) -> int:
+def write(brokers: int) -> int:
     """Writes the page; 1 when it has something to explain."""
-    by_suite = {suite: rows(suite) for suite in SUITES}
-    target.write_text("\n".join(page(by_suite)) + "\n")
+    target = PAGES[brokers]
+    by_suite = {suite: rows(suite, brokers) for suite in SUITES}
+    target.write_text("\n".join(page(by_suite, INTRODUCTIONS[brokers])) + "\n")
     print(f"wrote {target.relative_to(ROOT)}")
     every = [row for found in by_suite.values() for row in found]
     for row in every:

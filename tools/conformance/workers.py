@@ -19,20 +19,26 @@ from confluent_kafka.admin import AdminClient
 from conformance.results import DIRECTORY, Results, unexpected_failures
 from conformance.suites import FAILED, PASSED, Job
 from harness.servers import KINDS, Server
+from harness.three_brokers import ThreeBrokers
 
-# Tests of ACLs want an authorizer. Ottla has none yet and says so by refusing the setting.
-ONLY_KAFKA = {
+# Tests of ACLs want an authorizer. Ottla has none yet and says so by refusing the setting. Controllers of Kafka that
+# have one and no super user never elect a leader, so a cluster goes without.
+ONLY_KAFKA_ALONE = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
 ATTEMPTS = 2
 
 
+Servers = Server | ThreeBrokers
+
+
 class Worker:
-    def __init__(self, kind: str, home: Path) -> None:
+    def __init__(self, kind: str, brokers: int, home: Path) -> None:
         self._kind = kind
+        self._brokers = brokers
         self._home = home
-        self._servers: dict[tuple[tuple[str, str], ...], Server] = {}
+        self._servers: dict[tuple[tuple[str, str], ...], Servers] = {}
         self._started = 0
 
     def run(self, job: Job) -> dict[str, str]:
@@ -52,36 +58,42 @@ class Worker:
                 break
         return outcomes
 
-    def _server(self, settings: Mapping[str, str]) -> Server:
+    def _server(self, settings: Mapping[str, str]) -> Servers:
         key = tuple(sorted(settings.items()))
         if key not in self._servers:
             self._started += 1
             home = self._home / f"server-{self._started}"
             home.mkdir()
-            given = {**settings, **(ONLY_KAFKA if self._kind == "kafka" else {})}
-            server = KINDS[self._kind](home, given)
+            server = self._new_server(home, settings)
             server.start()
             self._servers[key] = server
         return self._servers[key]
+
+    def _new_server(self, home: Path, settings: Mapping[str, str]) -> Servers:
+        if self._brokers > 1:
+            return ThreeBrokers(self._kind, home, settings)
+        return KINDS[self._kind](home, {**settings, **(ONLY_KAFKA_ALONE if self._kind == "kafka" else {})})
 
     def _drop(self, settings: Mapping[str, str]) -> None:
         server = self._servers.pop(tuple(sorted(settings.items())))
         server.kill()
         shutil.rmtree(server.home)
 
-    def _keep_output(self, job: Job, home: Path, server: Server, attempt: int) -> None:
-        kept = DIRECTORY / "failed" / self._kind
+    def _keep_output(self, job: Job, home: Path, server: Servers, attempt: int) -> None:
+        kept = DIRECTORY / "failed" / (self._kind if self._brokers == 1 else f"{self._kind}-{self._brokers}")
         kept.mkdir(parents=True, exist_ok=True)
         for path in home.glob("*.log"):
             shutil.copyfile(path, kept / f"{job.name}-{attempt}-{path.name}")
-        shutil.copyfile(server.output, kept / f"{job.name}-{attempt}-server.log")
+        for path in server.home.rglob("server.log"):
+            of = path.parent.name if self._brokers > 1 else "server"
+            shutil.copyfile(path, kept / f"{job.name}-{attempt}-{of}.log")
 
     def close(self) -> None:
         for server in self._servers.values():
             server.kill()
 
 
-def answers(server: Server) -> bool:
+def answers(server: Servers) -> bool:
     try:
         AdminClient({"bootstrap.servers": server.bootstrap, "log_level": 0}).list_topics(timeout=10)
     except KafkaException:
@@ -89,8 +101,8 @@ def answers(server: Server) -> bool:
     return True
 
 
-def run_jobs(kind: str, jobs: Sequence[Job], results: Results, workers: int) -> None:
-    """Runs all jobs against servers of one kind, and says how far it is."""
+def run_jobs(kind: str, brokers: int, jobs: Sequence[Job], results: Results, workers: int) -> None:
+    """Runs all jobs against servers of one kind, one each or three, and says how far it is."""
     waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)
@@ -99,7 +111,7 @@ def run_jobs(kind: str, jobs: Sequence[Job], results: Results, workers: int) -> 
 
     def work(home: Path) -> None:
         nonlocal finished
-        worker = Worker(kind, home)
+        worker = Worker(kind, brokers, home)
         try:
             while True:
                 job = waiting.get_nowait()
