@@ -7,6 +7,7 @@ import pytest
 
 from harness.cluster import Cluster, running_cluster
 from harness.replicated_topic import QUICK, ReplicatedTopic
+from harness.waiting import eventually
 
 pytestmark = [pytest.mark.java, pytest.mark.timeout(400)]
 
