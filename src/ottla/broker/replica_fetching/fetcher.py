@@ -5,8 +5,8 @@ One fetch is under way at a time. Its answer is taken partition by partition: ap
 discards it.
 
 Guarantees
-- One partition does not stop the others. Damaged records, a failed or hanging disk and a leader that refuses cost that
-  partition a delay (`plan`); an error that nobody foresaw takes it out until the metadata changes.
+- One partition does not stop the others. Damaged records, a failed or hanging disk, a leader that refuses, and answers
+  that lead nowhere cost that partition a delay (`plan`); an unforeseen error takes it out until the metadata changes.
 - What takes longer than a moment (truncation, the queue of a disk, a sync that flush.messages asks for, the question
   where the leader's log starts) runs in a task of its own. The fetcher waits for it a little, then goes on without
   that partition.
@@ -65,6 +65,14 @@ _SESSION_ERRORS = frozenset(
 )
 
 Send = Callable[[Message], Awaitable[Message]]
+
+
+class _LeadsNowhere(Exception):
+    """The leader refuses a position, and names no other one."""
+
+
+# What asking again may cure.
+_PASSING = (ApiError, CorruptRecords, PeerUnavailable, LogGone, _LeadsNowhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,18 +300,25 @@ class ReplicaFetcher:
         if outcome is None:
             self.plan.went_well(key)
         elif isinstance(outcome, Truncate | StartAnew):
-            self._begin(key, partial(self._replicas.cut, partition, following, outcome))
+            self._begin(key, partial(self._cut, partition, following, asked, outcome))
         else:
             self._begin(key, partial(_queued, following, outcome))
         return len(records)
+
+    async def _cut(self, partition: Partition, following: Following, asked: FetchPosition, cut: Cut | None) -> None:
+        """Makes the cut that an answer led to, if any. An answer that leaves the position where it was would come
+        again at once, without end."""
+        if cut is not None:
+            await self._replicas.cut(partition, following, cut)
+        if following.position == asked:
+            raise _LeadsNowhere(f"its answer to a fetch from {asked.fetch_offset} changes nothing here")
 
     async def _reset(self, partition: Partition, following: Following, asked: FetchPosition) -> None:
         """Asks the leader what it has, since it does not have what was asked for."""
         start_offset = await self._offset_of(partition, asked, _EARLIEST)
         end_offset = await self._offset_of(partition, asked, _LATEST)
         cut = following.out_of_range(asked, start_offset, end_offset)
-        if cut is not None:
-            await self._replicas.cut(partition, following, cut)
+        await self._cut(partition, following, asked, cut)
 
     async def _offset_of(self, partition: Partition, asked: FetchPosition, timestamp: int) -> int:
         row = ListOffsetsPartition(
@@ -343,7 +358,7 @@ class ReplicaFetcher:
     def _went_wrong(self, key: PartitionKey, partition: Partition, error: Exception) -> None:
         if isinstance(error, StorageError) and not isinstance(error, LogGone):
             error = self._replicas.disk_failed(error)
-        if isinstance(error, ApiError | CorruptRecords | PeerUnavailable | LogGone):
+        if isinstance(error, _PASSING):
             self._put_off(key, partition, str(error))
             return
         self.plan.fail(key)

@@ -4,13 +4,21 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from harness.joined_brokers import SETTINGS, until
 from ottla.broker.host import Machine
 from ottla.broker.peers import PeerUnavailable
 from ottla.broker.replica_fetching.fetcher import ReplicaFetcher
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.fetch_request import FetchRequest
-from ottla.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from ottla.protocol.messages.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+from ottla.protocol.messages.list_offsets_request import ListOffsetsRequest
+from ottla.protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from ottla.protocol.schema import Message
 from ottla.replication.following import Cut, Following
 from ottla.replication.leader_state import Leadership
@@ -37,7 +45,10 @@ class OnePartition:
         return self.found
 
     async def cut(self, partition: Partition, following: Following, cut: Cut) -> None:
-        raise AssertionError("nothing diverges here")
+        work = following.begin_cut(cut, now_ms=0)
+        assert callable(work)
+        work()
+        following.was_cut()
 
     async def sync(self, partition: Partition) -> None:
         raise AssertionError("no sync is asked for")
@@ -51,9 +62,13 @@ class Leader:
 
     def __init__(self) -> None:
         self.requests: asyncio.Queue[FetchRequest] = asyncio.Queue()
+        # What it says that it has: its log start and its log end.
+        self.offsets = {-2: 0, -1: 0}
         self.answers: asyncio.Queue[FetchResponse | PeerUnavailable] = asyncio.Queue()
 
     async def send(self, request: Message) -> Message:
+        if isinstance(request, ListOffsetsRequest):
+            return self._list_offsets(request)
         assert isinstance(request, FetchRequest)
         self.requests.put_nowait(request)
         answer = await self.answers.get()
@@ -64,6 +79,11 @@ class Leader:
     def answer(self, row: PartitionData | None = None, session_id: int = 7, error_code: int = 0) -> None:
         topics = [] if row is None else [FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[row])]
         self.answers.put_nowait(FetchResponse(session_id=session_id, error_code=error_code, responses=topics))
+
+    def _list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        offset = self.offsets[request.topics[0].partitions[0].timestamp]
+        row = ListOffsetsPartitionResponse(partition_index=0, offset=offset)
+        return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="orders", partitions=[row])])
 
 
 Scenario = Callable[[Leader, ReplicaFetcher, OnePartition], Awaitable[None]]
@@ -139,6 +159,51 @@ def test_a_partition_that_is_refused_is_left_out_for_a_while(tmp_path: Path) -> 
         await leader.requests.get()
         leader.answer(PartitionData(partition_index=0, error_code=ErrorCode.UNKNOWN_LEADER_EPOCH))
         # It is the only one, so there is no fetch until the delay is over.
+        assert (await leader.requests.get()).topics[0].partitions[0].fetch_offset == 0
+
+    play(tmp_path, scenario)
+
+
+def test_a_divergence_that_cuts_nothing_is_asked_about_again_after_a_delay(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A leader whose answers lead nowhere must not keep both brokers busy."""
+    caplog.set_level("INFO")
+
+    async def scenario(leader: Leader, fetcher: ReplicaFetcher, partitions: OnePartition) -> None:
+        await leader.requests.get()
+        leader.answer(PartitionData(partition_index=0, high_watermark=0, records=batch(0, count=4)))
+        for _ in range(3):
+            assert (await leader.requests.get()).topics[0].partitions[0].fetch_offset == 4
+            # It names an end that the follower has.
+            diverging = EpochEndOffset(epoch=3, end_offset=4)
+            leader.answer(PartitionData(partition_index=0, high_watermark=0, diverging_epoch=diverging))
+            await until(lambda: fetcher.plan.next_ms() is not None)
+
+    play(tmp_path, scenario)
+    # The failures count as one row, in which the delay grows.
+    assert caplog.text.count("for a while") == 1
+
+
+def test_a_divergence_that_cuts_something_is_followed_by_a_fetch_at_once(tmp_path: Path) -> None:
+    async def scenario(leader: Leader, fetcher: ReplicaFetcher, partitions: OnePartition) -> None:
+        await leader.requests.get()
+        leader.answer(PartitionData(partition_index=0, high_watermark=0, records=batch(0, count=4)))
+        await leader.requests.get()
+        diverging = EpochEndOffset(epoch=2, end_offset=0)
+        leader.answer(PartitionData(partition_index=0, high_watermark=0, diverging_epoch=diverging))
+        assert (await leader.requests.get()).topics[0].partitions[0].fetch_offset == 0
+        assert fetcher.plan.next_ms() is None
+
+    play(tmp_path, scenario)
+
+
+def test_a_leader_that_refuses_an_offset_which_it_has_is_asked_again_after_a_delay(tmp_path: Path) -> None:
+    async def scenario(leader: Leader, fetcher: ReplicaFetcher, partitions: OnePartition) -> None:
+        for _ in range(2):
+            await leader.requests.get()
+            leader.answer(PartitionData(partition_index=0, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
+            await until(lambda: fetcher.plan.next_ms() is not None)
         assert (await leader.requests.get()).topics[0].partitions[0].fetch_offset == 0
 
     play(tmp_path, scenario)
