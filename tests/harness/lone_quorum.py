@@ -33,6 +33,9 @@ class NoPeers:
 
     def address_of(self, node_id: int) -> None: ...
 
+    def is_gone(self, node_id: int) -> bool:
+        return False
+
     def check(self, local: ReplicaKey, voters: VoterSet) -> None:
         assert voters.is_only(local)
 

@@ -398,7 +398,7 @@ class BrokerRole:
     async def leave(self) -> None:
         """Asks the controller to move leaderships away, as far as other brokers can take them; serves meanwhile."""
         if self.config.get_bool("controlled.shutdown.enable"):
-            await self._lifecycle.leave(self._log.failed)
+            await self._lifecycle.leave(self._log.until_undecidable())
 
     async def stop(self) -> None:
         """Stops serving clients, and stops the work in the background."""

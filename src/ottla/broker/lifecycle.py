@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ottla.broker.controller.controller import Controller, OwnRequest
 from ottla.broker.quorum.image_publisher import ImageReader
@@ -258,22 +258,26 @@ class BrokerLifecycle:
 
     # --- the end --------------------------------------------------------------------------------------------------
 
-    async def leave(self, is_lost: asyncio.Future[Exception]) -> None:
+    async def leave(self, until_undecidable: Coroutine[Any, Any, str]) -> None:
         """Controlled shutdown. Returns when the controller consents, or when there is no point in waiting for that:
-        after LEAVE_TIMEOUT_S, when `is_lost` reports that the metadata log failed, when the controller refuses, as
-        with a full disk, or when there is none for as long as a session lasts, after which any controller has fenced
-        this broker."""
+        after LEAVE_TIMEOUT_S, when `until_undecidable` tells why no controller can consent, when the controller
+        refuses, as with a full disk, or when there is none for as long as a session lasts, after which any controller
+        has fenced this broker."""
         await self.stop()
         if self.broker_epoch == _NO_EPOCH:
+            until_undecidable.close()
             return
         asking = asyncio.create_task(self._ask_to_leave(), name="controlled shutdown")
-        await asyncio.wait((asking, is_lost), timeout=LEAVE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        hopeless = asyncio.create_task(until_undecidable, name="a quorum that cannot decide")
+        await asyncio.wait((asking, hopeless), timeout=LEAVE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
         if not asking.done():
-            asking.cancel()
-            await asyncio.gather(asking, return_exceptions=True)
-            logger.warning("The controller did not finish the controlled shutdown in time; the broker stops without it")
+            reason = hopeless.result() if hopeless.done() else f"no consent within {LEAVE_TIMEOUT_S:g} s"
+            logger.warning("The broker stops without controlled shutdown: %s", reason)
         elif (error := asking.exception()) is not None:
-            logger.warning("The controller refused the controlled shutdown; the broker stops without it: %s", error)
+            logger.warning("The broker stops without controlled shutdown, which was refused: %s", error)
+        for task in (asking, hopeless):
+            task.cancel()
+        await asyncio.gather(asking, hopeless, return_exceptions=True)
 
     async def _ask_to_leave(self) -> None:
         pause_s = _FIRST_REPEAT_S

@@ -123,8 +123,11 @@ def on_dead_peer(quorum: Quorum, peer_id: int, now_ms: int) -> None:
 
     That begins a pre-vote, which changes nothing as long as a majority hears from the leader: so a refusal that was
     wrong costs a few messages. Without an answer of the leader since, it is not repeated before the fetch timeout.
+    A leader that stops has nothing to tell a peer that is gone.
     """
     role = quorum.role
+    if isinstance(role, Resigned) and role.is_stopping:
+        role.unacknowledged_ids.discard(peer_id)
     if not quorum.settings.detects_dead_leader or not isinstance(role, Follower) or role.leader_id != peer_id:
         return
     if role.has_fetched:

@@ -71,7 +71,7 @@ def test_a_broker_asks_to_go_until_others_lead_what_it_led() -> None:
             life, reader = await broker(running, 1)
             await broker(running, 2)
             await create(running, 1, 2)
-            await life.leave(running.failed)
+            await life.leave(running.log.until_undecidable())
             partition = reader.image.topics.partition_of("t", 0)
             assert partition is not None
             assert partition.leader == 2
@@ -87,7 +87,7 @@ def test_a_broker_that_is_alone_goes_at_once() -> None:
         async with quorum() as running:
             life, reader = await broker(running, 1)
             await create(running, 1)
-            await life.leave(running.failed)
+            await life.leave(running.log.until_undecidable())
             assert not reader.image.brokers.is_active(1)
 
     asyncio.run(scenario())
@@ -108,7 +108,7 @@ def test_a_failed_metadata_log_does_not_keep_a_broker() -> None:
         async with quorum() as running:
             life, _ = await broker(running, 1)
             running.log.fail(StorageError(ROOT, "sync", ROOT, "input/output error"))
-            await life.leave(running.failed)
+            await life.leave(running.log.until_undecidable())
 
     asyncio.run(scenario())
 
@@ -118,7 +118,7 @@ def test_a_full_disk_does_not_keep_a_broker() -> None:
         async with quorum() as running:
             life, _ = await broker(running, 1)
             running.controller.space_changed(DiskFull(ROOT, "write", ROOT, "No space left on device"))
-            await life.leave(running.failed)
+            await life.leave(running.log.until_undecidable())
 
     asyncio.run(scenario())
 
@@ -136,7 +136,7 @@ def test_a_broker_that_cannot_follow_goes_when_its_time_is_over(monkeypatch: pyt
             reader = running.log.reader()
             reader.start(hang, "one that hangs")
             life._controller = FollowingController(running.controller, running.log, reader)
-            await life.leave(running.failed)
+            await life.leave(running.log.until_undecidable())
 
     asyncio.run(scenario())
 
@@ -257,7 +257,7 @@ def test_a_broker_does_not_ask_to_leave_longer_than_its_session_lasts_if_nobody_
         brief = LifecycleSettings(session_timeout_s=0.2)
         async with quorum() as running, remote_broker(running, settings=brief) as (life, _, controller):
             running.controller._end("there is none any more")
-            await life.leave(running.failed)
+            await life.leave(running.log.until_undecidable())
             assert sum(isinstance(request, BrokerHeartbeatRequest) for request in controller.asked) > 2
 
     # LEAVE_TIMEOUT_S is longer than this test may take.

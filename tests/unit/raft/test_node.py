@@ -208,6 +208,18 @@ def test_a_leader_told_to_resign_hands_over_to_the_most_caught_up_voter() -> Non
     assert told[2].message == EndQuorumEpochRequest(1, 1, (key(3), key(2)))
 
 
+def test_a_leader_that_resigned_to_stop_has_nothing_to_tell_voters_that_are_gone() -> None:
+    node = replica()
+    elect(node)
+    told = requests_of(node.step(Resign(), 104))
+    assert isinstance(node.role, Resigned)
+    node.step(RequestFailed(2, told[2].correlation_id, is_refused=True), 105)
+    assert node.role.unacknowledged_ids == {3}
+    # Silence proves nothing: this one is told again.
+    node.step(RequestFailed(3, told[3].correlation_id), 105)
+    assert node.role.unacknowledged_ids == {3}
+
+
 def test_a_leader_that_resigned_to_stop_does_not_stand_again() -> None:
     node = replica()
     elect(node)

@@ -91,9 +91,12 @@ class ControllerRole:
         active = self._active
         if active is not None and self._full is None:
             finished = active.until(active.pending.end_offset)
-            await asyncio.wait((finished, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
+            hopeless = asyncio.ensure_future(self._log.until_undecidable())
+            await asyncio.wait((finished, hopeless), return_when=asyncio.FIRST_COMPLETED)
             # An error here was already reported to those who asked.
-            _ = finished.done() and finished.exception()
+            finished.cancel()
+            hopeless.cancel()
+            await asyncio.gather(finished, hopeless, return_exceptions=True)
         self._end("The controller is shutting down")
 
     # --- decisions ------------------------------------------------------------------------------------------------

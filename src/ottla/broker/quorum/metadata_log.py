@@ -93,6 +93,8 @@ class MetadataLog:
         self.failed: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         # Set when the leader changes; then there is a new one for the next change.
         self.leader_change = asyncio.Event()
+        # Set when a controller's address refuses a connection.
+        self._refused = asyncio.Event()
         self._static_voters = static_voters
         self._files = files
         self._host = host
@@ -193,6 +195,18 @@ class MetadataLog:
     async def _catch_up(self) -> None:
         await self._published_waiters.until(await asyncio.shield(self._first_caught_up_offset))
 
+    async def until_undecidable(self) -> str:
+        """Returns when nothing can be decided any more, as far as this node can tell, and says why: its log has failed,
+        or so many voters are gone that the others are no majority. A voter that is merely silent is not gone."""
+        while not (self.failed.done() or self._majority_is_gone):
+            self._refused.clear()
+            refused = asyncio.ensure_future(self._refused.wait())
+            await asyncio.wait((refused, self.failed), return_when=asyncio.FIRST_COMPLETED)
+            refused.cancel()
+        if self.failed.done():
+            return f"the metadata log has failed: {self.failed.result()}"
+        return f"nobody listens at controllers {', '.join(map(str, self._gone_voters))}, the rest is no majority"
+
     async def resign(self) -> None:
         """Hands the lead over to another voter before a stop, if this node has it and there is one."""
         if self._is_open and not self.failed.done():
@@ -250,6 +264,15 @@ class MetadataLog:
         return self._shell.node.voters
 
     @property
+    def _gone_voters(self) -> list[int]:
+        return [key.id for key in self.voters.others(self.local) if self._transport.is_gone(key.id)]
+
+    @property
+    def _majority_is_gone(self) -> bool:
+        gone_count = len(self._gone_voters)
+        return gone_count > 0 and len(self.voters.ids) - gone_count < self.voters.majority
+
+    @property
     def kraft_version(self) -> int:
         return self._shell.node.kraft_version
 
@@ -275,6 +298,8 @@ class MetadataLog:
         try:
             self._shell.step(event)
             self._note_progress()
+            if isinstance(event, RequestFailed) and event.is_refused:
+                self._refused.set()
             named_id = event.response.leader_id if isinstance(event, ResponseReceived) else None
             if not self._can_vote and self.local.id in (named_id, *self.voters.ids):
                 self.fail(UnusableQuorum(f"node.id {self.local.id} is that of a controller: give this broker another"))

@@ -10,9 +10,9 @@ Guarantees
   and meanwhile the log may have been truncated and continued by another leader.
 
 A connection is opened at the first request and anew after it broke; while nobody answers, attempts get rarer, up to two
-a second. Requests carry the cluster's id; one that belongs
-to another cluster, or that makes no sense, is answered here, and raft does not see it (`wire`). Who is where is decided
-in `peer_addresses`. Nothing here survives a crash. KIP-595, KIP-630, KIP-853.
+a second. Requests carry the cluster's id; one that belongs to another cluster, or that makes no sense, is answered
+here, and raft does not see it (`wire`). Who is where is decided in `peer_addresses`. Nothing here survives a crash.
+KIP-595, KIP-630, KIP-853.
 """
 
 from __future__ import annotations
@@ -117,6 +117,8 @@ class QuorumNetwork:
         self._lanes: dict[tuple[int, bool], _Lane] = {}
         # Peers that did not answer their last request; what is wrong with them was logged.
         self._failing: set[int] = set()
+        # Where nobody listened at the last attempt.
+        self._refusing: set[Address] = set()
         self._waiting: dict[int, asyncio.Future[WireMessage]] = {}
         self._reply_ids = count()
 
@@ -129,6 +131,9 @@ class QuorumNetwork:
 
     def address_of(self, node_id: int) -> Address | None:
         return self._addresses.of(node_id, self._replica.voters)
+
+    def is_gone(self, node_id: int) -> bool:
+        return self.address_of(node_id) in self._refusing
 
     def check(self, local: ReplicaKey, voters: VoterSet) -> None:
         for key in voters.others(local):
@@ -187,9 +192,12 @@ class QuorumNetwork:
         lane = self._lanes.setdefault((peer_id, is_long_poll), _Lane(f"quorum-{self._node_id}"))
         try:
             connection = await lane.connected(address, settings.request_timeout_ms / 1000)
-        except BrokerUnreachable:
+        except BrokerUnreachable as error:
+            if isinstance(error, ConnectionRefused):
+                self._refusing.add(address)
             self._addresses.forget(peer_id, address)
             raise
+        self._refusing.discard(address)
         if not connection.versions.serves(WireVoteRequest):
             raise UnusableResponse(f"{address} is not a listener of controllers: correct the address in the settings")
         wire_request = encode_request(message, self._sender, max_bytes)

@@ -64,6 +64,9 @@ class Transport(Protocol):
     def address_of(self, node_id: int) -> Address | None:
         """Where a controller listens; None if nobody knows."""
 
+    def is_gone(self, node_id: int) -> bool:
+        """Whether the address of a controller refused the last connection: its process is not there."""
+
     def send(self, messages: Sequence[Message]) -> None:
         """Sends messages without waiting. All that they promise is durable."""
 
