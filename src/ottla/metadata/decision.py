@@ -2,9 +2,11 @@
 
 The answer is given once the records are committed and the asking broker's image has reached them.
 
-What somebody asked for is atomic: its records are one batch, and happen together or not at all. What follows from the
-state of a broker may be more than a batch should hold, and need not be: its records are in an order in which any first
-part of them leaves a state that a later decision completes.
+What somebody asked for (topics, partitions, settings, features, a producer id block) is atomic: its records are one
+batch, and happen together or not at all. One that is larger than a batch may be is refused, and the client is told to
+split it. What follows from the state of brokers and replicas (registration, fencing, shutdown, in-sync sets,
+directories, elections) may be more than a batch should hold, and is not atomic: its records are in an order in which
+any first part of them leaves a state that a later decision completes.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A decision is made on the image that results from all earlier decisions, durable or not, so two that arrive together
 cannot contradict each other. It is answered when it is committed. When leadership or the disk is lost, the decisions in
 flight fail: their records may or may not survive, as with any request that times out.
+
+A decision that must be whole (`Decision.is_atomic`) is one batch, and is refused if it is larger than a batch may be.
+Any other is cut into batches, by the number of records and by their bytes.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from ottla.broker.quorum.metadata_log import BatchTooLarge
 from ottla.broker.quorum.offset_waiters import OffsetWaiters
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, apply_records
@@ -36,10 +40,23 @@ class ActiveController:
         sent."""
         decision = decide(self.pending)
         records = decision.records
-        step = len(records) if decision.is_atomic else RECORDS_PER_BATCH
-        for start in range(0, len(records), max(step, 1)):
-            self.write(records[start : start + step])
+        if decision.is_atomic and records:
+            self.write(records)
+        elif not decision.is_atomic:
+            for start in range(0, len(records), RECORDS_PER_BATCH):
+                self._write_in_parts(records[start : start + RECORDS_PER_BATCH])
         return decision.response, self.pending.end_offset
+
+    def _write_in_parts(self, records: Sequence[Message]) -> None:
+        try:
+            self.write(records)
+        except BatchTooLarge:
+            if len(records) == 1:
+                raise
+            # It hardly ever happens, so nobody counts the bytes beforehand.
+            half = len(records) // 2
+            self._write_in_parts(records[:half])
+            self._write_in_parts(records[half:])
 
     def write(self, records: Sequence[Message]) -> None:
         base_offset = self.pending.end_offset

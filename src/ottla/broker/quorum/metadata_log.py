@@ -54,6 +54,17 @@ logger = logging.getLogger("ottla.broker.quorum")
 MAX_BATCH_BYTES = 8 * 1024 * 1024
 
 
+class BatchTooLarge(ApiError):
+    """Records that were to be written together are more than a batch may hold. Nothing was written."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(
+            ErrorCode.POLICY_VIOLATION,
+            f"The operation needs {size_bytes} bytes of metadata, at most {MAX_BATCH_BYTES} can be written together; "
+            "split it into smaller requests",
+        )
+
+
 class LogWatcher(Protocol):
     """Is notified at once of what happens to the metadata log. Its methods must not wait."""
 
@@ -329,16 +340,12 @@ class MetadataLog:
     # --- what is written to it ------------------------------------------------------------------------------------
 
     def append(self, records: Sequence[Message]) -> int:
-        """Appends records as one batch, to be committed whole or not at all; returns its offset. NOT_CONTROLLER if this
-        node does not lead."""
+        """Appends records as one batch, to be committed whole or not at all; returns its offset. BatchTooLarge if it
+        would be larger than MAX_BATCH_BYTES, NOT_CONTROLLER if this node does not lead."""
         values = tuple(map(encode_record, records))
         size_bytes = sum(map(len, values))
         if size_bytes > MAX_BATCH_BYTES:
-            raise ApiError(
-                ErrorCode.POLICY_VIOLATION,
-                f"The operation needs {size_bytes} bytes of metadata, at most {MAX_BATCH_BYTES} can be written "
-                f"together; split it into smaller requests",
-            )
+            raise BatchTooLarge(size_bytes)
         accepted = self._shell.propose(values)
         # Leadership may end in the step that appends. Then the batch may be truncated, and nobody may rely on it.
         if accepted is None or accepted.epoch != self.leader_epoch:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from ottla.broker.controller.active_controller import RECORDS_PER_BATCH, ActiveController
+from ottla.broker.quorum.metadata_log import BatchTooLarge
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
@@ -91,3 +92,35 @@ def test_only_what_must_be_whole_is_one_batch() -> None:
     whole = [RemoveTopicRecord(topic_id=topic.topic_id) for topic in topics]
     controller.decide(lambda image: Decision(whole, None))
     assert batches[2:] == [len(topics)]
+
+
+def test_only_what_must_be_whole_is_refused_for_its_bytes() -> None:
+    batches: list[int] = []
+
+    class SmallLog(Log):
+        def append(self, records: Sequence[Message]) -> int:
+            if len(records) > 3:
+                raise BatchTooLarge(len(records))
+            batches.append(len(records))
+            return super().append(records)
+
+    log = SmallLog()
+    controller = ActiveController(ClusterImage(), 1, log.append)
+    topics = [TopicRecord(name=str(i), topic_id=bytes([i]) * 16) for i in range(1, 11)]
+    with pytest.raises(ApiError, match="POLICY_VIOLATION"):
+        controller.decide(lambda image: Decision(topics, None))
+    assert not log.records
+    assert controller.decide(lambda image: Decision(topics, None, is_atomic=False)) == (None, 10)
+    assert log.records == topics
+    assert sum(batches) == 10
+    assert controller.decide(create_topic("t")) == ("t", 11)
+
+
+def test_a_record_that_is_too_large_by_itself_is_refused() -> None:
+    def append(records: Sequence[Message]) -> int:
+        raise BatchTooLarge(len(records))
+
+    controller = ActiveController(ClusterImage(), 1, append)
+    topics = [TopicRecord(name=str(i), topic_id=bytes([i]) * 16) for i in range(1, 11)]
+    with pytest.raises(ApiError, match="POLICY_VIOLATION"):
+        controller.decide(lambda image: Decision(topics, None, is_atomic=False))
