@@ -42,6 +42,9 @@ class DiskLogStore:
             file_delete_delay_ms=0,
         )
         self._log = Log(file_system, directory, config, LogCheckpoint(start_offset), now_ms=wall_clock_ms())
+        # A process that was killed leaves in the kernel's memory what it had not synced yet. Others will count on what
+        # this replica says it has.
+        self.flush()
         if read_topic_id(file_system, directory) is None:
             write_topic_id(file_system, directory, METADATA_TOPIC_ID)
 

@@ -71,3 +71,14 @@ def test_a_log_that_a_power_cut_took_behind_its_snapshot_goes_on_in_the_epoch_of
     opened.snapshots.write(snapshot, records)
     view = open_quorum(files_on(disk), LOCAL, VOTERS).log_view
     assert (view.start_offset, view.end) == (180, snapshot)
+
+
+def test_what_a_killed_process_had_written_is_durable_before_another_life_counts_on_it() -> None:
+    """A kill leaves it in the kernel's memory, and the first fetch of the next life says that it has it."""
+    disk = SimulatedDisk(ROOT)
+    opened = open_quorum(files_on(disk), LOCAL, VOTERS)
+    opened.log.append([encode_log_batch(Batch(0, 1, 1, ValuesContent((b"value",))), 0)])
+    disk = disk.clone()
+    assert open_quorum(files_on(disk), LOCAL, VOTERS).log_view.end_offset == 1
+    disk = disk.after_power_cut(Survival.NOTHING, random.Random(1))
+    assert open_quorum(files_on(disk), LOCAL, VOTERS).log_view.end_offset == 1
