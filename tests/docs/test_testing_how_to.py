@@ -30,7 +30,7 @@ def test_the_tests_pass_with_our_cluster_and_with_the_readers(
     if not with_own_settings:
         shown["conftest.py"].unlink()
     tests = sum(name.startswith("test_") for name in shown)
-    assert tests == 6
+    assert tests == 7
     pytester.runpytest_subprocess("-p", "ottla.testing.pytest_plugin").assert_outcomes(passed=tests)
 
 

@@ -2,6 +2,8 @@
 
 Before the node starts, the process is set up as a server: it may open many descriptors, keeps freed memory, switches
 threads often and collects garbage rarely. A node does not depend on any of this, and a simulator does without it.
+
+The event loop decides over the connections of a process (see `ottla.broker.host`); `new_event_loop` may be replaced.
 """
 
 from __future__ import annotations
@@ -36,11 +38,25 @@ _LARGEST_KEPT_BYTES: Final = 32 * 1024 * 1024
 _DESCRIPTORS_WITHOUT_LIMIT: Final = 1_048_576
 
 
+def event_loop_class() -> type[asyncio.AbstractEventLoop]:
+    """The fastest kind of event loop that is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.SelectorEventLoop
+    found: type[asyncio.AbstractEventLoop] = uvloop.Loop
+    return found
+
+
+# Makes the loop of the process. `ottla.testing.lifeline` puts another one here, whose links can be cut.
+new_event_loop: Callable[[], asyncio.AbstractEventLoop] = event_loop_class()
+
+
 def run(
     config: BrokerConfig, on_started: Callable[[Node], None], metrics_address: tuple[str, int] | None = None
 ) -> None:
     """Runs a node until SIGINT or SIGTERM; StartupError if it cannot start or cannot go on."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_run(config, on_started, metrics_address))
 
 
@@ -78,17 +94,6 @@ async def _run(
         # A thread that hangs cannot be ended, and would keep the process from ending.
         logging.shutdown()
         os._exit(1)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    if sys.platform == "win32":
-        return None
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory
 
 
 def raise_descriptor_limit() -> None:

@@ -5,10 +5,15 @@
 
     with EmbeddedCluster(brokers=3) as cluster:
         cluster.kill(node=2)
+        cluster.partition(3)
 
 Ports and data stay the same from `start` to `stop`, through `kill` and `restart`. The ports are chosen before the nodes
 start, because nodes must know each other's. Sockets that are bound and do not listen hold them, so that nothing else
 gets one; Linux lets a node listen beside such a socket, elsewhere the ports are let go of when the nodes start.
+
+Several nodes talk to each other over a listener of their own, INTERNAL, so that the connections of clients can be told
+from those of nodes: a partition is about either. The processes of the nodes cut their links themselves, without root
+and without proxies (see `ottla.testing.cuttable_links`).
 """
 
 from __future__ import annotations
@@ -19,13 +24,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ottla.config.cluster_layout import VOTERS_MAX, lay_out, new_identity
+from ottla.config.cluster_layout import VOTERS_MAX, NodeLayout, lay_out, new_identity
 from ottla.config.unknown_settings import advice
 from ottla.protocol.written_numbers import parse_port
 from ottla.testing.embedded_node import ClusterError, EmbeddedNode
+from ottla.testing.network_cuts import CLIENTS, NetworkCuts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +46,8 @@ HOST: Final = "127.0.0.1"
 CONFIG: Final = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}
 # The same for transactions, of which every node of a larger cluster would make fifty logs.
 _SEVERAL_CONFIG: Final = {"transaction.state.log.num.partitions": "3"}
+
+_INTERNAL: Final = "INTERNAL"
 
 
 class EmbeddedCluster:
@@ -62,6 +72,7 @@ class EmbeddedCluster:
         self._nodes: dict[int, EmbeddedNode] = {}
         self._addresses: list[str] = []
         self._held_ports: list[socket.socket] = []
+        self._cuts = NetworkCuts()
 
     def __enter__(self) -> EmbeddedCluster:
         return self.start()
@@ -122,6 +133,7 @@ class EmbeddedCluster:
         for node in self._nodes.values():
             node.end(signal.SIGKILL)
         self._nodes, self._addresses = {}, []
+        self._cuts.heal()
         self._release_ports()
         if self._home is not None:
             shutil.rmtree(self._home, ignore_errors=True)
@@ -153,6 +165,37 @@ class EmbeddedCluster:
             one.end(signal.SIGTERM)
         self._start(chosen)
 
+    def partition(
+        self,
+        nodes: int | Collection[int],
+        others: int | Collection[int] | None = None,
+        *,
+        clients: bool = False,
+        one_way: bool = False,
+        reset: bool = False,
+    ) -> None:
+        """Cuts nodes off from others, by default from all other nodes; with `clients`, from clients as well.
+
+        Packets vanish: connections stay open, and nobody hears anything, until `heal`. With `one_way`, only what
+        `nodes` send is lost. With `reset`, connections end at once, and new ones are refused. Cuts add up; a node that
+        is restarted is still cut off.
+        """
+        if one_way and reset:
+            raise ValueError("one_way=True, reset=True: a connection that is reset ends in both directions.")
+        cut = self._ids(nodes)
+        rest = [node for node in self._nodes if node not in cut] if others is None else self._ids(others)
+        if both := sorted(set(cut) & set(rest)):
+            raise ValueError(f"Node {both[0]} cannot be cut off from itself.")
+        if not clients and not (cut and rest):
+            raise ValueError("There is nobody to cut off: name nodes on either side, or clients=True.")
+        self._cuts.cut(cut, rest, clients=clients, one_way=one_way, reset=reset)
+        self._tell_cuts()
+
+    def heal(self) -> None:
+        """Ends every partition: what a silent one has held arrives."""
+        self._cuts.heal()
+        self._tell_cuts()
+
     # -- the nodes ----------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
@@ -162,11 +205,17 @@ class EmbeddedCluster:
         if self._broker_count == 1:
             overrides = [part for name, value in self._config.items() for part in ("--override", f"{name}={value}")]
             arguments = ["server", "--data", str(home / "data"), "--listen", self._addresses[0], *overrides]
-            self._nodes = {1: EmbeddedNode(home, home / "node.log", arguments)}
+            self._nodes = {1: EmbeddedNode(home, home / "node.log", arguments, {CLIENTS: ports})}
             return
+        internal_ports = [self._hold_port() for _ in ports]
         controller_ports = [self._hold_port() for _ in ports[:VOTERS_MAX]]
+        ports_of = {
+            node: [ports[node - 1], internal_ports[node - 1], *controller_ports[node - 1 : node]]
+            for node in range(1, len(ports) + 1)
+        }
         identity = new_identity(HOST, controller_ports)
-        for layout in lay_out(home / "data", HOST, ports, controller_ports, self._config):
+        for one in lay_out(home / "data", HOST, ports, controller_ports, self._config):
+            layout = _with_internal_listener(one, internal_ports[one.node_id - 1])
             layout.directory.mkdir(parents=True)
             layout.properties_file.write_text(layout.properties())
             command = [sys.executable, "-P", "-m", "ottla", *layout.format_arguments(identity)]
@@ -174,7 +223,9 @@ class EmbeddedCluster:
             if done.returncode != 0:
                 raise ClusterError(f"The storage of node {layout.node_id} cannot be formatted: {done.stderr.strip()}")
             arguments = ["server", str(layout.properties_file)]
-            self._nodes[layout.node_id] = EmbeddedNode(home, layout.log_file, arguments)
+            peers = {str(node): of_node for node, of_node in ports_of.items() if node != layout.node_id}
+            links = {CLIENTS: [ports[layout.node_id - 1]], **peers}
+            self._nodes[layout.node_id] = EmbeddedNode(home, layout.log_file, arguments, links)
 
     def _start(self, nodes: list[EmbeddedNode]) -> None:
         if sys.platform != "linux":
@@ -208,6 +259,16 @@ class EmbeddedCluster:
             held.close()
         self._held_ports = []
 
+    def _tell_cuts(self) -> None:
+        for node_id, node in self._nodes.items():
+            node.cut_links(self._cuts.table_of(node_id))
+
+    def _ids(self, nodes: int | Collection[int]) -> list[int]:
+        chosen = [nodes] if isinstance(nodes, int) else list(nodes)
+        for node in chosen or [1]:
+            self._node(node)
+        return chosen
+
     def _chosen(self, node: int | None) -> list[EmbeddedNode]:
         return list(self._nodes.values()) if node is None else [self._node(node)]
 
@@ -228,6 +289,16 @@ class EmbeddedCluster:
         if self._home is None:
             raise ClusterError("The cluster has no directory before it is started: call start(), or use it as `with`.")
         return self._home
+
+
+def _with_internal_listener(layout: NodeLayout, port: int) -> NodeLayout:
+    """A node whose peers do not come to the listener of its clients."""
+    own = {
+        "listeners": f"{layout.settings['listeners']},{_INTERNAL}://{HOST}:{port}",
+        "inter.broker.listener.name": _INTERNAL,
+        "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{_INTERNAL}:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    }
+    return replace(layout, settings={**layout.settings, **own})
 
 
 def _text(value: object) -> str:

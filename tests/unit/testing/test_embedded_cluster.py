@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from harness.ports import free_port
 from harness.waiting import eventually
 from ottla.client import ClientSettings, ConfigResource, NewTopic, ResourceType, TopicPartition
 from ottla.client.admin.topics import PartitionDescription
+from ottla.client.errors import BrokerUnreachable
 from ottla.client.sync import Client
 from ottla.testing import ClusterError, EmbeddedCluster
 
@@ -245,3 +247,62 @@ def test_a_cluster_of_three_lives_through_the_loss_and_the_freeze_of_a_node() ->
         assert "orders" in cluster.log(node=2)
         with pytest.raises(ValueError, match="node=4: the cluster has the nodes 1, 2, 3"):
             cluster.kill(node=4)
+
+
+def test_a_lone_node_can_be_cut_off_from_its_clients_alone(cluster: EmbeddedCluster) -> None:
+    with pytest.raises(ValueError, match="nobody to cut off: name nodes on either side, or clients=True"):
+        cluster.partition(1)
+    cluster.partition(1, clients=True)
+    impatient = ClientSettings(connect_timeout_ms=300)
+    with pytest.raises(BrokerUnreachable, match="did not answer"), Client(cluster.bootstrap_servers, impatient):
+        pass
+    cluster.heal()
+    assert topics(cluster) == set()
+    cluster.partition(1, clients=True, reset=True)
+    host, _, port = cluster.bootstrap_servers.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as refused, pytest.raises(ConnectionResetError):
+        refused.recv(1)
+    cluster.restart()
+    with socket.create_connection((host, int(port)), timeout=30) as refused, pytest.raises(ConnectionResetError):
+        refused.recv(1)
+
+
+def test_a_partition_that_is_none_is_refused(cluster: EmbeddedCluster) -> None:
+    with pytest.raises(ValueError, match="Node 1 cannot be cut off from itself"):
+        cluster.partition(1, [1])
+    with pytest.raises(ValueError, match="a connection that is reset ends in both directions"):
+        cluster.partition(1, clients=True, one_way=True, reset=True)
+    with pytest.raises(ValueError, match="node=4: the cluster has the nodes 1"):
+        cluster.partition(1, 4)
+    with pytest.raises(ClusterError, match=r"call start\(\)"):
+        EmbeddedCluster().partition(1)
+
+
+def test_a_leader_that_is_cut_off_is_replaced_and_comes_back_when_the_cut_heals() -> None:
+    config = {"broker.session.timeout.ms": 2000, "broker.heartbeat.interval.ms": 200}
+    with EmbeddedCluster(brokers=3, config=config) as cluster, ExitStack() as closing:
+        # Clients reach every node, so those that ask one that is cut off hear what it still believes.
+        impatient = ClientSettings(request_timeout_ms=2000)
+        addresses = cluster.bootstrap_servers.split(",")
+        clients = {node: closing.enter_context(Client(address, impatient)) for node, address in enumerate(addresses, 1)}
+        created = clients[1].admin.create_topics([NewTopic("orders", assignments={0: [3, 2, 1]})])
+        assert created["orders"].error is None
+
+        def seen_by(node: int) -> PartitionDescription:
+            return clients[node].admin.describe_topics(["orders"])["orders"].partitions[0]
+
+        def lose(leader: int, **how: bool) -> int:
+            """The leader is cut off and comes back; the one that leads then."""
+            other = leader % 3 + 1
+            eventually(lambda: seen_by(leader).leader_id, lambda found: found == leader)
+            cluster.partition(leader, **how)
+            elected = eventually(lambda: seen_by(other).leader_id, lambda found: found not in (leader, -1))
+            assert seen_by(leader).leader_id == leader
+            cluster.heal()
+            eventually(lambda: seen_by(leader).leader_id, lambda found: found == elected)
+            eventually(lambda: set(seen_by(leader).in_sync), lambda found: found == {1, 2, 3})
+            return elected
+
+        second = lose(3)
+        third = lose(second, one_way=True)
+        lose(third, reset=True)
