@@ -172,9 +172,9 @@ def consumer_performance(bootstrap: str, topic: str, records: int) -> Throughput
     return Throughput(int(row["data.consumed.in.nMsg"]), int(row["fetch.time.ms"]) / 1000)
 
 
-def end_to_end_latency(bootstrap: str, topic: str, records: int) -> dict[str, float]:
+def end_to_end_latency(bootstrap: str, topic: str, records: int, acks: str = "1") -> dict[str, float]:
     """Kafka's EndToEndLatency: one record at a time, from send to receipt; percentiles in whole milliseconds."""
-    said = kafka_tool("EndToEndLatency", bootstrap, topic, str(records), "1", "100")
+    said = kafka_tool("EndToEndLatency", bootstrap, topic, str(records), acks, "100")
     average = re.search(r"Avg latency: ([\d.]+) ms", said)
     found = re.search(r"50th = (\d+), 99th = (\d+), 99.9th = (\d+)", said)
     if average is None or found is None:

@@ -55,6 +55,17 @@ METRICS = {
     "spark_cpu_us": Metric("Spark's CPU per row", "µs"),
     "broker_cpu_us": Metric("broker CPU per row", "µs"),
     "spark_mb": Metric("Spark's memory, highest", "MB"),
+    "mb_s": Metric("rate", "MB/s", more_is_better=True),
+    "cpu_ms_mb": Metric("CPU of all nodes per MB", "ms"),
+    "rss_mb": Metric("resident, all nodes", "MB"),
+    "pss_mb": Metric("resident, all nodes, shared pages once (PSS)", "MB"),
+    "pause_s": Metric("longest time without an acknowledgement", "s"),
+    "idle_cpu_percent": Metric("CPU of the busiest node", "% of a core"),
+    "known_s": Metric("until every node knows them", "s"),
+    "created_s": Metric("until every one has taken a record", "s"),
+    "moved_s": Metric("from the fencing of a node to other leaders for all", "s"),
+    "dead_moved_s": Metric("from the death of a node to other leaders for all", "s"),
+    "dead_written_s": Metric("from the death of a node until every one has taken a record", "s"),
 }
 
 

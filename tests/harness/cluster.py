@@ -106,6 +106,8 @@ class ApacheNodeProcess(NodeProcess):
 class Cluster:
     """Nodes 1 to `controllers`, and brokers from 101 on. Without controllers, the brokers are both."""
 
+    apache_kind: type[ApacheNodeProcess] = ApacheNodeProcess
+
     def __init__(
         self,
         root: Path,
@@ -150,7 +152,7 @@ class Cluster:
                 roles.append("broker")
                 listeners.append(f"PLAINTEXT://127.0.0.1:{port}")
             own |= {"process.roles": ",".join(roles), "listeners": ",".join(listeners)}
-            kind = ApacheNodeProcess if node_id in apache_ids else NodeProcess
+            kind = self.apache_kind if node_id in apache_ids else NodeProcess
             self.nodes[node_id] = kind(root / f"node-{node_id}", own | common, port, self.initial_controllers)
 
     @property
