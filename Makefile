@@ -22,6 +22,7 @@ WORKERS ?= 2
 # Of the servers that `make conformance` tests: 1 or 3.
 BROKERS ?= 1
 ROUNDS  ?= 5
+TURNS   ?= 2
 SCALE   ?= 1
 comma   := ,
 
@@ -47,7 +48,7 @@ PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_
 
 SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
-.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
+.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -65,6 +66,8 @@ help:
 	@echo "                         SCALE=0.01 tries it out; FRESH=1 forgets earlier rounds of these rows)"
 	@echo "make bench-pipeline      Spark's Kafka connector and Ottla's side by side, on both servers, into docs/benchmarks-pipeline.md"
 	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
+	@echo "make bench-cluster       clusters of three, Apache Kafka's and Ottla's, in turns, into docs/benchmarks-cluster.md"
+	@echo "                         (20 minutes; TURNS=n of each, ROWS=produce-1k,killed, SCALE, FRESH, SERVERS as above)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make sim HOURS=n SEED=n  a node, then a cluster of three, under simulated time, disks and networks, n hours each"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
@@ -225,6 +228,11 @@ bench-pipeline: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) spark-connector kafka >/dev/null
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.pipeline --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) --servers=$(SERVERS) $(if $(FRESH),--fresh)
+
+bench-cluster: $(READY)
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
+	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.cluster --rounds=$(TURNS) --rows=$(ROWS) --scale=$(SCALE) --servers=$(SERVERS) $(if $(FRESH),--fresh)
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py

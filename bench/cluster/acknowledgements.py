@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 SETTINGS: dict[str, str | int | bool] = {
     "enable.idempotence": True,
     "linger.ms": 0,
-    "request.timeout.ms": 1000,
+    "socket.timeout.ms": 1000,
     "message.timeout.ms": 120_000,
     # Nodes are away on purpose.
     "log_level": 0,

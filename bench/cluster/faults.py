@@ -31,13 +31,15 @@ class Scene:
     def node(self) -> NodeProcess:
         return self.nodes.brokers[self.victim]
 
-    def until_another_leads(self) -> None:
-        """Returns when the producer has heard from another leader."""
+    def replace_leader(self, began_s: float) -> Metrics:
+        """Waits until the producer has heard from another leader; what that took since the fault."""
         witness = self.nodes.others(self.victim)[0]
         self.nodes.until(
             witness, self.topic, lambda seen: seen.partitions[self.partition].leader not in (-1, self.victim)
         )
+        elected_s = time.monotonic() - began_s
         self.until_acknowledged()
+        return {"elected_s": elected_s, "pause_s": self.written.longest_pause_s(began_s)}
 
     def until_acknowledged(self) -> None:
         """Returns when a record is acknowledged that was so later than now."""
@@ -63,40 +65,38 @@ def scene(nodes: Nodes, *, of_controller: bool) -> Iterator[Scene]:
             yield found
 
 
-def kill(found: Scene) -> float:
+def kill(found: Scene) -> Metrics:
     began_s = time.monotonic()
     found.node.kill()
-    found.until_another_leads()
-    pause_s = found.written.longest_pause_s(began_s)
+    measured = found.replace_leader(began_s)
     found.nodes.bring_back(found.victim, found.topic, NODES)
-    return pause_s
+    return measured
 
 
-def freeze(found: Scene) -> float:
+def freeze(found: Scene) -> Metrics:
     began_s = time.monotonic()
     os.kill(found.node.pid, signal.SIGSTOP)
     try:
-        found.until_another_leads()
-        pause_s = found.written.longest_pause_s(began_s)
+        measured = found.replace_leader(began_s)
     finally:
         os.kill(found.node.pid, signal.SIGCONT)
     found.nodes.settle(found.topic, NODES)
-    return pause_s
+    return measured
 
 
-def restart(found: Scene) -> float:
+def restart(found: Scene) -> Metrics:
     """In order, there and back: the node leads again in the end."""
     began_s = time.monotonic()
     found.node.stop()
     found.nodes.bring_back(found.victim, found.topic, NODES)
     found.nodes.until(found.victim, found.topic, lambda seen: seen.partitions[found.partition].leader == found.victim)
     found.until_acknowledged()
-    return found.written.longest_pause_s(began_s)
+    return {"pause_s": found.written.longest_pause_s(began_s)}
 
 
-def pause(fault: Callable[[Scene], float], nodes: Nodes, _scale: float, *, of_controller: bool) -> Metrics:
+def suffer(fault: Callable[[Scene], Metrics], nodes: Nodes, _scale: float, *, of_controller: bool) -> Metrics:
     with scene(nodes, of_controller=of_controller) as found:
-        return {"pause_s": fault(found)}
+        return fault(found)
 
 
 def rows() -> list[ClusterRow]:
@@ -106,7 +106,7 @@ def rows() -> list[ClusterRow]:
             "restarted",
             "a node restarts in order",
             f"SIGTERM, start, preferred election; {watched}",
-            partial(pause, restart, of_controller=False),
+            partial(suffer, restart, of_controller=False),
             {"pause_s": 1.0},
             {"pause_s": 0.5},
         ),
@@ -114,7 +114,7 @@ def rows() -> list[ClusterRow]:
             "killed",
             "a node is killed",
             f"SIGKILL; {watched}; the active controller is another one",
-            partial(pause, kill, of_controller=False),
+            partial(suffer, kill, of_controller=False),
             {"pause_s": 1.0},
             {"pause_s": 1.5},
         ),
@@ -122,7 +122,7 @@ def rows() -> list[ClusterRow]:
             "killed-controller",
             "the active controller is killed",
             f"SIGKILL; {watched}",
-            partial(pause, kill, of_controller=True),
+            partial(suffer, kill, of_controller=True),
             {"pause_s": 1.0},
             {"pause_s": 1.5},
         ),
@@ -130,7 +130,7 @@ def rows() -> list[ClusterRow]:
             "frozen",
             "a node freezes",
             f"SIGSTOP; {watched}; a request is given up after 1 s",
-            partial(pause, freeze, of_controller=False),
+            partial(suffer, freeze, of_controller=False),
             {"pause_s": 1.0},
         ),
     ]

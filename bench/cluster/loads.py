@@ -46,10 +46,10 @@ def rows() -> list[ClusterRow]:
         ClusterRow(
             "produce-100b",
             "produce 100 B, batched",
-            f"`{rdkafka} -s 100 -c 1000000 {' '.join(BATCHED)}`",
-            lambda nodes, scale: produce(nodes, scaled(1_000_000, scale, 1000), 100, BATCHED),
+            f"`{rdkafka} -s 100 -c 2000000 {' '.join(BATCHED)}`",
+            lambda nodes, scale: produce(nodes, scaled(2_000_000, scale, 1000), 100, BATCHED),
             as_good,
-            warm_ups=1,
+            warm_ups=2,
             per_turn=2,
         ),
         ClusterRow(
@@ -58,7 +58,7 @@ def rows() -> list[ClusterRow]:
             f"`{rdkafka} -s 1024 -c 200000 {' '.join(BATCHED)}`",
             lambda nodes, scale: produce_megabytes(nodes, scaled(200_000, scale, 1000), 1024, BATCHED),
             {"mb_s": 1.0, "cpu_ms_mb": 1.0},
-            warm_ups=1,
+            warm_ups=2,
             per_turn=2,
         ),
         ClusterRow(
@@ -67,7 +67,7 @@ def rows() -> list[ClusterRow]:
             f"`{rdkafka} -s 100 -c 20000 {' '.join(ONE_EACH)}`",
             lambda nodes, scale: produce(nodes, scaled(20_000, scale, 500), 100, ONE_EACH),
             {"rate": 1.0, "cpu_us": 1.5},
-            warm_ups=1,
+            warm_ups=2,
             per_turn=2,
         ),
         ClusterRow(

@@ -15,16 +15,16 @@ INTRODUCTION = """\
 
 Three nodes of Apache Kafka 4.3.0 and three of Ottla on one machine, each broker and controller; topics with three
 replicas, `min.insync.replicas=2`, producers with acks=all. `make bench-cluster` measures what is missing and writes
-this page; `make bench-cluster ROWS=produce-1k,killed ROUNDS=3` chooses. All nodes and the load generator share the
+this page; `make bench-cluster ROWS=produce-1k,killed TURNS=3` chooses. All nodes and the load generator share the
 machine's processors, so absolute numbers belong to it; what carries over is how the two compare, and the CPU that the
 three nodes need together.
 
 One cluster is up at a time. It is measured in every row and goes; then it is the other one's turn, in alternating
-order. Each load is run once without being counted and then measured twice; a JVM needs that. Nodes come back from
-faults with cold code, so that the catch-up of a follower and all below it are what an operator sees, not what a JVM
-would do after an hour. Shown are medians, with the lowest and the highest measurement behind them. The last columns
-say how many times better Ottla is (more records, or less time, CPU, memory; below 1: worse), and what is wanted: so
-many times better, or at most so much.
+order. Each load is run once or twice without being counted, because a JVM needs that, and then measured twice. Nodes
+come back from faults with cold code, so that the catch-up of a follower and all below it are what an operator sees,
+not what a JVM would do after an hour. Shown are medians, with the lowest and the highest measurement behind them. The
+last columns say how many times better Ottla is (more records, or less time, CPU, memory; below 1: worse), and what is
+wanted: so many times better, or at most so much.
 """
 
 
