@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 
 import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from harness.bank import bank, confluent_teller, java_teller, open_bank
+from harness.bank import TOPICS, bank, confluent_teller, java_teller, open_bank
 from harness.faulty_proxy import Fault, FaultyProxy, Plan, every
 from harness.ports import free_port
-from harness.servers import Server
+from harness.servers import OttlaServer, Server, server_kind
+from harness.waiting import eventually
 from harness.workers import Worker
 from ottla.protocol.api_keys import ApiKey
 
@@ -69,3 +71,46 @@ def test_nothing_is_torn_by_what_comes_again_in_the_middle_of_the_next_transacti
         opened.work(TRANSFERS)
         opened.close_for_the_day()
     assert proxy.done[api_key, Fault.AGAIN_LATER] > 10
+
+
+@pytest.mark.skipif(server_kind() is not OttlaServer, reason="Apache Kafka acknowledges the record and drops it")
+def test_a_record_is_not_taken_for_one_of_the_transaction_before(start_behind_proxy: StartBehindProxy) -> None:
+    """librdkafka gives the sequence of a record that it gave up, though it was sent, to the next record."""
+    proxy, address = start_behind_proxy({ApiKey.PRODUCE: lambda number: Fault.ANSWER_LOST if number == 1 else None})
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "transactional.id": "forgetful",
+            # The record still waits for its second attempt when the transaction is aborted.
+            "retry.backoff.ms": 5000,
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(TOPICS[0], "given up", partition=0)
+    producer.poll(0)
+    eventually(lambda: proxy.done[ApiKey.PRODUCE, Fault.ANSWER_LOST])
+    producer.abort_transaction(60)
+    kept = [f"kept {number}" for number in range(3)]
+    for value in kept:
+        commit_patiently(producer, value)
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "g", "isolation.level": "read_committed"})
+    consumer.assign([TopicPartition(TOPICS[0], 0, 0)])
+    read = [message.value().decode() for message in consumer.consume(len(kept), timeout=60)]
+    consumer.close()
+    assert read == kept
+
+
+def commit_patiently(producer: Producer, value: str) -> None:
+    """Writes a value in a transaction; in another one if it was refused."""
+    while True:
+        producer.begin_transaction()
+        producer.produce(TOPICS[0], value, partition=0)
+        try:
+            producer.commit_transaction(60)
+        except KafkaException as failure:
+            assert failure.args[0].txn_requires_abort(), failure
+            producer.abort_transaction(60)
+        else:
+            return

@@ -114,6 +114,16 @@ class ProducerState:
     def last_offset(self) -> int:
         return self.batches[-1].last_offset if self.batches else _NO_OFFSET
 
+    def has_ended(self, batch: ProducerBatch) -> bool:
+        """Whether a batch of a transactional producer belongs to a transaction that is over.
+
+        Then a batch with its sequence does not repeat it: a producer ends a transaction only when it waits for no
+        answer. It comes late, or is another batch, of a client that gave up the first one although it was sent, and
+        used its sequence again (librdkafka, at an abort). Kafka acknowledges that one without writing it.
+        """
+        first_offset = self.transaction_first_offset
+        return first_offset is None or batch.last_offset < first_offset
+
     def adopt_epoch(self, epoch: int) -> None:
         """A new epoch begins with its own sequences."""
         if epoch != self.epoch:
@@ -214,12 +224,19 @@ class ProducerStates:
         state = self._producers.get(producer_id)
         epoch = header.producer_epoch
         is_client = origin is AppendOrigin.CLIENT
+        is_transactional = header.attributes & TRANSACTIONAL_FLAG
         if is_client and state is not None and epoch == state.epoch:
             first, last = header.base_sequence, header.last_sequence
             for batch in state.batches:
                 if batch.first_sequence == first and batch.last_sequence == last:
+                    if is_transactional and state.has_ended(batch):
+                        # The client aborts its transaction, and begins another with sequences of its own.
+                        raise ApiError(
+                            ErrorCode.INVALID_TXN_STATE,
+                            f"Producer {producer_id} sent sequence {first} to partition {self._topic_partition} in a "
+                            f"transaction that has ended; a batch of the next one must not use it again.",
+                        )
                     return batch
-        is_transactional = header.attributes & TRANSACTIONAL_FLAG
         if is_transactional and needs_guard:
             self._require_guard(producer_id, epoch, guard)
         self.check_epoch(producer_id, epoch)

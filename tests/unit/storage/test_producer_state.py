@@ -222,10 +222,21 @@ def test_a_marker_of_the_guarded_transaction_fences_its_writer(producers, header
 def test_a_duplicate_needs_no_guard(producers, header) -> None:
     batch = header(0, is_transactional=True)
     producers.update(batch, 4)
-    producers.end_transaction(marker(), 5, is_commit=True, coordinator_epoch=0)
     original = producers.check(batch, CLIENT, needs_guard=True)
     assert original is not None
     assert original.first_offset == 4
+
+
+def test_a_batch_with_the_sequence_of_an_ended_transaction_is_no_duplicate(producers, header) -> None:
+    before = header(0, is_transactional=True)
+    producers.update(before, 4)
+    producers.end_transaction(marker(), 5, is_commit=False, coordinator_epoch=0)
+    guard = producers.verification.begin(7, 0, 0, supports_epoch_bump=False)
+    assert guarded(producers, before, guard) is ErrorCode.INVALID_TXN_STATE
+    following = header(1, is_transactional=True)
+    producers.update(following, 6)
+    assert guarded(producers, before, None) is ErrorCode.INVALID_TXN_STATE
+    assert producers.check(following, CLIENT) is not None
 
 
 def test_a_batch_that_overtook_the_first_of_its_transaction_has_to_come_again(producers, header) -> None:
