@@ -3,10 +3,10 @@
 Guarantees
 - The outcome is logged, so it must happen: a marker that fails is sent again until it succeeds, with a growing pause.
   The image is asked before each attempt who leads the partition, since that may be the reason why it failed.
-- A partition that does not exist any more needs no marker. Neither does one that knows a later epoch of the producer:
-  the transaction cannot be open there.
-- A coordinator that has been replaced stops (TRANSACTION_COORDINATOR_FENCED): its successor has read the same log. So
-  does one that loses its shard, which cancels `write`; what still waits in a queue is then dropped.
+- A partition that does not exist any more needs no marker.
+- A partition that knows a later epoch, of the coordinator (TRANSACTION_COORDINATOR_FENCED) or of the producer
+  (INVALID_PRODUCER_EPOCH), ends the markers of the whole transaction: another coordinator has read the same log and is
+  further. So does the loss of the shard, which cancels `write`; what still waits in a queue is then dropped.
 
 Partitions of this broker are written without a socket, each transaction by itself. Every other broker has a queue
 (`broker_queues`), and gets the markers of all transactions that wait there in one WriteTxnMarkers. Nothing here
@@ -47,11 +47,12 @@ _WARN_AGAIN_S = 60.0
 # So many partitions go out in one request. The rest waits for the next one.
 PARTITIONS_PER_REQUEST_MAX: Final = 5_000
 
-# With these there is no open transaction to end, and never will be. The last two are answers of brokers before 4.0,
-# about logs that cannot hold transactions.
+# A later epoch is known: this coordinator is not up to date.
+_SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
+# With these there is no open transaction to end, and never will be: answers of brokers before 4.0, about logs that
+# cannot hold transactions.
 _NOTHING_TO_END: Final = frozenset(
     {
-        ErrorCode.INVALID_PRODUCER_EPOCH,
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
         ErrorCode.UNSUPPORTED_VERSION,
     }
@@ -61,8 +62,8 @@ _NOTHING_TO_END: Final = frozenset(
 Codes = dict[int, dict[TopicPartition, ErrorCode]]
 
 
-class CoordinatorReplaced(Exception):
-    """Another coordinator is in charge of the transaction."""
+class TransactionSuperseded(Exception):
+    """A partition knows a later epoch of the transaction's producer or coordinator: this one is not in charge."""
 
 
 class _Ending:
@@ -79,7 +80,7 @@ class _Ending:
         self.is_over = False
         self.warn_at_s = loop.time() + _WARN_AFTER_S
 
-    def end(self, error: CoordinatorReplaced | None = None) -> None:
+    def end(self, error: TransactionSuperseded | None = None) -> None:
         """Tells whoever waits for it, unless nobody does any more."""
         self.is_over = True
         if self.outcome.done():
@@ -112,7 +113,7 @@ class MarkerWriter:
         self._queues = BrokerQueues("markers", tasks, _choose, self._send)
 
     async def write(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Return once every partition of a prepared transaction has its marker; or raise CoordinatorReplaced."""
+        """Return once every partition of a prepared transaction has its marker; or raise TransactionSuperseded."""
         ending = _Ending(metadata, coordinator_epoch)
         self._dispatch(_Portion(ending, sorted(ending.lacking)))
         try:
@@ -174,8 +175,8 @@ class MarkerWriter:
         failed: list[TopicPartition] = []
         for partition in portion.partitions:
             code = told.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR)
-            if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
-                ending.end(CoordinatorReplaced())
+            if code in _SUPERSEDED:
+                ending.end(TransactionSuperseded(f"{code.name} from {partition}"))
                 return
             if code in _NOTHING_TO_END:
                 logger.warning(

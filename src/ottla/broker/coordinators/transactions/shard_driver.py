@@ -19,7 +19,7 @@ from ottla.broker.coordinators.client_errors import coordinator_error
 from ottla.broker.coordinators.internal_topic import TRANSACTION_TOPIC
 from ottla.broker.coordinators.replay import replay
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
-from ottla.broker.coordinators.transactions.markers import CoordinatorReplaced, MarkerWriter
+from ottla.broker.coordinators.transactions.markers import MarkerWriter, TransactionSuperseded
 from ottla.broker.tasks import Tasks
 from ottla.coordinator.transaction.metadata import TransactionMetadata
 from ottla.coordinator.transaction.records import decode_key, decode_value, encode_key, encode_value
@@ -104,8 +104,8 @@ class TransactionShardDriver:
         while True:
             try:
                 await self._markers.write(metadata, self._writes.leader_epoch)
-            except CoordinatorReplaced:
-                logger.warning("Another node coordinates %s now", metadata.transactional_id)
+            except TransactionSuperseded as error:
+                logger.warning("No more markers for the transaction of %s: %s", metadata.transactional_id, error)
                 return
             except Exception:
                 logger.exception(

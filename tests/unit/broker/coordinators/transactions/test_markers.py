@@ -8,7 +8,7 @@ from immutables import Map
 from harness.waiting import eventually_async
 from harness.watched_tasks import WatchedTasks
 from ottla.broker.coordinators.transactions import markers
-from ottla.broker.coordinators.transactions.markers import CoordinatorReplaced, MarkerWriter
+from ottla.broker.coordinators.transactions.markers import MarkerWriter, TransactionSuperseded
 from ottla.coordinator.transaction.metadata import TransactionMetadata
 from ottla.coordinator.transaction.states import TransactionState
 from ottla.metadata.image import NO_LEADER, ClusterImage, TopicImage
@@ -97,15 +97,18 @@ def test_a_topic_that_is_gone_needs_no_marker() -> None:
     assert channel.markers == [("t", 0, 4, True)]
 
 
-@pytest.mark.parametrize("code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT])
+@pytest.mark.parametrize("code", [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT])
 def test_a_partition_where_no_transaction_can_be_open_needs_no_marker(code: ErrorCode) -> None:
     channel = write(ending(("t", 0)), lambda _topic, _index: code)
     assert len(channel.requests) == 1
 
 
-def test_a_coordinator_that_was_replaced_stops() -> None:
-    with pytest.raises(CoordinatorReplaced):
-        write(ending(("t", 0)), lambda _topic, _index: ErrorCode.TRANSACTION_COORDINATOR_FENCED)
+@pytest.mark.parametrize("code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED])
+def test_a_partition_that_knows_a_later_epoch_ends_the_markers_of_the_whole_transaction(code: ErrorCode) -> None:
+    """As Kafka does. The other partition would be asked again and again."""
+    codes = [code, ErrorCode.NOT_ENOUGH_REPLICAS]
+    with pytest.raises(TransactionSuperseded, match=code.name):
+        write(ending(("t", 0), ("t", 1)), lambda _topic, index: codes[index])
 
 
 def test_each_broker_gets_the_markers_of_the_partitions_that_it_leads() -> None:
@@ -232,7 +235,7 @@ def test_one_fenced_transaction_does_not_stop_others_in_its_request() -> None:
         third = broker.write(ending(("t", 1), name="third", producer_id=3))
         await asyncio.sleep(0)
         broker.channel.is_open.set()
-        with pytest.raises(CoordinatorReplaced):
+        with pytest.raises(TransactionSuperseded):
             await second
         await asyncio.gather(first, third)
 
