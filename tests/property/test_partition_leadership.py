@@ -42,7 +42,7 @@ class Model:
     def __init__(self, *, has_elr: bool, min_isr: int, is_unclean_allowed: bool) -> None:
         self.rules = ElectionRules(min_isr, is_unclean_allowed)
         self.has_elr = has_elr
-        self.image = with_topic(cluster(*BROKERS), "t", BROKERS)
+        self.image = with_topic(cluster(*BROKERS), "t", BROKERS).indexed()
         if has_elr:
             self.image = applied(self.image, [FeatureLevelRecord(name=ELR, feature_level=1)])
         self.holders = set(BROKERS)
@@ -135,7 +135,7 @@ class Model:
             assert not state.eligible_leader_replicas
         if len(state.isr) >= self.rules.min_insync_replicas:
             assert not state.eligible_leader_replicas
-        assert self.image.topics.index == index_of(self.image)
+        assert self.image.topics._index == index_of(self.image)
 
 
 def index_of(image: ClusterImage) -> PartitionIndex:

@@ -30,7 +30,8 @@ class ActiveController:
     """Exists while this node leads an epoch and has caught up with its own log."""
 
     def __init__(self, image: ClusterImage, epoch: int, append: Callable[[Sequence[Message]], int]) -> None:
-        self.pending = image
+        # Those who only follow the log do not need the index, nor pay for it.
+        self.pending = image.indexed()
         self.epoch = epoch
         self._append = append
         self._waiters = OffsetWaiters(image.end_offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
@@ -47,6 +47,10 @@ class ClusterImage:
     def metadata_version(self) -> int:
         level: int = self.features.get(METADATA_VERSION, 0)
         return level
+
+    def indexed(self) -> ClusterImage:
+        """The same, with an index of its partitions, and so are the images that follow from it."""
+        return replace(self, topics=self.topics.indexed())
 
     def to_records(self) -> Iterator[Message]:
         """Records that rebuild this image from nothing, in the order of Kafka's snapshots."""

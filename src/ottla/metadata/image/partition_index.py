@@ -1,7 +1,7 @@
 """Partitions by the brokers that matter to them, so that a decision about one broker costs what it touches.
 
 Invariant: the index says exactly what the states of all partitions say, as of the last call of `changed`. It is
-derived, so it is neither written nor compared.
+derived, so it is neither written nor compared, and only the image on which the active controller decides has one.
 """
 
 from __future__ import annotations

@@ -124,13 +124,29 @@ class TopicImage:
 class TopicsImage:
     """`_clashing` groups the names that differ only in '.' and '_', which metrics cannot tell apart.
 
-    `index` finds partitions by their brokers. It is brought up to date once for many changes, by `indexed_after`.
+    `index` finds partitions by their brokers. Only the active controller asks for it, and keeping it costs as much as
+    the replay itself. So an image has none until `indexed`; those that follow from it have one, which `indexed_after`
+    brings up to date once for many changes.
     """
 
     _by_id: Map[bytes, TopicImage] = field(default_factory=Map)
     _id_by_name: Map[str, bytes] = field(default_factory=Map)
     _clashing: Map[str, frozenset[str]] = field(default_factory=Map)
-    index: PartitionIndex = field(default_factory=PartitionIndex, compare=False)
+    _index: PartitionIndex | None = field(default=None, compare=False)
+
+    @property
+    def index(self) -> PartitionIndex:
+        """The index; without one in this image, it is built for the one who asks."""
+        if self._index is not None:
+            return self._index
+        return PartitionIndex().changed(
+            ((topic.id, partition_id), None, state)
+            for topic in self._by_id.values()
+            for partition_id, state in topic.partitions.items()
+        )
+
+    def indexed(self) -> TopicsImage:
+        return replace(self, _index=self.index)
 
     def by_id(self, topic_id: bytes) -> TopicImage | None:
         found: TopicImage | None = self._by_id.get(topic_id)
@@ -169,12 +185,12 @@ class TopicsImage:
             key = _metric_name(topic.name)
             clashing = clashing.set(key, clashing.get(key, frozenset()) | {topic.name})
         by_id, id_by_name = self._by_id.set(topic.id, topic), self._id_by_name.set(topic.name, topic.id)
-        return TopicsImage(by_id, id_by_name, clashing, self.index)
+        return TopicsImage(by_id, id_by_name, clashing, self._index)
 
     def with_partition(self, topic: TopicImage, partition_id: int, state: PartitionState) -> TopicsImage:
         """`topic` is as this image has it."""
         changed = TopicImage(topic.name, topic.id, topic.partitions.set(partition_id, state))
-        return TopicsImage(self._by_id.set(topic.id, changed), self._id_by_name, self._clashing, self.index)
+        return TopicsImage(self._by_id.set(topic.id, changed), self._id_by_name, self._clashing, self._index)
 
     def without_topic(self, topic_id: bytes) -> TopicsImage:
         topic = self._by_id[topic_id]
@@ -183,14 +199,14 @@ class TopicsImage:
             key = _metric_name(topic.name)
             rest = clashing.get(key, frozenset()) - {topic.name}
             clashing = clashing.set(key, rest) if rest else clashing.delete(key)
-        return TopicsImage(self._by_id.delete(topic_id), self._id_by_name.delete(topic.name), clashing, self.index)
+        return TopicsImage(self._by_id.delete(topic_id), self._id_by_name.delete(topic.name), clashing, self._index)
 
     def indexed_after(self, before: Mapping[PartitionKey, PartitionState | None]) -> TopicsImage:
         """With the index brought up to date; `before` has each partition that changed since, as the index knows it."""
-        if not before:
+        if not before or self._index is None:
             return self
-        index = self.index.changed((key, old, self.partition(*key)) for key, old in before.items())
-        return replace(self, index=index)
+        index = self._index.changed((key, old, self.partition(*key)) for key, old in before.items())
+        return replace(self, _index=index)
 
     def to_records(self) -> Iterator[Message]:
         for topic in sorted(self._by_id.values(), key=lambda topic: topic.name):

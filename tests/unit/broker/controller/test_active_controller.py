@@ -40,6 +40,12 @@ def test_a_decision_sees_those_before_it_although_they_are_not_durable_yet() -> 
         controller.decide(create_topic("t"))
 
 
+def test_decisions_find_partitions_by_an_index_that_is_kept() -> None:
+    controller = ActiveController(ClusterImage(), 1, Log().append)
+    controller.decide(create_topic("t"))
+    assert controller.pending.topics._index is not None
+
+
 def test_records_that_contradict_the_image_never_reach_the_log() -> None:
     log = Log()
     controller = ActiveController(ClusterImage(), 1, log.append)

@@ -4,7 +4,8 @@ from ottla.protocol.messages.remove_topic_record import RemoveTopicRecord
 from unit.metadata.clusters import applied, cluster, topic_id, with_topic
 
 FIRST, SECOND = (topic_id(1), 0), (topic_id(1), 1)
-IMAGE = with_topic(cluster(1, 2, 3), "t", (1, 2), (2, 3))
+UNINDEXED = with_topic(cluster(1, 2, 3), "t", (1, 2), (2, 3))
+IMAGE = UNINDEXED.indexed()
 
 
 def change(image: ClusterImage, partition_id: int, **fields: object) -> ClusterImage:
@@ -17,6 +18,13 @@ def test_partitions_are_found_by_the_brokers_in_sync() -> None:
     assert [index.involving(i) for i in (1, 2, 3, 4)] == [[FIRST], [FIRST, SECOND], [SECOND], []]
     assert [index.led_by(i) for i in (1, 2, 3)] == [[FIRST], [SECOND], []]
     assert [index.leads_anything(i) for i in (1, 2, 3)] == [True, True, False]
+
+
+def test_an_image_without_an_index_gets_none_by_following_the_log() -> None:
+    followed = change(UNINDEXED, 0, leader=2)
+    assert followed.topics._index is None
+    assert followed.topics.index == change(IMAGE, 0, leader=2).topics._index
+    assert followed == change(IMAGE, 0, leader=2)
 
 
 def test_an_eligible_replica_stays_involved() -> None:
