@@ -139,8 +139,10 @@ class MetadataLog:
         self._transport.attach(self)
         named = None if self._static_voters is None else self._static_voters.ids
         if named is not None and set(named) != set(self.voters.ids):
+            # As in Kafka, which says nothing.
             logger.warning(
-                "controller.quorum.voters names %s, but the quorum was formatted with %s, which counts",
+                "controller.quorum.voters names %s and is ignored: the metadata log names the voters %s. Remove the "
+                "setting, or correct it; it does not change the voters of a formatted quorum",
                 ", ".join(map(str, named)),
                 ", ".join(map(str, self.voters.ids)),
             )
