@@ -71,7 +71,7 @@ help:
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make sim HOURS=n SEED=n  a node, then a cluster of three, under simulated time, disks and networks, n hours each"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
-	@echo "make chaos-cluster FAULTS=n  kill, stop and freeze nodes of a cluster under load, n times"
+	@echo "make chaos-cluster FAULTS=n  nodes of a cluster fail under load, n times: killed, stopped, frozen, cut off, their disks slow or full"
 	@echo "make mixed               Ottla and Apache Kafka in one cluster"
 	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
@@ -199,7 +199,7 @@ faults: $(READY)
 
 cluster: $(READY)
 	@echo "== cluster: several nodes that fail, alone and together with those of Apache Kafka =="
-	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
+	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java javac mvn
 	@$(FETCH) librdkafka kafka-python-suite kafka >/dev/null
 	@$(PYTEST) --dist loadfile $(CLUSTER_TESTS)
 
@@ -243,7 +243,7 @@ chaos-transactions: $(READY)
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_transactions_kill.py
 
 chaos-cluster: $(READY)
-	@$(PARTS) java javac mvn
+	@$(PARTS) java javac mvn cc
 	@$(FETCH) kafka >/dev/null
 	@OTTLA_FAULTS=$(FAULTS) OTTLA_SEED=$(SEED) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_cluster_chaos.py
 

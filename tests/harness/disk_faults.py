@@ -1,4 +1,4 @@
-"""A node of which one log directory lies on a disk that fails on demand.
+"""Disks that fail on demand: one of the two of a node, or all of one node of a cluster.
 
 The faults are those of `disk_faults.c`, a library that the node's process loads before libc. It needs a C compiler and
 no root; a test is skipped where there is none.
@@ -15,6 +15,7 @@ import pytest
 from harness.servers import OttlaServer
 
 FSYNC_FAILS, FSYNC_HANGS, READ_ONLY = "fsync-fails", "fsync-hangs", "read-only"
+FULL, SLOW = "full", "slow"
 
 
 def build_library(directory: Path) -> Path:
@@ -25,6 +26,26 @@ def build_library(directory: Path) -> Path:
     source = Path(__file__).with_name("disk_faults.c")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(source)], check=True)
     return library
+
+
+class FailingDisks:
+    """Disks of processes that are started in `environment`."""
+
+    def __init__(self, home: Path) -> None:
+        self._control = home / "control"
+        self._control.mkdir()
+        self.environment = {"LD_PRELOAD": str(build_library(home)), "DISK_FAULTS_CONTROL": str(self._control)}
+
+    @contextmanager
+    def fault(self, name: str, below: Path) -> Iterator[None]:
+        """What lies below this directory has the fault meanwhile."""
+        written = self._control / f"{name}.new"
+        written.write_text(f"{below}/")
+        control = written.rename(self._control / name)
+        try:
+            yield
+        finally:
+            control.unlink()
 
 
 class TwoDiskServer(OttlaServer):
