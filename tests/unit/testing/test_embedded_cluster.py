@@ -258,7 +258,9 @@ def test_a_lone_node_can_be_cut_off_from_its_clients_alone(cluster: EmbeddedClus
         pass
     cluster.heal()
     assert topics(cluster) == set()
+    cluster.pause(1)
     cluster.partition(1, clients=True, reset=True)
+    cluster.resume(1)
     host, _, port = cluster.bootstrap_servers.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=30) as refused, pytest.raises(ConnectionResetError):
         refused.recv(1)
