@@ -21,7 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static const int SLOW_FSYNC_US = 300000, SLOW_WRITE_US = 5000;
+static const int SLOW_FSYNC_US = 300000, SLOW_WRITE_US = 20000;
 
 /* Whether the fault is set; copies the directory that it concerns. */
 static int is_set(const char *fault, char *below, size_t capacity)

@@ -79,6 +79,10 @@ def group_coordinator(cluster: EmbeddedCluster) -> int:
     return leader_of(cluster, "__consumer_offsets")
 
 
+def data_of(cluster: EmbeddedCluster, node: int) -> Path:
+    return cluster.data_directory / f"node-{node}" / "data"
+
+
 def kill(scene: Scene, node: int) -> str:
     scene.cluster.kill(node=node)
     time.sleep(scene.chance.random() * 2)
@@ -109,13 +113,13 @@ def cut_off(scene: Scene, node: int) -> str:
 
 
 def slow_disk(scene: Scene, node: int) -> str:
-    with scene.disks.fault(SLOW, scene.cluster.data_directory / f"node-{node}"):
+    with scene.disks.fault(SLOW, data_of(scene.cluster, node)):
         time.sleep(DISK_FAULT_S)
     return "slowed down by its disk"
 
 
 def full_disk(scene: Scene, node: int) -> str:
-    with scene.disks.fault(FULL, scene.cluster.data_directory / f"node-{node}"):
+    with scene.disks.fault(FULL, data_of(scene.cluster, node)):
         time.sleep(DISK_FAULT_S)
     scene.filled.add(node)
     return "left without space"
