@@ -15,6 +15,9 @@ from unittest.mock import patch
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.handlers import k02_list_offsets, k27_write_txn_markers
+from ottla.broker.quorum.persister import Persister
+from ottla.broker.quorum.quorum_state_file import QuorumStateFile, encode_quorum_state
+from ottla.broker.quorum.snapshotter import Snapshotter
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.fetching import Fetching
 from ottla.metadata.controller import alter_partition, heartbeats, partition_change, producer_ids
@@ -32,6 +35,7 @@ from ottla.testing.history import AnomalyKind
 from ottla.testing.sim.cluster import HarshCluster, QuietCluster
 from ottla.testing.sim.simulation import WorldFactory
 from sim.hunting import PlantedBug
+from sim.raft.planted_bugs import two_votes_in_an_epoch, vote_for_an_older_log, vote_forgotten_at_restart
 
 
 @contextmanager
@@ -161,6 +165,11 @@ def end_offset_told_too_early() -> Any:
     return _change((k02_list_offsets, "_require_known_watermark", _always(None)))
 
 
+def after_append_check_left_out() -> Any:
+    """A batch is acknowledged although too few are left that are in sync."""
+    return _change((Partition, "check_in_sync_after_append", _always(None)))
+
+
 def idle_partition_dropped() -> Any:
     """A follower that fetches nothing because there is nothing counts as one that does not fetch."""
 
@@ -285,6 +294,48 @@ def producer_id_block_twice() -> Any:
     return _change((deciders, "allocate_producer_ids", change))
 
 
+def shutdown_granted_early() -> Any:
+    """A broker may stop before the others know that they lead."""
+    return _change((BrokerSessions, "all_have_followed_shutdown", _always(True)))
+
+
+# -- the quorum -------------------------------------------------------------------------------------------------------
+
+
+def vote_not_synced() -> Any:
+    """The file with the vote is written, and not synced."""
+
+    def write(self: QuorumStateFile, state: Any, *, kraft_version: int, voters: Any) -> None:
+        self._file_system.write_file(self._path, encode_quorum_state(state, kraft_version, voters), sync=False)
+
+    return _change((QuorumStateFile, "write", lambda _: write))
+
+
+def metadata_promised_before_its_sync() -> Any:
+    """A voter fetches on, which says that it has what it was sent, while that is in the kernel's memory alone."""
+
+    def change(original: Any) -> Any:
+        def persist(self: Persister, readys: Any) -> Any:
+            self._syncs_log = False
+            return original(self, readys)
+
+        return persist
+
+    return _change((Persister, "persist", change))
+
+
+def snapshot_names_too_much() -> Any:
+    """A snapshot claims to have the record after the last one that is in it."""
+
+    def change(original: Any) -> Any:
+        def take(self: Snapshotter, image: Any, timestamp_ms: int) -> Any:
+            return original(self, replace(image, end_offset=image.end_offset + 1), timestamp_ms)
+
+        return take
+
+    return _change((Snapshotter, "_take", change))
+
+
 # -- coordinators -----------------------------------------------------------------------------------------------------
 
 
@@ -341,6 +392,7 @@ def _bug(plant: Callable[[], Any], *symptoms: AnomalyKind, world: WorldFactory =
 _INVARIANT = AnomalyKind.BROKEN_INVARIANT
 _LOST = (_INVARIANT, AnomalyKind.LOST_WRITE, AnomalyKind.VANISHED_READ, AnomalyKind.INCONSISTENT_OFFSET)
 _COORDINATOR = (
+    _INVARIANT,
     AnomalyKind.COMMITTED_OFFSET_WENT_BACK,
     AnomalyKind.PHANTOM_COMMITTED_OFFSET,
     AnomalyKind.TORN_TRANSACTION,
@@ -360,7 +412,8 @@ PLANTED = {
         _bug(acknowledged_by_offset_alone, *_LOST),
         _bug(empty_epoch_kept, AnomalyKind.NO_PROGRESS, _INVARIANT),
         _bug(producers_not_rebuilt_after_truncation, _INVARIANT, AnomalyKind.DUPLICATE, AnomalyKind.NO_PROGRESS),
-        _bug(end_offset_told_too_early, AnomalyKind.END_OFFSET_WENT_BACK),
+        _bug(end_offset_told_too_early, _INVARIANT, AnomalyKind.END_OFFSET_WENT_BACK),
+        _bug(after_append_check_left_out, _INVARIANT),
         _bug(idle_partition_dropped, _INVARIANT, world=QuietCluster),
         _bug(alter_partition_without_partition_epoch, *_LOST),
         _bug(fenced_replica_admitted, _INVARIANT),
@@ -371,9 +424,16 @@ PLANTED = {
         _bug(stale_broker_epoch_taken, *_LOST),
         _bug(new_controller_fences_all, _INVARIANT, world=QuietCluster),
         _bug(producer_id_block_twice, AnomalyKind.DUPLICATE, AnomalyKind.LOST_WRITE, AnomalyKind.NO_PROGRESS),
+        _bug(shutdown_granted_early, _INVARIANT),
+        _bug(vote_not_synced, _INVARIANT),
+        _bug(two_votes_in_an_epoch, _INVARIANT),
+        _bug(vote_forgotten_at_restart, _INVARIANT),
+        _bug(vote_for_an_older_log, _INVARIANT, AnomalyKind.NODE_ERROR),
+        _bug(metadata_promised_before_its_sync, _INVARIANT),
+        _bug(snapshot_names_too_much, _INVARIANT, AnomalyKind.NODE_ERROR),
         _bug(shard_serves_while_loading, *_COORDINATOR),
         _bug(shard_counts_what_is_not_committed, *_COORDINATOR),
-        _bug(marker_acknowledged_before_it_is_replicated, AnomalyKind.TORN_TRANSACTION, AnomalyKind.NO_PROGRESS),
+        _bug(marker_acknowledged_before_it_is_replicated, _INVARIANT, AnomalyKind.TORN_TRANSACTION),
         _bug(old_coordinators_marker_taken, *_COORDINATOR),
     )
 }

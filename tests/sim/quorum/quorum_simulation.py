@@ -269,7 +269,7 @@ class QuorumSimulation:
         elif fault == "late power cut":
             self._waiting.append(asyncio.ensure_future(self._cut_power_after_vote(server)))
         elif fault == "cut":
-            self.network.link(*self.chance.sample(self._machines(), 2)).is_clogged = True
+            self.network.clog(*self.chance.sample(self._machines(), 2))
         elif fault == "clear":
             self._clear_all()
         elif fault == "reset":

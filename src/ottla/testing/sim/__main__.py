@@ -99,7 +99,7 @@ def _run_logged(world: str, seed: int, duration_s: float) -> Report:
     simulation = Simulation(seed, duration_s, WORLDS[world])
 
     def add_time(record: logging.LogRecord) -> bool:
-        record.simulated_s = simulation.loop.time()
+        record.simulated_s = simulation.loop.world_s
         return True
 
     handler = logging.StreamHandler()

@@ -30,6 +30,9 @@ NODE_COUNT = 3
 CONTROLLER_PORT = 9093
 ROOT = Path("/disk-1")
 _WATCH_S = 5.0
+# How many clocks run too fast or too slow, and by how much.
+_DRIFTING_SHARE = 0.5
+_DRIFT = (0.01, 0.03)
 _NAMES = {node_id: f"node-{node_id}" for node_id in range(1, NODE_COUNT + 1)}
 
 
@@ -55,6 +58,8 @@ class ClusterOfThree:
             for node_id, name in _NAMES.items()
         ]
         for node_id, server in enumerate(self.servers, 1):
+            if chance.random() < _DRIFTING_SHARE:
+                server.clock_rate = 1 + chance.choice([-1, 1]) * chance.uniform(*_DRIFT)
             _format(server, node_id)
         self._watch = self._new_watch()
 
@@ -114,7 +119,8 @@ class HarshCluster(ClusterOfThree):
 
     def _draw_plan(self, chance: random.Random) -> ClusterFaultPlan:
         death = chance.choice(["kill", "power cut"])
-        return ClusterFaultPlan((death, "pause", "isolation", "restart", "slow disk"), pause_s=10.0)
+        kinds = ("pause", "isolation", "one-way cut", "late words", "restart", "slow disk")
+        return ClusterFaultPlan((death, *kinds), pause_s=10.0)
 
 
 class QuietCluster(ClusterOfThree):
@@ -158,16 +164,23 @@ def _settings(node_id: int) -> dict[str, str]:
 
 def _draw_config(chance: random.Random) -> dict[str, str]:
     """What all nodes of a run have in common."""
+    # Short in some runs, so that a broker that is cut off for a while is fenced before its clients lose patience.
+    session_timeout_ms = chance.choice([2_500, 9_000])
     return {
         # The way to small segments: segment.bytes may not be below a megabyte.
         "log.roll.ms": str(chance.choice([10_000, 60_000, 604_800_000])),
         "log.index.interval.bytes": str(chance.choice([64, 1024, 4096])),
         # Small, so that nodes that were away need a snapshot.
         "metadata.log.max.record.bytes.between.snapshots": str(chance.choice([5_000, 20 * 1024 * 1024])),
+        "metadata.max.retention.bytes": str(chance.choice([20_000, 100 * 1024 * 1024])),
         "metadata.max.idle.interval.ms": str(chance.choice([500, 5_000])),
         "log.flush.offset.checkpoint.interval.ms": str(chance.choice([1_000, 60_000])),
         "replica.high.watermark.checkpoint.interval.ms": str(chance.choice([1_000, 5_000])),
         "replica.lag.time.max.ms": str(chance.choice([10_000, 30_000])),
+        "broker.session.timeout.ms": str(session_timeout_ms),
+        "broker.heartbeat.interval.ms": str(session_timeout_ms // 5),
+        # Short, so that leaderships go back and forth.
+        "leader.imbalance.check.interval.seconds": str(chance.choice([3, 300])),
         "num.replica.fetchers": str(chance.choice([1, 2])),
         # Small, so that a replica that was away comes back in many steps.
         "replica.fetch.max.bytes": str(chance.choice([300, 1024 * 1024])),

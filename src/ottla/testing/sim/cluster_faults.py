@@ -241,10 +241,32 @@ class ClusterFaults:
         others = [one.name for one in self._servers if one is not server]
         cut = self._chance.choice([others, others[:1], others[1:], self._clients.names])
         for name in cut:
-            self._network.link(server.name, name).is_clogged = True
+            self._network.clog(server.name, name)
         await asyncio.sleep(self._chance.choice([1.0, 5.0, 15.0, 40.0]) * self._chance.random())
         for name in cut:
             self._network.clear(server.name, name)
+
+    async def cut_one_way(self, server: SimulatedServer) -> None:
+        """A node hears others that do not hear it, or is heard by others that it does not hear."""
+        others = [one.name for one in self._servers if one is not server]
+        cut = self._chance.choice([others, others[:1], others[1:], self._clients.names])
+        is_heard = self._chance.random() < 0.5
+        for name in cut:
+            link = self._network.link(name, server.name) if is_heard else self._network.link(server.name, name)
+            link.is_clogged = True
+        await asyncio.sleep(self._chance.choice([1.0, 5.0, 15.0, 40.0]) * self._chance.random())
+        for name in cut:
+            self._network.clear(server.name, name)
+
+    async def die_with_words_under_way(self, server: SimulatedServer) -> None:
+        """Kills a node whose last words to the others arrive late, some of them in its next life."""
+        others = {one.name for one in self._servers if one is not server}
+        assert server.host is not None
+        stalled = self._network.stall(server.host, others)
+        await asyncio.sleep(self._chance.choice([0.01, 0.3, 3.0]) * self._chance.random())
+        await self.kill(server)
+        await asyncio.sleep(self._chance.choice([1.0, 5.0, 15.0]) * self._chance.random())
+        self._network.unstall(stalled)
 
     async def slow_down(self, server: SimulatedServer) -> None:
         await self._slow_a_while(server, 20.0)
@@ -296,6 +318,8 @@ _STORIES: dict[str, Callable[[ClusterFaults, SimulatedServer], Awaitable[None]]]
     "restart": ClusterFaults.restart,
     "pause": ClusterFaults.pause,
     "isolation": ClusterFaults.isolate,
+    "one-way cut": ClusterFaults.cut_one_way,
+    "late words": ClusterFaults.die_with_words_under_way,
     "slow disk": ClusterFaults.slow_down,
     "clock": ClusterFaults.set_clock,
     "reset": ClusterFaults.reset,
@@ -306,4 +330,4 @@ _STORIES: dict[str, Callable[[ClusterFaults, SimulatedServer], Awaitable[None]]]
 KINDS = tuple(kind for kind in _STORIES if kind != CONTROLLER_KILLED)
 _DEATHS = ("kill", "power cut")
 # A node that hears nothing, or leads nothing any more and has not heard of it yet, may still answer.
-_LEAVES_FORMER_LEADERS = ("pause", "isolation", "restart")
+_LEAVES_FORMER_LEADERS = ("pause", "isolation", "one-way cut", "late words", "restart")

@@ -2,14 +2,18 @@
 
 In the moment in which it happens:
 
-- a controller begins to lead: no other one led in that raft epoch;
+- a controller begins to lead: no other one led in that raft epoch, and it has all metadata that was committed before;
 - an image is published: it equals every image that ends at the same offset; the in-sync set of each partition is within
-  what its leader takes for possible (the maximal set, KIP-497), and only active brokers have come into it; a new leader
-  was in sync or eligible, or led last;
+  what its leader takes for possible (the maximal set, KIP-497), only active brokers have come into it, and all of them
+  have reached the start of the leader's epoch; a new leader was in sync or eligible, or led last; a broker that died is
+  neither in sync nor eligible any more when it registers again (KIP-966);
 - a replica is in sync or eligible to lead (KIP-966): it has every committed record, and no truncation takes one away;
 - a broker begins to lead a partition: no other one led in that leader epoch, and it has every record that was committed
   before (leader completeness);
-- a leader commits: no later leader has begun without those records.
+- a leader commits: no later leader has begun without those records, and whoever may be in sync has fetched them;
+- a follower appends: its log ends with the record that its leader has there.
+
+What nodes answer is watched in `answer_watch`.
 
 From time to time, because it takes longer: batches below the watermark are the same on all replicas (LogMatching). At
 the end: replicas end alike. What a log knows of its producers is what a replay gives, at the end and after each cut.
@@ -25,12 +29,14 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ottla.broker.controller.role import ControllerRole
-from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState
+from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState, TopicImage
 from ottla.protocol.record_batch import iterate_headers
 from ottla.replication.following import Following
 from ottla.replication.partition import Partition
 from ottla.storage.producer_replay import replay
 from ottla.storage.producer_state import ProducerStates
+from ottla.testing.sim.answer_watch import AnswerWatch
+from ottla.testing.sim.hooks import after
 from ottla.testing.sim.server import SimulatedServer
 
 _READ_BYTES = 1 << 20
@@ -57,6 +63,7 @@ class ClusterWatch:
         self._committed: dict[PartitionKey, tuple[int, int]] = {}
         self._batches: dict[tuple[bytes, int, int], tuple[int, int]] = {}
         self._seen: dict[tuple[str, int, bytes, int], int] = {}
+        self._answers = AnswerWatch(servers, self, self._tell)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -66,12 +73,28 @@ class ClusterWatch:
                 (ControllerRole, "role_changed", self._note_role),
                 (ControllerRole, "published", self._note_image),
                 (Partition, "apply", self._note_leadership),
-                (Partition, "follower_fetched", self._note_committed),
-                (Partition, "in_sync_answered", self._note_committed),
+                (Partition, "_commit", self._note_commit),
                 (Following, "was_cut", self._note_cut),
+                (Following, "_settle", self._note_followed),
             ):
-                stack.enter_context(_after(owner, name, note))
+                stack.enter_context(after(owner, name, _with_itself(note)))
+            stack.enter_context(self._answers.watching())
             yield
+
+    # -- what the watch of answers asks -------------------------------------------------------------------------------
+
+    @property
+    def newest_image(self) -> ClusterImage:
+        return self._newest
+
+    def committed_offset(self, partition: Partition) -> int:
+        """How far a partition was ever committed."""
+        return self._committed.get((partition.topic_id, partition.index), (0, _UNKNOWN_EPOCH))[0]
+
+    def is_newest_leader(self, partition: Partition) -> bool:
+        """Whether nobody has begun to lead after this leader."""
+        newest_epoch, _ = self._began.get((partition.topic_id, partition.index), (_UNKNOWN_EPOCH, 0))
+        return partition.is_leader and partition.leader_epoch >= newest_epoch
 
     # -- in the moment ------------------------------------------------------------------------------------------------
 
@@ -80,6 +103,11 @@ class ClusterWatch:
         if epoch is not None:
             leader_id = self._controllers.setdefault(epoch, node_id)
             self._demand(leader_id == node_id, f"{leader_id} and {node_id} are controllers in epoch {epoch}")
+            self._demand(
+                role._log.end_offset >= self._newest.end_offset,
+                f"controller {node_id} begins epoch {epoch} at {role._log.end_offset}: the metadata is committed up to "
+                f"{self._newest.end_offset}",
+            )
 
     def _note_image(self, role: ControllerRole) -> None:
         image = role._log.image
@@ -87,7 +115,7 @@ class ClusterWatch:
         self._demand(known is image or known == image, f"two images end at offset {image.end_offset}")
         if image.end_offset > self._newest.end_offset:
             before, self._newest = self._newest, image
-            if self._is_quiet:
+            if image.brokers is not before.brokers:
                 self._compare_brokers(before, image)
             if image.topics is not before.topics:
                 self._compare_in_sync_sets(before, image)
@@ -95,9 +123,21 @@ class ClusterWatch:
     def _compare_brokers(self, before: ClusterImage, image: ClusterImage) -> None:
         for broker in image.brokers:
             former = before.brokers.get(broker.id)
-            is_newly_fenced = former is not None and former.epoch == broker.epoch and not former.is_fenced
-            if broker.is_fenced and is_newly_fenced and self._servers[broker.id].is_up:
+            if former is None:
+                continue
+            if former.epoch != broker.epoch:
+                if self._servers[broker.id].has_died:
+                    self._check_not_eligible(broker.id, image)
+            elif self._is_quiet and broker.is_fenced and not former.is_fenced and self._servers[broker.id].is_up:
                 self._tell(f"broker {broker.id} is fenced although nothing happened to it")
+
+    def _check_not_eligible(self, broker_id: int, image: ClusterImage) -> None:
+        for topic in image.topics:
+            for index, state in topic.partitions.items():
+                self._demand(
+                    broker_id not in (*state.isr, *state.eligible_leader_replicas),
+                    f"{broker_id} has died and registered again, and may lead {topic.name}-{index} at once",
+                )
 
     def _compare_in_sync_sets(self, before: ClusterImage, image: ClusterImage) -> None:
         for topic in image.topics:
@@ -111,6 +151,7 @@ class ClusterWatch:
                     all(map(image.brokers.is_active, entered)),
                     f"of {entered} in the in-sync set of {topic.name}-{index} not every broker is active",
                 )
+                self._check_entered(topic, index, state, entered)
                 left = [one for one in (old.isr if old is not None else ()) if one not in state.isr]
                 self._demand(
                     not (self._is_quiet and any(self._servers[one].is_up for one in left)),
@@ -125,6 +166,22 @@ class ClusterWatch:
                     f"{topic.name}-{index} has the in-sync set {state.isr}, and its leader waits for {leader} only",
                 )
 
+    def _check_entered(self, topic: TopicImage, index: int, state: PartitionState, entered: list[int]) -> None:
+        leader_epoch, start_offset = self._began.get((topic.id, index), (_UNKNOWN_EPOCH, 0))
+        for node_id in entered if leader_epoch == state.leader_epoch else ():
+            partition = self._replica_of(node_id, topic.id, index)
+            if partition is not None and partition.log.log_end_offset < start_offset:
+                self._tell(
+                    f"{node_id} comes into the in-sync set of {topic.name}-{index} and ends at "
+                    f"{partition.log.log_end_offset}: epoch {leader_epoch} began at {start_offset}"
+                )
+
+    def _replica_of(self, node_id: int, topic_id: bytes, index: int) -> Partition | None:
+        """A partition on a node, if that is up."""
+        server = self._servers.get(node_id)
+        node = server.node if server is not None and server.is_up else None
+        return None if node is None else node.replicas.find_by_id(topic_id, index)
+
     def _check_election(self, name: str, old: PartitionState, new: PartitionState) -> None:
         """No topic lets a replica lead that may lack records. Several changes in one image are not judged."""
         if new.leader in (NO_LEADER, old.leader) or new.partition_epoch != old.partition_epoch + 1:
@@ -134,9 +191,7 @@ class ClusterWatch:
 
     def _leader_of(self, topic_id: bytes, index: int, leader_id: int, leader_epoch: int) -> tuple[int, ...] | None:
         """The maximal in-sync set of a leader, if it leads in that epoch now."""
-        server = self._servers.get(leader_id)
-        node = server.node if server is not None and server.is_up else None
-        partition = None if node is None else node.replicas.find_by_id(topic_id, index)
+        partition = self._replica_of(leader_id, topic_id, index)
         if partition is None or not partition.is_leader or partition.leader_epoch != leader_epoch:
             return None
         return partition._leader.maximal_in_sync if partition._leader is not None else None
@@ -149,9 +204,7 @@ class ClusterWatch:
             return
         offset, _ = self._committed.get((topic_id, index), (0, 0))
         for node_id in (*state.isr, *state.eligible_leader_replicas):
-            server = self._servers[node_id]
-            node = server.node if server.is_up else None
-            partition = None if node is None else node.replicas.find_by_id(topic_id, index)
+            partition = self._replica_of(node_id, topic_id, index)
             if partition is not None and partition.log.log_end_offset < offset:
                 role = "in sync" if node_id in state.isr else "eligible"
                 self._tell(
@@ -165,6 +218,35 @@ class ClusterWatch:
                 if partition.following is following:
                     self._check_members(partition.topic_id, partition.index)
                     self.anomalies += _unequal_producers(server.name, partition)
+
+    def _note_followed(self, following: Following) -> None:
+        """An answer is in the log; whether it came from the leader that it was asked of, the leader's log shows."""
+        log = following._log
+        if following._is_over or log.log_end_offset == log.log_start_offset:
+            return
+        topic, index = log.directory.name.rsplit("-", 1)
+        known = self._newest.topics.by_name(topic)
+        leader = None if known is None else self._replica_of(following.leader_id, known.id, int(index))
+        if leader is None or not leader.is_leader or leader.leader_epoch != following.leader_epoch:
+            return
+        last_offset = log.log_end_offset - 1
+        own, leaders = (one.leader_epochs.epoch_of(last_offset) for one in (log, leader.log))
+        self._demand(
+            last_offset < leader.log.log_end_offset and own == leaders,
+            f"a follower of {leader} has epoch {own} at {last_offset}: its leader has {leaders} there, and ends at "
+            f"{leader.log.log_end_offset}",
+        )
+
+    def _note_commit(self, partition: Partition) -> None:
+        leader = partition._leader
+        for node_id in () if leader is None else leader.maximal_in_sync:
+            follower = None if leader is None else leader.followers.get(node_id)
+            if leader is not None and follower is not None and follower.log_end_offset < leader.high_watermark:
+                self._tell(
+                    f"{partition} is committed up to {leader.high_watermark}: {node_id}, which may be in sync, has "
+                    f"fetched up to {follower.log_end_offset}"
+                )
+        self._note_committed(partition)
 
     def _note_leadership(self, partition: Partition) -> None:
         key = partition.topic_id, partition.index
@@ -253,21 +335,9 @@ class ClusterWatch:
         self.anomalies.append(what)
 
 
-@contextmanager
-def _after(owner: type, name: str, note: Callable[[Any], None]) -> Iterator[None]:
-    """Calls `note` with the object after each call of one of its methods."""
-    original: Callable[..., Any] = getattr(owner, name)
-
-    def call(self: Any, *arguments: Any, **options: Any) -> Any:
-        result = original(self, *arguments, **options)
-        note(self)
-        return result
-
-    setattr(owner, name, call)
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
+def _with_itself(note: Callable[[Any], None]) -> Callable[..., None]:
+    """A hook that looks at the object alone whose method was called."""
+    return lambda _result, itself, *_arguments, **_options: note(itself)
 
 
 def _committed_batches(partition: Partition, from_offset: int) -> Iterator[tuple[int, tuple[int, int], int]]:

@@ -147,6 +147,15 @@ class SimulatedDisk:
         """Those that are not durable as they are, relative to the root."""
         return (Path(*parts) for parts, inode in files_below(self._tree) if inode.unsynced)
 
+    def files_at_risk(self, directory: Path) -> list[str]:
+        """The files in a directory of which a power cut may take something that is in them.
+
+        A file that was only cut is not among them: what a power cut brings back was there before.
+        """
+        found = self._find(directory)
+        entries = found.entries if isinstance(found, SimulatedDirectory) else {}
+        return [name for name, node in entries.items() if isinstance(node, SimulatedInode) and node.is_at_risk]
+
     def put(self, path: Path, data: bytes | None) -> None:
         """Give a file other contents behind everybody's back, or take it away; `path` is relative to the root."""
         self._put(path, None if data is None else SimulatedInode(self.clock_ms(), bytearray(data)))

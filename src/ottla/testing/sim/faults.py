@@ -257,7 +257,7 @@ class Faults:
 
     async def clog(self) -> None:
         name = self._chance.choice(self._clients.names)
-        self._network.link(self._server.name, name).is_clogged = True
+        self._network.clog(self._server.name, name)
         await asyncio.sleep(self._chance.choice([0.5, 5.0, 20.0]) * self._chance.random())
         self._network.clear(self._server.name, name)
 

@@ -1,8 +1,8 @@
 """The machine under one simulated program: implements `ottla.broker.host.Host`.
 
-Chance comes from the world's seed. The wall clock follows simulated time, and may be set. A thread takes a while to
-begin and to end what it is given; what it does happens at one moment between the two. Disks are the world's: they
-outlive the machine that they are built into.
+Chance comes from the world's seed. The clocks follow simulated time, or run a little faster or slower, and the wall
+clock may be set. A thread takes a while to begin and to end what it is given; what it does happens at one moment
+between the two. Disks are the world's: they outlive the machine that they are built into.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class SimulatedHost(SimulatedMachine):
     # -- Host ---------------------------------------------------------------------------------------------------------
 
     def now_ms(self) -> int:
-        return EPOCH_MS + self.clock_error_ms + int(self._loop.time() * 1000)
+        return EPOCH_MS + self.clock_error_ms + int(self.monotonic_s() * 1000)
 
     def monotonic_s(self) -> float:
-        return self._loop.time()
+        return self._loop.world_s * self.clock_rate
 
     def random_below(self, bound: int) -> int:
         return self._chance.randrange(bound)

@@ -103,6 +103,11 @@ class SimulatedInode:
             del found[chance.randint(size_before, len(found)) :]
         return self._with_holes(found, lambda: chance.random() < _LOST_PAGES_SHARE)
 
+    @property
+    def is_at_risk(self) -> bool:
+        """Whether a power cut may take something that is in the file."""
+        return bool(self.unsynced) and self._unchanged_bytes() < len(self.data)
+
     def _unchanged_bytes(self) -> int:
         """So many of the first bytes are those of the last sync."""
         return min(change.kept_bytes for change in self.unsynced)

@@ -53,7 +53,7 @@ from ottla.testing.history.recorder import ConsumerRecorder, PendingOffsetCommit
 from ottla.testing.sim.host import SimulatedHost
 
 # Shorter than a client's defaults, so that a short run sees what follows a timeout.
-REQUEST_TIMEOUT_MS = 5_000
+REQUEST_TIMEOUTS_MS = (5_000, 5_000, 20_000)
 DELIVERY_TIMEOUT_MS = 30_000
 TRANSACTION_TIMEOUT_MS = 15_000
 SESSION_TIMEOUT_MS = 20_000
@@ -75,7 +75,9 @@ class Pace:
 def client_settings(client_id: str, host: SimulatedHost, chance: random.Random) -> ClientSettings:
     """How a client on a simulated machine behaves: its clock and its chance are the machine's."""
     machine = Machine(random=chance.random, time_ms=host.now_ms, secret_bytes=chance.randbytes)
-    return ClientSettings(client_id=client_id, request_timeout_ms=REQUEST_TIMEOUT_MS, machine=machine)
+    # A patient client may see a leadership go and come back while it waits for an answer.
+    timeout_ms = chance.choice(REQUEST_TIMEOUTS_MS)
+    return ClientSettings(client_id=client_id, request_timeout_ms=timeout_ms, machine=machine)
 
 
 class Load(ABC):

@@ -5,6 +5,9 @@ code which looks at the clock between two pauses sees it move. Callbacks that ar
 became so, as asyncio promises; timers that are due at the same moment run in the order in which they were set. Nothing
 here depends on the real clock, on memory addresses or on chance, so two runs of the same program are the same.
 
+Each machine has a clock of its own, which may run faster or slower than the world's. `time` and the timers of a program
+follow the clock of its machine; what lies between machines is timed by the world (`world_s`, `call_at_world`).
+
 Each callback belongs to the machine on which it was made: a context variable names it, and asyncio carries that along
 to every task, timer and callback that follows. A machine that is dead runs nothing any more: its callbacks are dropped
 when their turn comes. One that is paused keeps them, in order, until it goes on.
@@ -21,7 +24,7 @@ import heapq
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -54,6 +57,8 @@ class SimulatedMachine:
     def __init__(self, name: str) -> None:
         self.name = name
         self.power = Power.ON
+        # How many of its seconds pass in a second of the world.
+        self.clock_rate = 1.0
         self.held: deque[asyncio.Handle] = deque()
         self.context: contextvars.Context | None = None
 
@@ -91,6 +96,23 @@ def _let_go(work: Any) -> None:
             except Exception:  # noqa: BLE001 - nobody is left who could be told
                 continue
             return
+
+
+class _Handle(asyncio.Handle):
+    """A handle of a loop that never debugs: asyncio asks the loop for that whenever it makes one."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, callback: Callable[..., object], args: Sequence[Any], loop: Any, context: contextvars.Context
+    ) -> None:
+        self._callback = callback
+        self._args = args
+        self._loop = loop
+        self._context = context
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
 
 
 class DeadlockedSimulation(Exception):
@@ -138,11 +160,18 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
 
     # -- time -------------------------------------------------------------------------------------------------------
 
-    def time(self) -> float:
+    @property
+    def world_s(self) -> float:
+        """The time of the world, whatever the clocks in it say."""
         return self._now
 
+    def time(self) -> float:
+        """What the clock says of the machine on which the caller runs."""
+        machine = _machine.get()
+        return self._now if machine is None else self._now * machine.clock_rate
+
     def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context or contextvars.copy_context())
+        handle = _Handle(callback, args, self, context or contextvars.copy_context())
         self._ready.append(handle)
         return handle
 
@@ -151,11 +180,22 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
     def call_later(
         self, delay: float, callback: Any, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle:
-        return self.call_at(self._now + delay, callback, *args, context=context)
+        machine = _machine.get()
+        delay_s = delay if machine is None else delay / machine.clock_rate
+        return self.call_at_world(self._now + delay_s, callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Any, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle:
+        """As `call_at_world`, by the clock of the caller's machine."""
+        machine = _machine.get()
+        when_s = when if machine is None else when / machine.clock_rate
+        return self.call_at_world(when_s, callback, *args, context=context)
+
+    def call_at_world(
+        self, when: float, callback: Any, *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Calls back when the world's time has come; on which machine, the context says."""
         handle = asyncio.TimerHandle(when, callback, args, self, context or contextvars.copy_context())
         self._timer_count += 1
         heapq.heappush(self._timers, (when, self._timer_count, handle))
@@ -173,36 +213,46 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
         self._is_stopping = False
         asyncio._set_running_loop(self)
         try:
-            while not self._is_stopping:
-                self._run_one()
+            self._run_until_stopped()
         finally:
             asyncio._set_running_loop(None)
             self._is_running = False
 
-    def _run_one(self) -> None:
+    def _run_until_stopped(self) -> None:
+        timers, ready = self._timers, self._ready
+        while not self._is_stopping:
+            while timers and timers[0][0] <= self._now:
+                timer = heapq.heappop(timers)[2]
+                if not timer._cancelled:
+                    ready.append(timer)
+            if not ready:
+                self._now = self._next_timer_s()
+                continue
+            run: Any = ready.popleft()
+            if run._cancelled:
+                continue
+            machine = run._context.get(_machine)
+            if machine is not None and machine.power is not Power.ON:
+                if machine.power is Power.PAUSED:
+                    machine.held.append(run)
+                continue
+            self._now += CALLBACK_S
+            self.callback_count += 1
+            try:
+                run._context.run(run._callback, *run._args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # noqa: BLE001 - as asyncio does
+                what = f"{run._callback} failed"
+                self.call_exception_handler({"message": what, "exception": error, "handle": run})
+
+    def _next_timer_s(self) -> float:
         timers = self._timers
-        while timers and timers[0][0] <= self._now:
-            handle = heapq.heappop(timers)[2]
-            if not handle.cancelled():
-                self._ready.append(handle)
-        if not self._ready:
-            while timers and timers[0][2].cancelled():
-                heapq.heappop(timers)
-            if not timers:
-                raise DeadlockedSimulation("no callback is ready and no timer is set")
-            self._now = timers[0][0]
-            return
-        run = self._ready.popleft()
-        if run.cancelled():
-            return
-        machine = run._context.get(_machine)  # type: ignore[attr-defined]
-        if machine is not None and machine.power is not Power.ON:
-            if machine.power is Power.PAUSED:
-                machine.held.append(run)
-            return
-        self._now += CALLBACK_S
-        self.callback_count += 1
-        run._run()
+        while timers and timers[0][2]._cancelled:
+            heapq.heappop(timers)
+        if not timers:
+            raise DeadlockedSimulation("no callback is ready and no timer is set")
+        return timers[0][0]
 
     def run_until_complete(self, future: Any) -> Any:
         task = asyncio.ensure_future(future, loop=self)

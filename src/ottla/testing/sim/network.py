@@ -3,8 +3,9 @@
 A connection is two ends. What is written at one arrives at the other in order, after a delay of its own; an end that
 does not read keeps the other from writing more, as TCP does. A program that is killed has its connections reset, after
 all that it had written. A machine that loses its power says nothing: its peers hear of it when they write to it after
-it is back, or when their patience ends. A link can be clogged, which holds everything until it is cleared; a connection
-can be reset at any moment.
+it is back, or when their patience ends. A link can be clogged, in one direction or both, which holds everything until
+it is cleared. A single connection can be stalled while others get through: so the words of a process arrive after its
+death, and after those of its successor. And a connection can be reset at any moment.
 
 Refusals: nobody listens there (the other machine says so), or the machine is off (nobody says anything).
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -40,7 +41,7 @@ _Item = bytes | _Closed | _Reset
 
 @dataclass(slots=True)
 class Link:
-    """What lies between two machines, both ways."""
+    """What lies between two machines, one way."""
 
     delay_s: float = 0.000_2
     jitter_s: float = 0.000_3
@@ -259,6 +260,8 @@ class SimulatedNetwork:
         self._ends: dict[End, None] = {}
         self._next_port = _FIRST_EPHEMERAL_PORT
         self._awaited: dict[tuple[str, bytes], list[tuple[asyncio.Future[str], Callable[[], None]]]] = {}
+        # What waits for each end whose connection is stalled.
+        self._stalled: dict[End, list[_Item]] = {}
 
     # -- what a simulation does with it -------------------------------------------------------------------------------
 
@@ -266,25 +269,43 @@ class SimulatedNetwork:
         """A machine comes up under its name."""
         self._machines[machine.name] = machine
 
-    def link(self, one: str, other: str) -> Link:
-        """What lies between two machines."""
-        key = (one, other) if one < other else (other, one)
-        found = self._links.get(key)
+    def link(self, sender: str, receiver: str) -> Link:
+        """What lies between two machines, in one direction."""
+        found = self._links.get((sender, receiver))
         if found is None:
-            found = self._links[key] = Link()
+            found = self._links[sender, receiver] = Link()
         return found
 
+    def clog(self, one: str, other: str) -> None:
+        """Neither machine hears the other any more, until the way between them is cleared."""
+        for link in (self.link(one, other), self.link(other, one)):
+            link.is_clogged = True
+
     def clear(self, one: str, other: str) -> None:
-        """Lets a clogged link deliver what it held."""
-        link = self.link(one, other)
-        link.is_clogged = False
-        held, link.held = link.held, []
-        for to, item in held:
-            self._schedule(link, to, item)
-        connecting, link.connecting = link.connecting, []
-        for future in connecting:
-            if not future.done():
-                future.set_result(None)
+        """Lets clogged links deliver what they held, in both directions."""
+        for link in (self.link(one, other), self.link(other, one)):
+            link.is_clogged = False
+            held, link.held = link.held, []
+            for to, item in held:
+                self._schedule(link, to, item)
+            connecting, link.connecting = link.connecting, []
+            for future in connecting:
+                if not future.done():
+                    future.set_result(None)
+
+    def stall(self, machine: SimulatedMachine, receivers: Collection[str]) -> list[End]:
+        """Keeps back what a machine sends to some others on the connections that it has; for `unstall`."""
+        ends = [end.peer for end in self._ends if end.machine is machine and end.peer.machine.name in receivers]
+        for end in ends:
+            self._stalled.setdefault(end, [])
+        return ends
+
+    def unstall(self, ends: Iterable[End]) -> None:
+        """Delivers what was kept back, also of a process that died meanwhile."""
+        for end in ends:
+            link = self.link(end.peer.machine.name, end.machine.name)
+            for item in self._stalled.pop(end, ()):
+                self._send(link, end, item)
 
     def connections(self) -> list[tuple[End, End]]:
         """Every connection of which both ends are there, each once."""
@@ -351,12 +372,12 @@ class SimulatedNetwork:
 
     async def connect(self, machine: SimulatedMachine, host: str, port: int) -> End:
         """Connects; ConnectionRefusedError if nobody listens there, and never an answer if the machine is off."""
-        link = self.link(machine.name, host)
+        link, back = self.link(machine.name, host), self.link(host, machine.name)
         await asyncio.sleep(self._delay_s(link))
         if host not in self._machines:
             await self.loop.create_future()
-        if link.is_clogged:
-            await link.cleared(self.loop)
+        while link.is_clogged or back.is_clogged:
+            await (link if link.is_clogged else back).cleared(self.loop)
         bound = self._bound.get((host, port))
         if bound is None or not bound.is_listening:
             raise ConnectionRefusedError(111, "Connection refused")
@@ -379,6 +400,12 @@ class SimulatedNetwork:
                 # Somebody is there, but does not know this connection.
                 self.loop.call_later(self._delay_s(link), sender.reset, context=machine_context(sender.machine))
             return
+        if to in self._stalled:
+            self._stalled[to].append(item)
+        else:
+            self._send(link, to, item)
+
+    def _send(self, link: Link, to: End, item: _Item) -> None:
         if link.is_clogged:
             link.held.append((to, item))
         else:
@@ -389,13 +416,13 @@ class SimulatedNetwork:
         self._ends.pop(end, None)
 
     def _schedule(self, link: Link, to: End, item: _Item) -> None:
-        when = max(to.last_arrival_s, self.loop.time() + self._delay_s(link))
+        when = max(to.last_arrival_s, self.loop.world_s + self._delay_s(link))
         to.last_arrival_s = when
         if isinstance(item, bytes) and len(item) > 1 and self._chance.random() < _SPLIT_SHARE:
             cut = self._chance.randrange(1, len(item))
-            self.loop.call_at(when, to.arrive, item[:cut], context=machine_context(to.machine))
+            self.loop.call_at_world(when, to.arrive, item[:cut], context=machine_context(to.machine))
             item = item[cut:]
-        self.loop.call_at(when, to.arrive, item, context=machine_context(to.machine))
+        self.loop.call_at_world(when, to.arrive, item, context=machine_context(to.machine))
 
     def _delay_s(self, link: Link) -> float:
         return link.delay_s + self._chance.random() * link.jitter_s

@@ -60,11 +60,15 @@ class SimulatedServer:
         # Why the node ended itself last, and what it should never have ended with.
         self.failure: Exception | None = None
         self.bugs: list[Exception] = []
+        # Whether the last life in which it was up ended otherwise than by a shutdown.
+        self.has_died = False
         self._loop = loop
         self._network = network
         self._chance = chance
         self.host: SimulatedHost | None = None
         self._clock_error_ms = 0
+        # How fast the clocks of the machine run: set before its first life, for all of them.
+        self.clock_rate = 1.0
         self._thread_s = THREAD_S
         roots = dict.fromkeys((self.config.metadata_log_dir, *self.config.log_dirs))
         self.disks = {root: SimulatedDisk(root, clock_ms=self._now_ms) for root in roots}
@@ -74,7 +78,7 @@ class SimulatedServer:
         return f"{self.name}:{PORT}"
 
     def _now_ms(self) -> int:
-        return EPOCH_MS + self._clock_error_ms + int(self._loop.time() * 1000)
+        return EPOCH_MS + self._clock_error_ms + int(self._loop.world_s * self.clock_rate * 1000)
 
     @property
     def is_up(self) -> bool:
@@ -95,6 +99,7 @@ class SimulatedServer:
         self.failure = None
         self.host = SimulatedHost(self._loop, self._network, self.name, self._chance, self.disks)
         self.host.clock_error_ms = self._clock_error_ms
+        self.host.clock_rate = self.clock_rate
         self.host.thread_s = self._thread_s
         self._loop.start_on(self.host, self._live(self.host))
 
@@ -131,6 +136,7 @@ class SimulatedServer:
         await asyncio.wait((stopping,))
         if self.host is host and self.life is Life.STOPPING:
             self._end(host)
+            self.has_died = False
             if (error := stopping.exception()) is not None:
                 assert isinstance(error, Exception)
                 self.bugs.append(error)
@@ -206,6 +212,7 @@ class SimulatedServer:
         self._forget()
 
     def _forget(self) -> None:
+        self.has_died = self.has_died if self.life is Life.STARTING else True
         self.life = Life.DOWN
         self.node = None
 

@@ -272,3 +272,16 @@ def test_a_file_is_as_old_as_its_last_change_or_as_someone_said() -> None:
     assert disk.clone().modified_ms(FILE) == 1_500
     with pytest.raises(StorageError):
         disk.modified_ms(ROOT / "missing")
+
+
+def test_a_file_that_was_only_cut_is_not_at_risk() -> None:
+    disk = SimulatedDisk(ROOT)
+    disk.write_file(ROOT / "file", b"durable", sync=True)
+    file = disk.open(ROOT / "file")
+    file.truncate(3)
+    assert list(disk.unsynced_files()) == [Path("file")]
+    assert disk.files_at_risk(ROOT) == []
+    file.append([b"more"])
+    assert disk.files_at_risk(ROOT) == ["file"]
+    file.sync()
+    assert disk.files_at_risk(ROOT) == []

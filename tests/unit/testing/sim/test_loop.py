@@ -46,6 +46,28 @@ def test_timers_of_the_same_moment_fire_in_the_order_in_which_they_were_set() ->
     assert fired == list(range(20))
 
 
+def test_a_machine_lives_by_its_own_clock() -> None:
+    loop = SimulatedLoop()
+    fast = PlainMachine("fast")
+    fast.clock_rate = 1.25
+    seen: list[tuple[int, int]] = []
+
+    async def program() -> None:
+        await asyncio.sleep(100)
+        seen.append((round(loop.time()), round(loop.world_s)))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout_at(200):
+                await loop.create_future()
+        seen.append((round(loop.time()), round(loop.world_s)))
+
+    async def run() -> None:
+        await loop.start_on(fast, program())
+
+    loop.run_until_complete(run())
+    assert seen == [(100, 80), (200, 160)]
+    assert round(loop.time()) == 160
+
+
 def test_all_that_comes_of_a_program_belongs_to_its_machine() -> None:
     loop = SimulatedLoop()
     machine = PlainMachine("one")

@@ -194,13 +194,59 @@ def test_a_clogged_link_delivers_later() -> None:
 
     async def story() -> None:
         peer = await world.connect()
-        world.network.link("client", "server").is_clogged = True
+        world.network.clog("client", "server")
         peer.transport.write(b"late")
         await asyncio.sleep(60)
         assert peer.received == b""
         world.network.clear("client", "server")
         await asyncio.sleep(1)
         assert peer.received == b"late"
+
+    world.run(story())
+
+
+def test_a_link_can_be_clogged_in_one_direction() -> None:
+    world = World()
+
+    async def story() -> None:
+        peer = await world.connect()
+        await asyncio.sleep(1)
+        world.network.link("server", "client").is_clogged = True
+        peer.transport.write(b"heard")
+        await asyncio.sleep(60)
+        assert world.served[0].received == b"heard"
+        assert peer.received == b""
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(10):
+                await world.connect()
+        world.network.clear("client", "server")
+        await asyncio.sleep(1)
+        assert peer.received == b"heard"
+
+    world.run(story())
+
+
+def test_words_on_a_stalled_connection_arrive_after_the_death_of_who_said_them() -> None:
+    world = World()
+
+    async def story() -> None:
+        peer = await world.connect()
+        await asyncio.sleep(1)
+        (served,) = world.served
+        stalled = world.network.stall(world.client, {"server"})
+        peer.transport.write(b"the last words")
+        another = await world.connect()
+        another.transport.write(b"first")
+        await asyncio.sleep(1)
+        assert (served.received, world.served[1].received) == (b"", b"first")
+        served.transport.write(b"an answer")
+        await asyncio.sleep(1)
+        assert peer.received == b"an answer"
+        world.network.process_died(world.client)
+        world.network.unstall(stalled)
+        await asyncio.sleep(1)
+        assert served.received == b"the last words"
+        assert len(served.lost) == 1
 
     world.run(story())
 
