@@ -98,7 +98,7 @@ class Upkeep:
 
     async def _watch_sessions(self) -> None:
         while True:
-            await asyncio.sleep(self._by.sessions.look_interval_ms / 1000)
+            await asyncio.sleep(self._by.sessions.next_look_ms(self._by.now_ms()) / 1000)
             self._by.sessions.look(self._by.now_ms())
             try:
                 await self._fence_stale()

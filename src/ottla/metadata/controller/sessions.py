@@ -19,7 +19,7 @@ from ottla.metadata.image import BrokerImage, ClusterImage
 _NOTHING = -1
 # No broker holds up a shutdown if none is active.
 _UNBOUNDED = 2**63 - 1
-# How often the sessions are looked at: Kafka's share of the timeout.
+# How often the sessions are looked at, at least: Kafka's share of the timeout.
 _LOOKS_PER_TIMEOUT = 4
 
 
@@ -98,6 +98,16 @@ class BrokerSessions:
         if lost_ms > 0:
             for session in self._sessions.values():
                 session.last_seen_ms = min(session.last_seen_ms + lost_ms, now_ms)
+
+    def next_look_ms(self, now_ms: int) -> int:
+        """How long to wait before the next look: until a session ends, so that a silent broker is fenced no later than
+        it must be, where Kafka lets up to a quarter of the timeout pass."""
+        ends_ms = (
+            session.last_seen_ms + self.session_timeout_ms
+            for session in self._sessions.values()
+            if not session.is_local and not session.is_over
+        )
+        return min([self.look_interval_ms, *(end_ms - now_ms for end_ms in ends_ms if end_ms > now_ms)])
 
     def stale(self, image: ClusterImage, now_ms: int) -> BrokerImage | None:
         """The unfenced broker that has been silent for the longest time, if that is too long."""

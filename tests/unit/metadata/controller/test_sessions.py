@@ -157,3 +157,22 @@ class TestShutdown:
         for broker_id in (2, 3):
             hear(watched, self.IMAGE, broker_id, 20, offset=last)
         assert watched.all_have_followed_shutdown(self.IMAGE, broker(self.IMAGE, 1))
+
+
+def test_the_next_look_is_when_a_session_ends() -> None:
+    image = cluster(1, 2)
+    watched = sessions(image)
+    hear(watched, image, 1, 10)
+    hear(watched, image, 2, 60)
+    assert watched.next_look_ms(100) == 10, "the session of the first ends"
+    assert watched.next_look_ms(60) == watched.look_interval_ms, "no later than ever, since a pause may come"
+
+
+def test_a_session_that_has_ended_asks_for_no_look() -> None:
+    image = cluster(1, 2, 3)
+    watched = sessions(image)
+    hear(watched, image, 1, 1)
+    hear(watched, image, 2, 10)
+    watched.forget(2)
+    watched.heard(image, 3, 1003, 0, 10, is_local=True)
+    assert watched.next_look_ms(105) == watched.look_interval_ms
