@@ -12,6 +12,8 @@ Who has asked for a large frame says so with `at_once_bytes`, and gets a buffer 
 
 import struct
 from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 
 # Each connection that is in the middle of a frame has one: ten thousand of them must fit in memory.
 BUFFER_BYTES = 16 * 1024
@@ -73,6 +75,15 @@ class FrameReader:
         frame = self._frames.popleft()
         self.pending_bytes -= len(frame)
         return frame
+
+    def peek(self, count: int) -> Iterator[bytearray]:
+        """The oldest whole frames, which stay; `drop` takes them out."""
+        return islice(self._frames, count)
+
+    def drop(self, count: int) -> None:
+        """Takes the oldest whole frames out."""
+        for _ in range(count):
+            self.pending_bytes -= len(self._frames.popleft())
 
     def forget_arriving(self) -> None:
         """Lets go of a frame whose rest will not come; whole frames stay."""

@@ -89,3 +89,15 @@ def test_the_beginning_of_a_frame_can_be_forgotten_and_whole_frames_stay(size: i
     assert reader.arriving_bytes == 0
     assert bytes(reader.next_frame() or b"") == b"whole"
     assert feed(reader, framed([b"next"]), 3) == [b"next"]
+
+
+def test_frames_can_be_looked_at_before_they_are_taken() -> None:
+    reader = FrameReader(1000)
+    data = framed([b"one", b"three", b"four"])
+    reader.writable()[: len(data)] = data
+    reader.received(len(data))
+    assert [bytes(frame) for frame in reader.peek(2)] == [b"one", b"three"]
+    assert reader.pending_bytes == len(b"onethreefour")
+    reader.drop(2)
+    assert reader.pending_bytes == len(b"four")
+    assert bytes(reader.next_frame() or b"") == b"four"
