@@ -13,7 +13,7 @@ LINES_MAX = 600
 # One concept each, which a cut would tear.
 LONGER_MAX = {
     "src/ottla/replication/partition.py": 640,  # one life of a replica, from leader to follower and back
-    "src/ottla/storage/log.py": 720,  # what the lock of a log guards
+    "src/ottla/storage/log.py": 760,  # what the lock of a log guards
 }
 FUNCTION_LINES_MAX = 60
 # Written by a generator from Kafka's message definitions.

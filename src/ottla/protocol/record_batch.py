@@ -99,6 +99,14 @@ class BatchHeader(NamedTuple):
             return NO_SEQUENCE
         return (self.base_sequence + self.last_offset_delta) & MAX_SEQUENCE
 
+    def continues(self, before: "BatchHeader") -> bool:
+        """Whether an idempotent producer sent this batch right after another one."""
+        return (
+            self.producer_id == before.producer_id
+            and self.producer_epoch == before.producer_epoch
+            and self.base_sequence == (before.last_sequence + 1) & MAX_SEQUENCE
+        )
+
     @property
     def codec(self) -> Codec:
         try:

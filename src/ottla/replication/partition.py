@@ -35,6 +35,7 @@ from ottla.replication.following import Following
 from ottla.replication.leader_state import InSyncDecision, InSyncProposal, Leadership, LeaderState, LeadingBroker
 from ottla.replication.unsynced_tail import UnsyncedTail
 from ottla.replication.watchers import Interest, Watcher, Watchers
+from ottla.storage.batch_placement import ClientRun
 from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import MAX_INT64, LogConfig
@@ -237,6 +238,30 @@ class Partition:
         except StorageError as error:
             raise self._broker.disk_failed(error) from error
         self._appended(len(records), info)
+        return info
+
+    def acknowledges_at_once(self, acks: int) -> bool:
+        """Whether an append is acknowledged as soon as it is done: nothing waits for a disk, or for replicas."""
+        leader = self._leader
+        return (
+            leader is not None
+            and self.is_leader
+            and self._queue is None
+            and self.log.config.flush_messages == MAX_INT64
+            and not (acks == ACKS_ALL and (leader.followers or leader.is_under_min_isr))
+        )
+
+    def append_run(self, run: ClientRun, *, now_ms: int) -> AppendInfo | None:
+        """Appends batches of clients in one write, all or none, to a partition that `acknowledges_at_once`.
+
+        Their headers were checked. None, or ApiError, if they cannot be appended together; nothing is written then.
+        """
+        try:
+            info = self.log.append_run_as_leader(run, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        except StorageError as error:
+            raise self._broker.disk_failed(error) from error
+        if info is not None:
+            self._appended(sum([len(records) for records, _ in run]), info)
         return info
 
     def delete_records(self, before_offset: int) -> int | Appending[int]:

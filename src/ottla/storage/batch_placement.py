@@ -1,11 +1,14 @@
 """How batches get their offsets: a leader assigns them, a follower takes them over."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from ottla.protocol.compression import Buffer
 from ottla.protocol.record_batch import (
     HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
     PLACEMENT,
+    PLACEMENT_BYTES,
     BatchHeader,
     crc_is_valid,
     iterate_headers,
@@ -13,6 +16,8 @@ from ottla.protocol.record_batch import (
 )
 from ottla.protocol.records import CorruptRecords
 
+# Batches of clients with the headers that were found in them, to be appended together.
+ClientRun: TypeAlias = Sequence[tuple[memoryview, BatchHeader]]
 # A batch's position in its buffer, and its header with the final offset and epoch.
 PlacedBatch = tuple[int, BatchHeader]
 
@@ -28,6 +33,21 @@ def place_batches(records: Buffer, next_offset: int, leader_epoch: int) -> tuple
     if not batches:
         raise ValueError("there is no batch to append")
     return memoryview(placed), batches
+
+
+def place_run(
+    run: ClientRun, next_offset: int, leader_epoch: int
+) -> tuple[list[bytes | memoryview], list[tuple[int, int, int]]]:
+    """The bytes of batches with consecutive offsets, not copied; and size, last offset and latest time of each."""
+    parts: list[bytes | memoryview] = []
+    placed: list[tuple[int, int, int]] = []
+    for records, header in run:
+        _, batch_length, _, _, _, _, last_offset_delta, _, max_timestamp, _, _, _, _ = header
+        parts += (PLACEMENT.pack(next_offset, batch_length, leader_epoch), records[PLACEMENT_BYTES:])
+        last_offset = next_offset + last_offset_delta
+        placed.append((batch_length + LOG_OVERHEAD_BYTES, last_offset, max_timestamp))
+        next_offset = last_offset + 1
+    return parts, placed
 
 
 def placed_batches(

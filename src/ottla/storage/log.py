@@ -36,7 +36,14 @@ from ottla.protocol.record_batch import (
 )
 from ottla.protocol.records import CorruptRecords
 from ottla.storage.append_validation import has_new_batches, needs_rewrite, rewrite_batch, validate_client_batch
-from ottla.storage.batch_placement import PlacedBatch, place_batches, placed_batches, split_batches
+from ottla.storage.batch_placement import (
+    ClientRun,
+    PlacedBatch,
+    place_batches,
+    place_run,
+    placed_batches,
+    split_batches,
+)
 from ottla.storage.errors import DamagedIndex, LogGone, StorageError
 from ottla.storage.file_system import FileSystem
 from ottla.storage.leader_epochs import EpochEnd
@@ -235,6 +242,46 @@ class Log:
             stamped_ms = max_timestamp if attributes & LOG_APPEND_TIME_FLAG else NO_TIMESTAMP
             start = self.log_start_offset
             return _make_info((base_offset, last_offset, leader_epoch, max_timestamp, stamped_ms, start, False))
+
+    def append_run_as_leader(self, run: ClientRun, *, leader_epoch: int, now_ms: int) -> AppendInfo | None:
+        """Give several batches of clients the next offsets and append them in one write, all or none.
+
+        Each comes with the header that `validate_client_batch` gave for it. The outcome is that of the run as a whole;
+        None if one of them is not simply the next of its producer, so that each has to be appended alone.
+        NOT_LEADER_OR_FOLLOWER in a later epoch.
+        """
+        access = self._access
+        with access.lock:
+            if access.is_gone:
+                raise LogGone(self.directory)
+            latest_epoch = self.leader_epochs.latest
+            if leader_epoch < latest_epoch:
+                raise self._fenced(leader_epoch)
+            idempotent = [header for _, header in run if header.producer_id >= 0]
+            if idempotent and not self.producers.are_next(idempotent):
+                return None
+            base_offset = self.log_end_offset
+            parts, placed = place_run(run, base_offset, leader_epoch)
+            run_bytes = sum([size for size, _, _ in placed])
+            last_offset = placed[-1][1]
+            max_timestamp = max([timestamp for _, _, timestamp in placed])
+            segment = self._segments.active
+            if must_roll(segment, self.config, run_bytes, last_offset, max_timestamp, now_ms):
+                self._require_fit(run_bytes)
+                segment = self._roll_for(base_offset, last_offset, now_ms)
+            position = segment.write(parts, run_bytes)
+            for size, batch_last_offset, batch_max_timestamp in placed:
+                segment.note_batch(position, size, batch_last_offset, batch_max_timestamp)
+                position += size
+            if leader_epoch > latest_epoch:
+                self.leader_epochs.assign(leader_epoch, base_offset)
+            if idempotent:
+                for (_, header), (_, batch_last_offset, _) in zip(run, placed, strict=True):
+                    if header.producer_id >= 0:
+                        self.producers.update(header, batch_last_offset - header.last_offset_delta)
+            self._advance(last_offset + 1, segment)
+            start = self.log_start_offset
+            return _make_info((base_offset, last_offset, leader_epoch, max_timestamp, NO_TIMESTAMP, start, False))
 
     def append_own_as_leader(
         self,

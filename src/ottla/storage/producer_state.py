@@ -30,6 +30,7 @@ each has its part of the file ready; those who wrote meanwhile get theirs anew a
 
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -253,6 +254,23 @@ class ProducerStates:
                 f"a batch outside of it is refused.",
             )
         return None
+
+    def are_next(self, headers: Sequence[BatchHeader]) -> bool:
+        """Whether batches of idempotent producers, none transactional, are new and follow what is here, and each other.
+
+        False if one has to be looked at alone; ApiError if one is refused that has none of its producer before it.
+        """
+        last: dict[int, BatchHeader] = {}
+        for header in headers:
+            producer_id = header.producer_id
+            before = last.get(producer_id)
+            if before is not None:
+                if not header.continues(before):
+                    return False
+            elif producer_id in self.restored or self.check(header, AppendOrigin.CLIENT) is not None:
+                return False
+            last[producer_id] = header
+        return True
 
     def lacking_history(self, header: BatchHeader) -> ProducerState | None:
         """The restored producer of a batch if that may repeat one from before what is remembered; else None."""

@@ -18,7 +18,7 @@ truncates and renames.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -311,7 +311,7 @@ class Segment:
 
     # Growing and shrinking.
 
-    def write(self, parts: tuple[Buffer, ...], size: int) -> int:
+    def write(self, parts: Sequence[Buffer], size: int) -> int:
         """Write bytes at the end, all or none; the position where they begin."""
         position = self.size_bytes
         file = self.file
