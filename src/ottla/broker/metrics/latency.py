@@ -28,11 +28,11 @@ class Latency:
         # What the counts were, when; oldest first, the second one at least a window old.
         self._marks: deque[tuple[float, list[int]]] = deque()
 
-    def observe(self, us: int) -> None:
-        """Counts a duration."""
-        self.sum_us += us
+    def observe(self, us: int, times: int = 1) -> None:
+        """Counts a duration that something took once, or each of several times."""
+        self.sum_us += us * times
         exponent = (us | 7).bit_length() - 3
-        self.counts[(exponent << 2) + (us >> exponent)] += 1
+        self.counts[(exponent << 2) + (us >> exponent)] += times
 
     def recent(self, now_s: float) -> list[int]:
         """The counts of the last window, or a little more, or all that there are."""

@@ -21,10 +21,11 @@ from ottla.protocol.response_errors import error_codes
 from ottla.protocol.schema import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from ottla.broker.host import Host
     from ottla.broker.network.connection import Connection
+    from ottla.broker.requests.produce_run import ProduceRun
     from ottla.broker.requests.request_context import RequestContext
 
 
@@ -79,6 +80,21 @@ class MeasuredDispatcher(Dispatcher):
             whose = self.follower_fetches if self._is_from_follower else self.consumer_fetches
             self._observe(whose, version, answer, started_ns, local_us)
         return answer
+
+    def _serve_run(self, frames: Iterable[bytearray]) -> ProduceRun:
+        started_ns = perf_counter_ns()
+        run = Dispatcher._serve_run(self, frames)
+        served = [form for form, answer in zip(run.forms, run.answers, strict=True) if answer is not None]
+        if served:
+            # One cannot tell them apart: each took its share.
+            times = self.times[ApiKey.PRODUCE]
+            times.immediate.observe((perf_counter_ns() - started_ns) // 1000 // len(served), len(served))
+            for form in served:
+                times.versions[form.version] += 1
+            for part in run.partitions:
+                if part.was_appended:
+                    self.traffic.appended(part.partition.topic, part.batches)
+        return run
 
     def _observe(self, times: RequestTimes, version: int, answer: object, started_ns: int, local_us: int) -> None:
         if version in times.versions:

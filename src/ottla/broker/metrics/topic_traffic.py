@@ -16,6 +16,7 @@ from ottla.protocol.messages.fetch_request import FetchRequest
 from ottla.protocol.messages.fetch_response import FetchResponse
 from ottla.protocol.messages.produce_request import ProduceRequest
 from ottla.protocol.messages.produce_response import ProduceResponse
+from ottla.storage.batch_placement import ClientRun
 
 # Where a record batch (magic 2) says how many records it has.
 _record_count: Final = struct.Struct(">57xi").unpack_from
@@ -93,6 +94,13 @@ class TopicTraffic:
                     counts.bytes_in += len(records)
                     counts.messages_in += _record_count(records)[0]
         return errors
+
+    def appended(self, topic: str, batches: ClientRun) -> None:
+        """Counts Produce requests of one batch each that were all appended."""
+        counts = self._known.get(topic) or self._of(topic)
+        counts.produces += len(batches)
+        counts.bytes_in += sum([len(records) for records, _ in batches])
+        counts.messages_in += sum([header.record_count for _, header in batches])
 
     def fetched(self, request: FetchRequest, response: FetchResponse) -> list[int]:
         """Counts a Fetch by its answer, in which partitions without news have no row; returns the error codes."""

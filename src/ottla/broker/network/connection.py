@@ -27,7 +27,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from ottla.broker.network.connection_state import (
@@ -46,6 +48,7 @@ from ottla.broker.requests.unserved_apis import UnservedApi
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.frame import SHARED_FRAME_BYTES_MAX, FrameReader, OversizedFrame
+from ottla.protocol.produce_form import PRODUCE_KEY
 from ottla.protocol.response_frame import is_large
 
 if TYPE_CHECKING:
@@ -108,6 +111,9 @@ class Connection(asyncio.BufferedProtocol):
         self._on_close = on_close
         self._transport: asyncio.Transport
         self._loop: asyncio.AbstractEventLoop
+        # The answers to requests that were served together with an earlier one and whose frames still wait, in their
+        # order; None for one that was not.
+        self._answered_ahead: deque[bytes | None] = deque()
         # The request in progress, and its size.
         self._pending: asyncio.Future[Answer] | None = None
         self._pending_bytes = 0
@@ -227,6 +233,12 @@ class Connection(asyncio.BufferedProtocol):
                     self._release(len(frame))
                     continue
                 begun += 1
+                if frame.startswith(PRODUCE_KEY):
+                    served = self._serve_run(frame, requests_max - begun)
+                    if served:
+                        begun += len(served) - 1
+                        answers += served
+                        continue
                 answer = dispatcher.dispatch(self, frame)
                 if isinstance(answer, asyncio.Future):
                     self._await(answer, frame)
@@ -244,6 +256,18 @@ class Connection(asyncio.BufferedProtocol):
         self._write(answers, has_large=has_large)
         self._finish(state.end_turn(has_backlog=frames.pending_bytes > 0))
         self._limit_reading()
+
+    def _serve_run(self, frame: bytearray, following_max: int) -> list[bytes]:
+        """Serves a Produce request and those behind it that can be served with it; no answer if it cannot be."""
+        if self._answered_ahead:
+            ready = self._answered_ahead.popleft()
+            return [] if ready is None else [ready]
+        answers = self._dispatcher.dispatch_run(self, chain((frame,), self._frames.peek(following_max)))
+        whole = answers.index(None) if None in answers else len(answers)
+        # Those behind one that has to be dispatched alone have taken effect, and are answered when it is their turn.
+        self._answered_ahead.extend(answers[max(whole, 1) :])
+        self._frames.drop(max(whole - 1, 0))
+        return cast("list[bytes]", answers[:whole])
 
     def _await(self, answer: asyncio.Future[Answer], frame: bytearray) -> None:
         self._pending = answer

@@ -14,13 +14,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ottla.broker.network.rejections import Rejections
 from ottla.broker.network.request_budget import RequestBudget
 from ottla.broker.network.response_budget import ResponseBudget
+from ottla.broker.requests.produce_run import ProduceRun, serve_run
 from ottla.broker.requests.request_context import CloseConnection, RequestContext
 from ottla.broker.requests.request_slices import SliceRule, answer_in_slices, rule_for, slice_above_bytes
 from ottla.broker.requests.unserved_apis import UnservedApi
@@ -28,6 +29,8 @@ from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import decode_at, encode_parts
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.header import read_request_header, response_header
+from ottla.protocol.messages.produce_request import ProduceRequest
+from ottla.protocol.produce_form import ProduceForms
 from ottla.protocol.response_frame import framed
 from ottla.protocol.schema import Message, Records
 from ottla.security.authorizer import AllowEverything, Authorizer
@@ -53,6 +56,7 @@ REQUEST_ELEMENTS_MAX = 300_000
 OPAQUE_REQUEST_ELEMENTS_MAX = 50_000
 # A larger request of small parts takes longer to read than others should wait, so it is read beside the loop.
 READ_ASIDE_BYTES = 128 * 1024
+_PRODUCE = int(ApiKey.PRODUCE)
 _OPAQUE_REQUESTS = frozenset({ApiKey.PRODUCE, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 
@@ -100,6 +104,7 @@ class Dispatcher:
             module.API_KEY: _describe_api(module, permissions[ApiKey(module.API_KEY)]) for module in modules
         }
         self._flexible_from = {key: api.request.FLEXIBLE_FROM for key, api in self.apis.items()}
+        self._produce_forms = ProduceForms()
         self.rejections = Rejections()
         self.response_budget = ResponseBudget()
         self.request_budget = RequestBudget()
@@ -138,6 +143,8 @@ class Dispatcher:
                 )
             return self.services.tasks.start(self._read_aside(api, context, frame, position))
         request, _ = decode_at(api.request, frame, api_version, position, api.elements_max)
+        if isinstance(request, ProduceRequest):
+            self._produce_forms.learn(frame, api_version, position, request)
         if frame_bytes > api.slice_above_bytes:
             rule = rule_for(api_key, request, frame_bytes)
             if rule is not None:
@@ -148,6 +155,19 @@ class Dispatcher:
         if result is None:
             return None
         return self._defer(api, context, request, result)
+
+    def dispatch_run(self, connection: Connection, frames: Iterable[bytearray]) -> list[bytes | None]:
+        """The answers to the first of some Produce requests, as many as can be served the straight way.
+
+        A None among them stands for a request that is to be dispatched by itself.
+        """
+        api = self.apis.get(_PRODUCE)
+        if api is None or not self.authorizer.is_allowed(connection.principal, api.permission):
+            return []
+        return self._serve_run(frames).answers
+
+    def _serve_run(self, frames: Iterable[bytearray]) -> ProduceRun:
+        return serve_run(self.services, self._produce_forms, frames)
 
     async def answer(self, context: RequestContext, frame: bytearray, position: int) -> Message | None:
         """The response to a request that came inside another one, whose body begins at a position; MalformedMessage if

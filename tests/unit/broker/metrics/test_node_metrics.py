@@ -116,6 +116,23 @@ def test_traffic_is_counted_by_topic_and_in_sum(tmp_path: Path) -> None:
     watch(tmp_path, scenario)
 
 
+def test_requests_that_are_served_together_are_counted_one_by_one(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await running.connect()
+        orders = await create(client, "orders", partitions=2)
+        sent = [client.send(produce(orders, BATCH, partition=number % 2), 13) for number in range(20)]
+        for correlation_id in sent:
+            await client.receive(ProduceRequest, 13, correlation_id)
+        samples = await scrape(running)
+        assert samples("kafka_server_brokertopicmetrics_messagesin_total", topic="orders") == 60
+        assert samples("kafka_server_brokertopicmetrics_bytesin_total", topic="orders") == 20 * len(BATCH)
+        assert samples("kafka_server_brokertopicmetrics_totalproducerequests_total", topic="orders") == 20
+        assert samples("kafka_network_requestmetrics_requests_total", request="Produce", version="13") == 20
+        assert samples("kafka_network_requestmetrics_localtimems_count", request="Produce") == 20
+
+    watch(tmp_path, scenario)
+
+
 def test_requests_are_counted_by_version_error_and_time(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         client = await running.connect()
