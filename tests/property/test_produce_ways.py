@@ -91,7 +91,7 @@ ORDINARY_FORMS = st.builds(
     Form,
     topic=st.sampled_from(["plain", "plain", "small"]),
     index=st.integers(0, PARTITIONS - 1),
-    acks=st.sampled_from([1, -1]),
+    acks=st.sampled_from([1, 1, -1, -1, 0, 2]),
     timeout_ms=st.sampled_from([30_000, 30_001]),
     version=st.sampled_from([9, 13]),
 )

@@ -43,6 +43,8 @@ from ottla.storage.transaction_verification import VerificationGuard
 
 NO_EPOCH = -1
 ACKS_ALL = -1
+# What a producer may ask for.
+KNOWN_ACKS = (ACKS_ALL, 0, 1)
 
 
 # What an append comes to: where the batch went, or, if its disk has a queue, what will tell.
@@ -246,6 +248,7 @@ class Partition:
         return (
             leader is not None
             and self.is_leader
+            and acks in KNOWN_ACKS
             and self._queue is None
             and self.log.config.flush_messages == MAX_INT64
             and not (acks == ACKS_ALL and (leader.followers or leader.is_under_min_isr))

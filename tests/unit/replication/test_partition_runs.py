@@ -17,6 +17,7 @@ def test_an_append_is_acknowledged_at_once_if_it_waits_for_nobody(tmp_path: Path
     assert [synced.acknowledges_at_once(acks) for acks in (0, 1, ACKS_ALL)] == [False, False, False]
     following = make(tmp_path / "following", replace(TRIO, leader_id=2))
     assert not following.acknowledges_at_once(1)
+    assert not alone.acknowledges_at_once(2)
     alone.close()
     assert not alone.acknowledges_at_once(1)
 

@@ -43,7 +43,7 @@ from ottla.protocol.record_batch import TRANSACTIONAL_FLAG, BatchHeader
 from ottla.protocol.schema import Records
 from ottla.protocol.topic_partition import TopicPartition
 from ottla.replication.append_queue import Appending
-from ottla.replication.partition import ACKS_ALL, AppendOutcome, Partition
+from ottla.replication.partition import KNOWN_ACKS, AppendOutcome, Partition
 from ottla.storage.append_validation import (
     InvalidRecords,
     needs_opening,
@@ -62,7 +62,6 @@ API_KEY = ApiKey.PRODUCE
 REQUEST = ProduceRequest
 # Clients of this id are Kafka's own tools; they alone may write into internal topics.
 ADMIN_CLIENT_ID = "__admin_client"
-_ACKS = (ACKS_ALL, 0, 1)
 # A client that has no patience with replicas means replicas, not the thread that writes.
 _DISK_PATIENCE_MS_MIN = 1000
 _ZSTD_VERSION = 7
@@ -77,7 +76,7 @@ def handle(
     """Appends what can be appended at once; what needs a thread or replicas is awaited."""
     production = _Production(context, request)
     try:
-        if request.acks not in _ACKS:
+        if request.acks not in KNOWN_ACKS:
             raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it may be -1 (all), 0 or 1")
         if has_transactional_batch(request):
             require_one_transaction(request)

@@ -129,6 +129,16 @@ def test_without_acknowledgement_a_run_takes_effect_and_is_not_answered(tmp_path
     run_node(tmp_path / "data", scenario)
 
 
+def test_a_request_is_refused_however_often_it_comes(tmp_path: Path) -> None:
+    async def scenario(running: RunningNode) -> None:
+        client = await producer(running)
+        refused = (0, ErrorCode.INVALID_REQUIRED_ACKS, -1)
+        assert await exchange(client, [request(0, acks=2)] * 3) == [refused] * 3
+        assert await exchange(client, [request(0)]) == [(0, 0, 1)]
+
+    run_node(tmp_path / "data", scenario)
+
+
 def test_a_request_that_waits_for_replicas_is_not_overtaken(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         client, other = await producer(running), await running.connect()
