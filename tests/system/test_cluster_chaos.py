@@ -23,7 +23,7 @@ from harness.bank import TOPICS as BANK_TOPICS
 from harness.bank import bank, confluent_teller, java_teller
 from harness.clients.confluent import ConfluentKafka
 from harness.disk_faults import FULL, SLOW, FailingDisks
-from harness.failing_cluster import active_controller, leader_of, wait_until_in_sync
+from harness.failing_cluster import active_controller, data_of, leader_of, wait_until_equal, wait_until_in_sync
 from harness.group_load import GroupLoad, anomalies, event
 from harness.numbered_load import NumberedLoad
 from harness.waiting import eventually
@@ -77,10 +77,6 @@ def transaction_coordinator(cluster: EmbeddedCluster) -> int:
 
 def group_coordinator(cluster: EmbeddedCluster) -> int:
     return leader_of(cluster, "__consumer_offsets")
-
-
-def data_of(cluster: EmbeddedCluster, node: int) -> Path:
-    return cluster.data_directory / f"node-{node}" / "data"
 
 
 def kill(scene: Scene, node: int) -> str:
@@ -190,6 +186,7 @@ def test_nothing_acknowledged_is_lost_doubled_or_torn_when_nodes_fail(
         group.check(load.sent)
     load.check(ConfluentKafka(bootstrap))
     wait_until_in_sync(cluster)
+    wait_until_equal(cluster, (TOPIC, *BANK_TOPICS))
     for node in scene.filled:
         assert "has no space left" in cluster.log(node), "the fault took effect"
 
