@@ -96,6 +96,8 @@ class ReplicaManager:
         self._changes = LogChanges(logs, self.threads, host)
         self._topics: dict[str, dict[int, Partition]] = {}
         self._names: dict[bytes, str] = {}
+        # Of every topic in the image, with those that have no replica here.
+        self._partition_counts: dict[str, int] = {}
         self._offline: set[TopicPartition] = set()
         # New partitions that could not be created, by topic id: the disk was full or did not answer.
         self._uncreated: dict[bytes, set[int]] = {}
@@ -145,6 +147,8 @@ class ReplicaManager:
                 raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is moving to another directory")
             if (topic, index) in self._offline:
                 raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
+        if 0 <= index < self._partition_counts.get(topic, 0):
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} has no replica on this broker")
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
 
     def find_by_id(self, topic_id: bytes, index: int) -> Partition | None:
@@ -436,6 +440,7 @@ class ReplicaManager:
         """Opens or creates the partitions of a topic. Those `uncreated` were new before, and could not be created."""
         partitions = self._topics.setdefault(topic.name, {})
         self._names[topic.id] = topic.name
+        self._partition_counts[topic.name] = len(topic.partitions)
         missing: dict[int, PartitionState] = {}
         for index, state in topic.partitions.items():
             if self.broker_id not in state.replicas:
@@ -535,6 +540,7 @@ class ReplicaManager:
     async def _remove_topic(self, topic_id: bytes, name: str) -> None:
         logger.info("Topic %s is deleted", name)
         self._names.pop(topic_id, None)
+        self._partition_counts.pop(name, None)
         partitions = self._topics.pop(name, {})
         self._offline = {key for key in self._offline if key[0] != name}
         for partition in partitions.values():

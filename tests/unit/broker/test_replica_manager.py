@@ -333,7 +333,8 @@ def test_a_replica_that_was_taken_away_goes_with_its_log_and_comes_back_empty(tm
         woken: list[int] = []
         partition.watch(woken.append)
         await apply_third(disks, replace(here, replicas=(9,), isr=(9,), leader=9, leader_epoch=1, partition_epoch=1))
-        assert code_of(disks, "t", 2) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert code_of(disks, "t", 2) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert code_of(disks, "t", 3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert woken == [0]
         assert disks.logs.get("t", 2) is None
         assert not (disks.other.root / "t-2").exists()

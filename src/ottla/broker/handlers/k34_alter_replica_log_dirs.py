@@ -45,7 +45,8 @@ def _begin_move(context: RequestContext, topic: str, index: int, path: str) -> E
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{path} is cordoned")
         move = replicas.move(topic, index, target)
     except ApiError as error:
-        return error.code
+        # Kafka's code for this request since before there was the other one.
+        return ErrorCode.REPLICA_NOT_AVAILABLE if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER else error.code
     if move is not None:
         context.broker.tasks.start_background(f"move of {topic}-{index}", move)
     return ErrorCode.NONE

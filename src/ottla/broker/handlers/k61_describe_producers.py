@@ -1,4 +1,7 @@
-"""DescribeProducers: the producers that a partition's leader remembers (KIP-664). Version 0, flexible."""
+"""DescribeProducers: the producers that a replica of a partition remembers (KIP-664). Version 0, flexible.
+
+A client asks the leader unless it names a broker: followers know the same producers, as far as their logs reach.
+"""
 
 from ottla.broker.requests.request_context import RequestContext
 from ottla.protocol.api_keys import ApiKey
@@ -51,7 +54,6 @@ def _refused(index: int, error: ApiError) -> PartitionResponse:
 def _row(context: RequestContext, topic: str, index: int) -> PartitionResponse:
     try:
         partition = context.broker.replicas.partition(topic, index)
-        partition.require_leader()
     except ApiError as error:
         return _refused(index, error)
     producers = [
