@@ -184,13 +184,14 @@ class LeaderState:
     ) -> InSyncProposal | None:
         """A follower has fetched, and its log does not diverge; maybe it is to be in sync from now on.
 
-        `leader_end_offset` is the end of the log from before the read. NOT_LEADER_OR_FOLLOWER for a fetch of a broker
-        that is no replica, or of an earlier life of it.
+        `leader_end_offset` is the end of the log from before the read. UNKNOWN_LEADER_EPOCH for a fetch of a broker
+        that is no replica, as far as this leader knows: the broker may have newer metadata. NOT_LEADER_OR_FOLLOWER for
+        one of an earlier life of a replica.
         """
         follower = self.followers.get(replica_id)
         if follower is None:
             message = f"Broker {replica_id} is not a replica of this partition"
-            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)
+            raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH, message)
         if broker_epoch < self._broker.live_brokers.get(replica_id, UNKNOWN_BROKER_EPOCH):
             message = f"Broker epoch {broker_epoch} of broker {replica_id} is over"
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)

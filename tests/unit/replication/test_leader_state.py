@@ -172,7 +172,7 @@ def test_a_fetch_of_a_broker_that_is_no_replica_is_refused() -> None:
     led = Led(PAIR)
     with pytest.raises(ApiError) as refused:
         led.fetch(9, 0)
-    assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert refused.value.code is ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
 def test_a_broker_that_is_fenced_or_shutting_down_is_not_added() -> None:

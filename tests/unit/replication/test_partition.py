@@ -210,7 +210,7 @@ def test_a_fetch_of_a_broker_that_is_no_replica_is_refused(tmp_path: Path) -> No
     append(partition)
     with pytest.raises(ApiError) as refused:
         fetch(partition, 9, 1)
-    assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert code_of(refused) == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert partition.log.high_watermark == 0
 
 
