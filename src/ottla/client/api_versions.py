@@ -63,6 +63,8 @@ class BrokerVersions:
     def _explain(self, request: type[Message], where: str, lowest: int, highest: int) -> str:
         name = request.__name__.removesuffix("Request")
         offered = self.ranges.get(request.API_KEY)
+        if offered is None and ApiKey.VOTE in self.ranges and ApiKey.METADATA not in self.ranges:
+            return f"{where} is a listener of controllers, which does not serve {name}: name a broker's address"
         if offered is None:
             return f"{where} does not serve {name} (API key {request.API_KEY}): a newer broker is needed"
         low, high = usable_versions(request)

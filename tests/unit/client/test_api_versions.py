@@ -37,6 +37,11 @@ def test_an_api_that_is_not_served_is_named_with_the_broker() -> None:
         versions.choose(MetadataRequest, "10.0.0.1:9092")
 
 
+def test_a_listener_of_controllers_is_called_so() -> None:
+    with pytest.raises(UnsupportedByBroker, match=r"b is a listener of controllers.*name a broker"):
+        BrokerVersions({52: (0, 2), 55: (0, 2)}).choose(MetadataRequest, "b")
+
+
 def test_whoever_is_too_old_is_named() -> None:
     with pytest.raises(UnsupportedByBroker, match="take a newer client"):
         BrokerVersions({3: (50, 60)}).choose(MetadataRequest, "b")
