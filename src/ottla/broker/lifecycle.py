@@ -25,7 +25,7 @@ from typing import Any, Final
 from ottla.broker.controller.controller import Controller, OwnRequest
 from ottla.broker.quorum.image_publisher import ImageReader
 from ottla.config.broker_config import BrokerConfig
-from ottla.metadata.controller.features import SUPPORTED
+from ottla.metadata.controller.features import SUPPORTED, unsupported_level
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -140,7 +140,7 @@ class BrokerLifecycle:
             self._heartbeats = asyncio.create_task(self._send_heartbeats(), name="heartbeats")
             await self._until_image(lambda image: image.brokers.is_active(self._broker_id))
         except ApiError as error:
-            raise BrokerRefused(f"The controller refused this broker: {error.message or error.code.name}") from error
+            raise BrokerRefused(f"The controller refused this broker: {self._explain(error)}") from error
 
     async def _ask_until_registered(self, deadline_s: float) -> None:
         pause_s, told = _FIRST_BACKOFF_S, None
@@ -190,12 +190,21 @@ class BrokerLifecycle:
             ) from error
 
     def _explain(self, error: ApiError) -> str:
+        """What to do about a refusal. Controllers of other nodes send nothing but a code."""
         if error.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
             return (
                 f"a broker with node.id {self._broker_id} is registered and alive. If it is a former life of this one, "
                 f"its session ends after {self._settings.session_timeout_s:g} s (broker.session.timeout.ms); otherwise "
                 "give this broker a node.id of its own"
             )
+        if error.code is ErrorCode.INCONSISTENT_CLUSTER_ID:
+            return (
+                f"it belongs to cluster {self._cluster_id}, by its meta.properties, and the controller to another one. "
+                "Correct the addresses of the controllers, or format the storage with the cluster's own id"
+            )
+        reason = unsupported_level(self._metadata.image)
+        if error.code is ErrorCode.UNSUPPORTED_VERSION and reason is not None:
+            return f"{reason}. Let kafka-features downgrade it, or take a release that supports it"
         return error.message or error.code.name
 
     # --- heartbeats -----------------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ def test_a_broker_of_another_cluster_is_refused(tmp_path: Path) -> None:
         cluster.format(1)
         cluster.format(101, cluster_id="dGVzdC1jbHVzdGVyLTAwMg")
         await cluster.start(1)
-        assert "belongs to another cluster than this node" in await refused(cluster, 101)
+        complaint = await refused(cluster, 101)
+        assert "belongs to another cluster than this node, whose cluster.id is dGVzdC1jbHVzdGVyLTAwMg" in complaint
 
     run_cluster(LoopCluster(tmp_path, controllers=1, brokers=1), scenario, formats=False)
 

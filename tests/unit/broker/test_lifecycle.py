@@ -16,6 +16,7 @@ from ottla.broker.lifecycle import BrokerLifecycle, BrokerRefused, LifecycleSett
 from ottla.broker.quorum import ImageReader
 from ottla.metadata.decision import Decision
 from ottla.metadata.image import ClusterImage, ImageDelta
+from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from ottla.protocol.messages.broker_registration_request import BrokerRegistrationRequest, Listener
 from ottla.protocol.messages.create_topics_request import (
@@ -23,6 +24,7 @@ from ottla.protocol.messages.create_topics_request import (
     CreatableTopic,
     CreateTopicsRequest,
 )
+from ottla.protocol.messages.feature_level_record import FeatureLevelRecord
 from ottla.protocol.messages.unregister_broker_record import UnregisterBrokerRecord
 from ottla.protocol.schema import Message
 from ottla.storage.errors import DiskFull, StorageError
@@ -151,7 +153,13 @@ class OverTheWire:
     async def handle(self, origin: RequestOrigin, request: Message) -> Message:
         self.asked.append(request)
         remote = SimpleNamespace(api_version=origin.api_version, principal="User:b", client_host="10.0.0.1")
-        return await self._controller.handle(remote, request)
+        try:
+            return await self._controller.handle(remote, request)
+        except ApiError as error:
+            if error.code is ErrorCode.NOT_CONTROLLER:
+                raise
+            # Answers to brokers have no place for a message.
+            raise ApiError(error.code) from None
 
 
 QUICK = LifecycleSettings(heartbeat_interval_s=0.01, registration_timeout_s=0.3)
@@ -220,6 +228,30 @@ def test_a_new_life_waits_for_the_session_of_the_former_one_and_gives_up_with_a_
             running.controller._surroundings.sessions.forget(1)
             async with remote_broker(running, incarnation=b"j") as (life, _, _):
                 assert life.broker_epoch > former.broker_epoch
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_says_which_feature_it_does_not_support() -> None:
+    """As with the levels that Apache Kafka's controllers choose for a new cluster."""
+
+    async def scenario() -> None:
+        async with quorum() as running:
+            record = FeatureLevelRecord(name="group.version", feature_level=1)
+            await running.controller.submit(lambda image: Decision([record], None))
+            with pytest.raises(BrokerRefused, match=r"group.version is finalised at 1, .*supports up to 0.*downgrade"):
+                async with remote_broker(running):
+                    pass
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_another_cluster_refuses_names_its_own() -> None:
+    async def scenario() -> None:
+        async with quorum() as running:
+            life = BrokerLifecycle(1, "elsewhere", OverTheWire(running.controller), running.log.reader())
+            with pytest.raises(BrokerRefused, match="belongs to cluster elsewhere"):
+                await life.register(incarnation_id=b"i" * 16, listeners=(), log_dirs=(), rack=None)
 
     asyncio.run(scenario())
 

@@ -81,7 +81,8 @@ def describe_wait(log: MetadataLog) -> str:
         if voter.key.id != log.local.id
     ]
     if not voters:
-        return "a controller of controller.quorum.bootstrap.servers that knows the leader of the metadata quorum"
+        asked = ", ".join(map(str, log.bootstrap_addresses))
+        return f"a controller of controller.quorum.bootstrap.servers ({asked}) that knows the leader of the quorum"
     return (
         f"a leader of the metadata quorum: {log.voters.majority} of its {len(log.voters.voters)} voters have to run, "
         f"and the others are {', '.join(voters)}"

@@ -266,6 +266,11 @@ class MetadataLog:
         return None if leader_id is None else self._transport.address_of(leader_id)
 
     @property
+    def bootstrap_addresses(self) -> list[Address | None]:
+        """Whom a node asks that knows no voter yet."""
+        return [self._transport.address_of(node_id) for node_id in self._transport.bootstrap_ids]
+
+    @property
     def leader_epoch(self) -> int | None:
         """The epoch that this node leads, None if it does not."""
         role = self._shell.node.role
@@ -320,14 +325,15 @@ class MetadataLog:
             logger.exception("The metadata quorum has failed")
             self.fail(error)
 
-    def met_foreign_cluster(self, whom: str) -> None:
+    def met_foreign_cluster(self, whom: str, cluster_id: str) -> None:
         """An observer that has not found its cluster yet was sent to another one, and must not wait there for ever. A
         voter goes on: it may be the other one that is wrong."""
         if not self._can_vote and not self._first_caught_up_offset.done():
             self.fail(
                 UnusableQuorum(
-                    f"{whom} belongs to another cluster than this node: correct controller.quorum.bootstrap.servers or "
-                    "controller.quorum.voters, or format the storage with the cluster's own id"
+                    f"{whom} belongs to another cluster than this node, whose cluster.id is {cluster_id}: correct "
+                    "controller.quorum.bootstrap.servers or controller.quorum.voters, or format the storage with the "
+                    "cluster's own id"
                 )
             )
 

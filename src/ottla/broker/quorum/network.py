@@ -170,7 +170,7 @@ class QuorumNetwork:
         except Exception as error:  # noqa: BLE001 - raft must hear of every failure, or it would wait in vain
             self._note_failure(request.to_id, error)
             if isinstance(error, ForeignCluster):
-                self._replica.met_foreign_cluster(self._name(request.to_id))
+                self._replica.met_foreign_cluster(self._name(request.to_id), self._sender.cluster_id)
             is_refused = isinstance(error, ConnectionRefused)
             self._replica.receive(RequestFailed(request.to_id, request.correlation_id, is_refused))
             return

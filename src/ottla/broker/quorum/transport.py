@@ -38,8 +38,8 @@ class Replica(Protocol):
     def receive(self, event: RequestReceived | ResponseReceived | RequestFailed) -> None:
         """Takes a message of another node, or the failure of a request."""
 
-    def met_foreign_cluster(self, whom: str) -> None:
-        """A node of another cluster has answered."""
+    def met_foreign_cluster(self, whom: str, cluster_id: str) -> None:
+        """A node has answered that belongs to another cluster than this one, `cluster_id`."""
 
     async def read_records(self, from_offset: int, end_offset: int, max_bytes: int) -> Buffer:
         """Whole batches from the one that begins at `from_offset`, at least one."""

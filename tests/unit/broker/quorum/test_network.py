@@ -221,7 +221,7 @@ class Replica:
     def receive(self, event: RequestReceived | ResponseReceived | RequestFailed) -> None:
         self.events.put_nowait(event)
 
-    def met_foreign_cluster(self, whom: str) -> None:
+    def met_foreign_cluster(self, whom: str, cluster_id: str) -> None:
         raise AssertionError(f"{whom} belongs to another cluster")
 
     async def read_records(self, from_offset: int, end_offset: int, max_bytes: int) -> bytes:

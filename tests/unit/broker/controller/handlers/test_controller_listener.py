@@ -60,6 +60,19 @@ class ControllerListener:
         self._dispatcher.close()
 
 
+def test_a_registration_that_is_refused_is_told_with_its_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(running: RunningNode) -> None:
+        controller = ControllerListener(running)
+        refused = await controller.call(registration_request(7, "elsewhere"))
+        assert refused.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
+        assert "Broker 7 at 127.0.0.1 is not registered: INCONSISTENT_CLUSTER_ID" in caplog.text
+        controller.close()
+
+    run_node(tmp_path, scenario)
+
+
 def test_brokers_live_by_it_and_clients_find_nothing_of_theirs(tmp_path: Path) -> None:
     async def scenario(running: RunningNode) -> None:
         controller = ControllerListener(running)
