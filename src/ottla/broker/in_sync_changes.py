@@ -22,7 +22,7 @@ from ottla.broker.host import Host
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.tasks import Tasks
-from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.alter_partition_request import (
     AlterPartitionRequest,
     BrokerState,
@@ -104,9 +104,6 @@ class InSyncChanges:
         try:
             response = await self._controller.handle(OwnRequest.of(request), request)
             assert isinstance(response, AlterPartitionResponse)
-            if response.error_code:
-                code = ErrorCode(response.error_code)
-                raise ApiError(code, f"The controller refuses: {code.name}")
         except Exception as error:  # noqa: BLE001 - a change that is not asked for again would stay pending for ever
             self.failure_count += 1
             logger.info("%d changes of in-sync sets are asked for again: %s", len(asked), error or repr(error))

@@ -311,8 +311,6 @@ class BrokerLifecycle:
         request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self.broker_epoch)
         block = await self._controller.handle(OwnRequest.of(request), request)
         assert isinstance(block, AllocateProducerIdsResponse)
-        if block.error_code:
-            raise ApiError(ErrorCode(block.error_code))
         return range(block.producer_id_start, block.producer_id_start + block.producer_id_len)
 
     async def _heartbeat(self, *, wants_shutdown: bool) -> BrokerHeartbeatResponse:

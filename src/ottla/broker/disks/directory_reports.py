@@ -126,9 +126,6 @@ class DirectoryReports:
         try:
             response = await self._controller.handle(OwnRequest.of(request), request)
             assert isinstance(response, AssignReplicasToDirsResponse)
-            if response.error_code:
-                code = ErrorCode(response.error_code)
-                raise ApiError(code, f"The controller refuses: {code.name}")
         except ApiError as error:
             logger.info("The directories of %d replicas are reported again: %s", len(sent), error)
             return sent

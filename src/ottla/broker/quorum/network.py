@@ -44,12 +44,8 @@ from ottla.client.connection import Connection, open_connection
 from ottla.client.errors import BrokerUnreachable, ClientError, ConnectionRefused
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest as WireBeginQuorumEpochRequest
-from ottla.protocol.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
-from ottla.protocol.messages.end_quorum_epoch_response import EndQuorumEpochResponse
-from ottla.protocol.messages.fetch_response import FetchResponse as WireFetchResponse
-from ottla.protocol.messages.fetch_snapshot_response import FetchSnapshotResponse as WireFetchSnapshotResponse
 from ottla.protocol.messages.vote_request import VoteRequest as WireVoteRequest
-from ottla.protocol.messages.vote_response import VoteResponse
+from ottla.protocol.response_types import response_type
 from ottla.protocol.schema import Message as WireMessage
 from ottla.protocol.schema import Records
 from ottla.raft import (
@@ -67,7 +63,6 @@ from ottla.raft import (
 )
 from ottla.raft.messages import (
     BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
     FetchSnapshotRequest,
@@ -84,14 +79,6 @@ logger = logging.getLogger("ottla.broker.quorum")
 # As Kafka's controllers have it.
 RECONNECT_BACKOFF_S: Final = 0.05
 RECONNECT_BACKOFF_MAX_S: Final = 0.5
-
-_RESPONSES: Final[dict[type[RequestMessage], type[WireMessage]]] = {
-    VoteRequest: VoteResponse,
-    BeginQuorumEpochRequest: BeginQuorumEpochResponse,
-    EndQuorumEpochRequest: EndQuorumEpochResponse,
-    FetchRequest: WireFetchResponse,
-    FetchSnapshotRequest: WireFetchSnapshotResponse,
-}
 
 
 class QuorumNetwork:
@@ -201,7 +188,7 @@ class QuorumNetwork:
         if not connection.versions.serves(WireVoteRequest):
             raise UnusableResponse(f"{address} is not a listener of controllers: correct the address in the settings")
         wire_request = encode_request(message, self._sender, max_bytes)
-        response = await connection.request(wire_request, _RESPONSES[type(message)], timeout_ms=timeout_ms)
+        response = await connection.request(wire_request, response_type(type(wire_request)), timeout_ms=timeout_ms)
         return decode_response(response, is_pre_vote=isinstance(message, VoteRequest) and message.pre_vote)
 
     def _note_failure(self, peer_id: int, error: Exception) -> None:
