@@ -4,7 +4,10 @@ Every package names partitions this way: as arguments, as keys and in messages t
 compares and hashes as one; code that looks partitions up for every request may use the bare pair as the key.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+# One partition by the id of its topic, which another topic of the same name does not have.
+TopicIdPartition: TypeAlias = tuple[bytes, int]
 
 
 class TopicPartition(NamedTuple):

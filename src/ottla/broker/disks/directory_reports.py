@@ -26,6 +26,7 @@ from ottla.protocol.messages.assign_replicas_to_dirs_request import (
     TopicData,
 )
 from ottla.protocol.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
+from ottla.protocol.topic_partition import TopicIdPartition
 from ottla.replication.partition import Partition
 
 logger = logging.getLogger("ottla.broker.directory_reports")
@@ -53,7 +54,7 @@ class DirectoryReports:
         self._image = image
         self._broker_epoch = broker_epoch
         self._tasks = tasks
-        self._unchecked: dict[tuple[bytes, int], None] = {}
+        self._unchecked: dict[TopicIdPartition, None] = {}
         self._is_registered = False
         self._is_reporting = False
         replicas.on_placed = self.placed
@@ -86,10 +87,10 @@ class DirectoryReports:
         finally:
             self._is_reporting = False
 
-    async def _report(self, keys: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    async def _report(self, keys: list[TopicIdPartition]) -> list[TopicIdPartition]:
         """Reports what differs; the replicas to look at again."""
         image = self._image()
-        again: list[tuple[bytes, int]] = []
+        again: list[TopicIdPartition] = []
         moved: dict[bytes, dict[bytes, list[int]]] = {}
         broker_id = self._replicas.broker_id
         for key in keys:
@@ -105,7 +106,7 @@ class DirectoryReports:
                 moved.setdefault(directory, {}).setdefault(key[0], []).append(key[1])
         return again + (await self._send(moved) if moved else [])
 
-    async def _send(self, moved: dict[bytes, dict[bytes, list[int]]]) -> list[tuple[bytes, int]]:
+    async def _send(self, moved: dict[bytes, dict[bytes, list[int]]]) -> list[TopicIdPartition]:
         request = AssignReplicasToDirsRequest(
             broker_id=self._replicas.broker_id,
             broker_epoch=self._broker_epoch(),

@@ -25,7 +25,7 @@ from typing import Protocol
 
 from ottla.broker.host import Host
 from ottla.broker.peers import PeerUnavailable
-from ottla.broker.replica_fetching.plan import Backoff, FetchPlan, PartitionKey
+from ottla.broker.replica_fetching.plan import Backoff, FetchPlan
 from ottla.broker.replica_fetching.session import Asked, FollowerSession
 from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
@@ -42,6 +42,7 @@ from ottla.protocol.messages.list_offsets_request import ListOffsetsPartition, L
 from ottla.protocol.messages.list_offsets_response import ListOffsetsResponse
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.schema import Message
+from ottla.protocol.topic_partition import TopicIdPartition
 from ottla.replication.append_queue import Appending
 from ottla.replication.follower_state import FetchPosition, LeaderAnswer, StartAnew, Truncate
 from ottla.replication.following import Cut, Following
@@ -133,7 +134,7 @@ class ReplicaFetcher:
         self.leader_id = leader_id
         self.plan = FetchPlan(settings.backoff_ms)
         # How far each partition is behind the leader's watermark, by the last answer.
-        self.lags: dict[PartitionKey, int] = {}
+        self.lags: dict[TopicIdPartition, int] = {}
         self._send = send
         self._settings = settings
         self._replicas = replicas
@@ -147,12 +148,12 @@ class ReplicaFetcher:
         # Begun since the last fetch.
         self._new_works: list[asyncio.Task[None]] = []
 
-    def add(self, key: PartitionKey) -> None:
+    def add(self, key: TopicIdPartition) -> None:
         """Follows a partition, or looks at it again because the metadata has changed."""
         self.plan.add(key)
         self._changed.set()
 
-    def remove(self, key: PartitionKey) -> None:
+    def remove(self, key: TopicIdPartition) -> None:
         """Follows a partition no more."""
         self.plan.remove(key)
         self._session.drop(key)
@@ -285,7 +286,12 @@ class ReplicaFetcher:
         return 0
 
     def _take_records(
-        self, key: PartitionKey, partition: Partition, following: Following, asked: FetchPosition, row: PartitionData
+        self,
+        key: TopicIdPartition,
+        partition: Partition,
+        following: Following,
+        asked: FetchPosition,
+        row: PartitionData,
     ) -> int:
         diverging = row.diverging_epoch
         answer = LeaderAnswer(
@@ -335,7 +341,7 @@ class ReplicaFetcher:
 
     # -- what goes wrong, and what takes long -------------------------------------------------------------------------
 
-    def _begin(self, key: PartitionKey, work: Callable[[], Awaitable[None]]) -> None:
+    def _begin(self, key: TopicIdPartition, work: Callable[[], Awaitable[None]]) -> None:
         """Does the work in a task of its own; meanwhile the partition is not fetched."""
         self._session.drop(key)
         self.plan.hold(key)
@@ -355,7 +361,7 @@ class ReplicaFetcher:
 
         self._new_works.append(self._tasks.start_background("following a partition", guarded()))
 
-    def _went_wrong(self, key: PartitionKey, partition: Partition, error: Exception) -> None:
+    def _went_wrong(self, key: TopicIdPartition, partition: Partition, error: Exception) -> None:
         if isinstance(error, StorageError) and not isinstance(error, LogGone):
             error = self._replicas.disk_failed(error)
         if isinstance(error, _PASSING):
@@ -365,7 +371,7 @@ class ReplicaFetcher:
         self._session.drop(key)
         logger.error("%r is not fetched until its metadata changes", partition, exc_info=error)
 
-    def _put_off(self, key: PartitionKey, partition: Partition, reason: str) -> None:
+    def _put_off(self, key: TopicIdPartition, partition: Partition, reason: str) -> None:
         self._session.drop(key)
         if self.plan.delay(key, self._now_ms()):
             logger.info("%r is not fetched from broker %d for a while: %s", partition, self.leader_id, reason)

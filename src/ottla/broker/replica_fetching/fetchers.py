@@ -14,10 +14,10 @@ from zlib import crc32
 from ottla.broker.host import Host
 from ottla.broker.peers import Purpose, replica_fetch
 from ottla.broker.replica_fetching.fetcher import FetchSettings, FollowedPartitions, ReplicaFetcher
-from ottla.broker.replica_fetching.plan import PartitionKey
 from ottla.broker.tasks import Tasks
 from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.protocol.schema import Message
+from ottla.protocol.topic_partition import TopicIdPartition
 
 # A leader, and which of its fetchers.
 FetcherId: TypeAlias = tuple[int, int]
@@ -91,7 +91,7 @@ class ReplicaFetchers:
         for fetcher in fetchers:
             await fetcher.close()
 
-    def _place(self, image: ClusterImage, key: PartitionKey) -> None:
+    def _place(self, image: ClusterImage, key: TopicIdPartition) -> None:
         state = image.topics.partition(*key)
         own_id = self._replicas.broker_id
         if state is None or state.leader in (-1, own_id) or own_id not in state.replicas:
@@ -99,11 +99,11 @@ class ReplicaFetchers:
         else:
             self._move(key, (state.leader, self._number_of(key)))
 
-    def _number_of(self, key: PartitionKey) -> int:
+    def _number_of(self, key: TopicIdPartition) -> int:
         topic_id, index = key
         return (crc32(topic_id) + index) % self._fetchers_per_leader
 
-    def _move(self, key: PartitionKey, place: FetcherId | None) -> None:
+    def _move(self, key: TopicIdPartition, place: FetcherId | None) -> None:
         topic_id, index = key
         places = self._places.setdefault(topic_id, {})
         old = places.get(index)

@@ -13,10 +13,7 @@ Pure. A partition that a fetcher follows is in one of these states:
 So a round of a fetcher costs what happened since the last one, not the number of its partitions.
 """
 
-from typing import TypeAlias
-
-# Topic id and partition index.
-PartitionKey: TypeAlias = tuple[bytes, int]
+from ottla.protocol.topic_partition import TopicIdPartition
 
 FIRST_DELAY_MS = 50
 
@@ -53,24 +50,24 @@ class FetchPlan:
     def __init__(self, backoff_max_ms: int) -> None:
         self._backoff_max_ms = backoff_max_ms
         # Dicts for their order: a run that is repeated looks at partitions in the same order.
-        self._partitions: dict[PartitionKey, None] = {}
-        self._due: dict[PartitionKey, None] = {}
-        self._delayed: dict[PartitionKey, int] = {}
-        self._backoffs: dict[PartitionKey, Backoff] = {}
-        self._held: set[PartitionKey] = set()
-        self._failed: set[PartitionKey] = set()
+        self._partitions: dict[TopicIdPartition, None] = {}
+        self._due: dict[TopicIdPartition, None] = {}
+        self._delayed: dict[TopicIdPartition, int] = {}
+        self._backoffs: dict[TopicIdPartition, Backoff] = {}
+        self._held: set[TopicIdPartition] = set()
+        self._failed: set[TopicIdPartition] = set()
 
     def __len__(self) -> int:
         return len(self._partitions)
 
-    def __contains__(self, key: PartitionKey) -> bool:
+    def __contains__(self, key: TopicIdPartition) -> bool:
         return key in self._partitions
 
     @property
     def failed_count(self) -> int:
         return len(self._failed)
 
-    def add(self, key: PartitionKey) -> None:
+    def add(self, key: TopicIdPartition) -> None:
         """The fetcher follows this partition too, or what the metadata says about it has changed."""
         self._partitions[key] = None
         self._failed.discard(key)
@@ -78,7 +75,7 @@ class FetchPlan:
         self._backoffs.pop(key, None)
         self._due[key] = None
 
-    def remove(self, key: PartitionKey) -> None:
+    def remove(self, key: TopicIdPartition) -> None:
         """The fetcher does not follow it any more."""
         self._partitions.pop(key, None)
         self._due.pop(key, None)
@@ -87,7 +84,7 @@ class FetchPlan:
         self._held.discard(key)
         self._failed.discard(key)
 
-    def take_due(self, now_ms: int) -> list[PartitionKey]:
+    def take_due(self, now_ms: int) -> list[TopicIdPartition]:
         """The partitions to look at now."""
         for key in [key for key, until_ms in self._delayed.items() if until_ms <= now_ms]:
             del self._delayed[key]
@@ -100,13 +97,13 @@ class FetchPlan:
         """When the first delay ends."""
         return min(self._delayed.values(), default=None)
 
-    def went_well(self, key: PartitionKey) -> None:
+    def went_well(self, key: TopicIdPartition) -> None:
         """The leader has answered: look at it before the next fetch."""
         if key in self._partitions:
             self._backoffs.pop(key, None)
             self._due[key] = None
 
-    def delay(self, key: PartitionKey, now_ms: int) -> bool:
+    def delay(self, key: TopicIdPartition, now_ms: int) -> bool:
         """It cannot be fetched now; whether that is news."""
         if key not in self._partitions:
             return False
@@ -115,17 +112,17 @@ class FetchPlan:
         self._delayed[key] = now_ms + backoff.next_ms()
         return backoff.is_first
 
-    def hold(self, key: PartitionKey) -> None:
+    def hold(self, key: TopicIdPartition) -> None:
         """Its log is being changed."""
         self._held.add(key)
 
-    def release(self, key: PartitionKey) -> None:
+    def release(self, key: TopicIdPartition) -> None:
         """The change is over: look at it, unless it is delayed."""
         self._held.discard(key)
         if key in self._partitions and key not in self._delayed and key not in self._failed:
             self._due[key] = None
 
-    def fail(self, key: PartitionKey) -> None:
+    def fail(self, key: TopicIdPartition) -> None:
         """It is left out until the metadata changes."""
         if key in self._partitions:
             self._failed.add(key)

@@ -9,7 +9,7 @@ Invariant: `_known` is what the leader will ask its logs for, once it has got th
 
 from dataclasses import dataclass
 
-from ottla.broker.replica_fetching.plan import PartitionKey
+from ottla.protocol.topic_partition import TopicIdPartition
 from ottla.replication.follower_state import FetchPosition
 
 NO_SESSION_ID = 0
@@ -31,8 +31,8 @@ class SessionRequest:
 
     session_id: int
     epoch: int
-    named: dict[PartitionKey, Asked]
-    forgotten: list[PartitionKey]
+    named: dict[TopicIdPartition, Asked]
+    forgotten: list[TopicIdPartition]
 
 
 class FollowerSession:
@@ -43,14 +43,14 @@ class FollowerSession:
     def __init__(self) -> None:
         self._session_id = NO_SESSION_ID
         self._epoch = INITIAL_EPOCH
-        self._known: dict[PartitionKey, Asked] = {}
-        self._changed: dict[PartitionKey, None] = {}
-        self._forgotten: dict[PartitionKey, None] = {}
+        self._known: dict[TopicIdPartition, Asked] = {}
+        self._changed: dict[TopicIdPartition, None] = {}
+        self._forgotten: dict[TopicIdPartition, None] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def want(self, key: PartitionKey, asked: Asked) -> None:
+    def want(self, key: TopicIdPartition, asked: Asked) -> None:
         """Asks for a partition from the next request on."""
         if self._known.get(key) == asked:
             return
@@ -59,13 +59,13 @@ class FollowerSession:
         self._known[key] = asked
         self._changed[key] = None
 
-    def drop(self, key: PartitionKey) -> None:
+    def drop(self, key: TopicIdPartition) -> None:
         """Asks for it no more."""
         if self._known.pop(key, None) is not None:
             self._changed.pop(key, None)
             self._forgotten[key] = None
 
-    def asked(self, key: PartitionKey) -> Asked | None:
+    def asked(self, key: TopicIdPartition) -> Asked | None:
         """What the last request asked about a partition."""
         return self._known.get(key)
 

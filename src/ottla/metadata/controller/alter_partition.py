@@ -27,6 +27,7 @@ from ottla.protocol.messages.alter_partition_request import PartitionData as Ask
 from ottla.protocol.messages.alter_partition_response import AlterPartitionResponse, TopicData
 from ottla.protocol.messages.alter_partition_response import PartitionData as Answered
 from ottla.protocol.schema import Message
+from ottla.protocol.topic_partition import TopicIdPartition
 
 _BROKER_EPOCHS_FROM = 3
 # A replica without a known broker epoch is not checked for it.
@@ -41,7 +42,7 @@ def alter_partition(
     records: list[Message] = []
     answers: list[TopicData] = []
     # A partition that is named twice meets its own change, not the image.
-    changed: dict[tuple[bytes, int], PartitionState] = {}
+    changed: dict[TopicIdPartition, PartitionState] = {}
     for asked_topic in request.topics:
         topic = image.topics.by_id(asked_topic.topic_id)
         rows: list[Answered] = []

@@ -23,6 +23,7 @@ from ottla.protocol.messages.assign_replicas_to_dirs_response import (
     TopicData,
 )
 from ottla.protocol.schema import Message
+from ottla.protocol.topic_partition import TopicIdPartition
 
 
 def assign_replicas_to_dirs(
@@ -60,7 +61,7 @@ class _Assignment:
         self._image = image
         self._broker = broker
         self._rules = rules
-        self._changed: dict[tuple[bytes, int], PartitionState] = {}
+        self._changed: dict[TopicIdPartition, PartitionState] = {}
         self.records: list[Message] = []
 
     def assign(self, directory: bytes, topic_id: bytes, partition_id: int) -> ErrorCode:

@@ -13,10 +13,10 @@ from operator import itemgetter
 from ottla.metadata.controller.election_rules import ElectionRules, only_directory
 from ottla.metadata.controller.partition_change import RECOVERED, Wanted, change_partition
 from ottla.metadata.image import NO_LEADER, BrokersImage, ClusterImage, PartitionState, TopicImage
-from ottla.metadata.image.partition_index import PartitionKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
+from ottla.protocol.topic_partition import TopicIdPartition
 
 Located = tuple[TopicImage, int, PartitionState]
 
@@ -125,7 +125,7 @@ def _in_sync_or_eligible_on(image: ClusterImage, broker_id: int) -> Iterator[Loc
     return _located(image, image.topics.index.involving(broker_id))
 
 
-def _located(image: ClusterImage, keys: Iterable[PartitionKey]) -> Iterator[Located]:
+def _located(image: ClusterImage, keys: Iterable[TopicIdPartition]) -> Iterator[Located]:
     for topic_id, partition_id in keys:
         topic = image.topics.by_id(topic_id)
         assert topic is not None

@@ -16,7 +16,6 @@ from ottla.metadata.image.cluster import ClusterImage, ProducerIdsImage
 from ottla.metadata.image.configs import ResourceType
 from ottla.metadata.image.delta import ImageDelta
 from ottla.metadata.image.kept_records import KeptRecords
-from ottla.metadata.image.partition_index import PartitionKey
 from ottla.metadata.image.topics import PartitionState, TopicImage
 from ottla.metadata.record_serde import UnreadableMetadata
 from ottla.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -35,6 +34,7 @@ from ottla.protocol.messages.unfence_broker_record import UnfenceBrokerRecord
 from ottla.protocol.messages.unregister_broker_record import UnregisterBrokerRecord
 from ottla.protocol.messages.zk_migration_state_record import ZkMigrationStateRecord
 from ottla.protocol.schema import Message
+from ottla.protocol.topic_partition import TopicIdPartition
 from ottla.protocol.uuids import uuid_to_text
 
 
@@ -50,7 +50,7 @@ class ImageBuilder:
         self.zk_migration_state = base.zk_migration_state
         self.delta = ImageDelta()
         # Partitions that changed, as they were.
-        self._before: dict[PartitionKey, PartitionState | None] = {}
+        self._before: dict[TopicIdPartition, PartitionState | None] = {}
 
     def apply(self, record: Message) -> None:
         if KeptRecords.keeps(record):

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 
 from ottla.metadata.image.cluster import ClusterImage
 from ottla.metadata.image.configs import Resource, ResourceType
+from ottla.protocol.topic_partition import TopicIdPartition
 
 
 @dataclass(slots=True)
 class ImageDelta:
     created_topics: set[bytes] = field(default_factory=set)
     deleted_topics: dict[bytes, str] = field(default_factory=dict)
-    changed_partitions: set[tuple[bytes, int]] = field(default_factory=set)
+    changed_partitions: set[TopicIdPartition] = field(default_factory=set)
     changed_configs: set[Resource] = field(default_factory=set)
     changed_brokers: set[int] = field(default_factory=set)
     features_changed: bool = False

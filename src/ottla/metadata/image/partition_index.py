@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from immutables import Map, MapMutation
 
+from ottla.protocol.topic_partition import TopicIdPartition
+
 if TYPE_CHECKING:
     from ottla.metadata.image.topics import PartitionState
 
-# Topic id and partition.
-PartitionKey = tuple[bytes, int]
-_Keys = Map[PartitionKey, None]
+_Keys = Map[TopicIdPartition, None]
 # A partition before and after, None where it does not exist.
-PartitionChange = tuple[PartitionKey, "PartitionState | None", "PartitionState | None"]
+PartitionChange = tuple[TopicIdPartition, "PartitionState | None", "PartitionState | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,17 @@ class PartitionIndex:
     # Led by another replica than the preferred one.
     _displaced: _Keys = field(default_factory=Map)
 
-    def involving(self, broker_id: int) -> list[PartitionKey]:
+    def involving(self, broker_id: int) -> list[TopicIdPartition]:
         """The partitions that a broker leads, or where it is in sync or eligible."""
         return sorted(self._involved.get(broker_id, ()))
 
-    def led_by(self, leader: int) -> list[PartitionKey]:
+    def led_by(self, leader: int) -> list[TopicIdPartition]:
         return sorted(self._led.get(leader, ()))
 
     def leads_anything(self, broker_id: int) -> bool:
         return broker_id in self._led
 
-    def displaced(self) -> list[PartitionKey]:
+    def displaced(self) -> list[TopicIdPartition]:
         """The partitions whose leader is not the preferred one."""
         return sorted(self._displaced)
 
@@ -75,15 +75,15 @@ class _Editing:
 
     def __init__(self, index: Map[int, _Keys]) -> None:
         self._index = index
-        self._edited: dict[int, MapMutation[PartitionKey, None]] = {}
+        self._edited: dict[int, MapMutation[TopicIdPartition, None]] = {}
 
-    def add(self, broker_id: int, key: PartitionKey) -> None:
+    def add(self, broker_id: int, key: TopicIdPartition) -> None:
         self._of(broker_id)[key] = None
 
-    def remove(self, broker_id: int, key: PartitionKey) -> None:
+    def remove(self, broker_id: int, key: TopicIdPartition) -> None:
         del self._of(broker_id)[key]
 
-    def _of(self, broker_id: int) -> MapMutation[PartitionKey, None]:
+    def _of(self, broker_id: int) -> MapMutation[TopicIdPartition, None]:
         keys = self._edited.get(broker_id)
         if keys is None:
             keys = self._edited[broker_id] = self._index.get(broker_id, Map()).mutate()

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
-from ottla.metadata.image.partition_index import PartitionIndex, PartitionKey
+from ottla.metadata.image.partition_index import PartitionIndex
 from ottla.protocol.messages.partition_change_record import PartitionChangeRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.schema import Message
+from ottla.protocol.topic_partition import TopicIdPartition
 from ottla.protocol.uuids import ZERO_UUID
 
 NO_LEADER = -1
@@ -201,7 +202,7 @@ class TopicsImage:
             clashing = clashing.set(key, rest) if rest else clashing.delete(key)
         return TopicsImage(self._by_id.delete(topic_id), self._id_by_name.delete(topic.name), clashing, self._index)
 
-    def indexed_after(self, before: Mapping[PartitionKey, PartitionState | None]) -> TopicsImage:
+    def indexed_after(self, before: Mapping[TopicIdPartition, PartitionState | None]) -> TopicsImage:
         """With the index brought up to date; `before` has each partition that changed since, as the index knows it."""
         if not before or self._index is None:
             return self

@@ -1,11 +1,12 @@
 """What a fetcher looks at before its next fetch."""
 
-from ottla.broker.replica_fetching.plan import FIRST_DELAY_MS, FetchPlan, PartitionKey
+from ottla.broker.replica_fetching.plan import FIRST_DELAY_MS, FetchPlan
+from ottla.protocol.topic_partition import TopicIdPartition
 
 ONE, TWO = (b"topic", 1), (b"topic", 2)
 
 
-def plan_of(*keys: PartitionKey) -> FetchPlan:
+def plan_of(*keys: TopicIdPartition) -> FetchPlan:
     plan = FetchPlan(1000)
     for key in keys:
         plan.add(key)
