@@ -60,7 +60,7 @@ METRICS = {
     "rss_mb": Metric("resident, all nodes", "MB"),
     "pss_mb": Metric("resident, all nodes, shared pages once (PSS)", "MB"),
     "pause_s": Metric("longest time without an acknowledgement", "s"),
-    "elected_s": Metric("until another node leads", "s"),
+    "served_s": Metric("until another leader accepts a record", "s"),
     "idle_cpu_percent": Metric("CPU of the busiest node", "% of a core"),
     "known_s": Metric("until every node knows them", "s"),
     "created_s": Metric("until every one has taken a record", "s"),

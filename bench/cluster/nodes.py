@@ -20,7 +20,7 @@ from ottla.client import NewTopic
 from ottla.client.sync import Client
 
 NODES = 3
-WAIT_S = 180.0
+WAIT_S = 120.0
 FIRST_TOPIC = "first"
 SETTINGS = {
     "num.partitions": "6",

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.wire import Connection, frame
+from bench.wire import PRODUCE_VERSION, Connection, frame, one_record_batch, produce_request
 from ottla.protocol.codec import decode
 from ottla.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from ottla.protocol.messages.metadata_response import MetadataResponse
+from ottla.protocol.messages.produce_response import ProduceResponse
 
 METADATA_VERSION = 12
+# The correlation id and the empty tags of an answer's header.
+HEADER_BYTES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +42,8 @@ class View:
 
 
 def view(port: int, topic: str) -> View:
-    connection = Connection(port)
-    try:
-        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
-        answer = connection.exchange(frame(request, METADATA_VERSION))
-    finally:
-        connection.close()
-    # After the correlation id and the empty tags of the header.
-    response: Any = decode(MetadataResponse, answer[5:], METADATA_VERSION)
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    response: Any = decode(MetadataResponse, exchange(port, frame(request, METADATA_VERSION)), METADATA_VERSION)
     return View(
         frozenset(broker.node_id for broker in response.brokers),
         {
@@ -54,3 +51,19 @@ def view(port: int, topic: str) -> View:
             for row in response.topics[0].partitions
         },
     )
+
+
+def accepts(port: int, topic: str, partition: int) -> bool:
+    """Whether the node writes a record, and all replicas that are in sync follow."""
+    request = produce_request(topic, [partition], one_record_batch(), acks=-1)
+    response: Any = decode(ProduceResponse, exchange(port, frame(request, PRODUCE_VERSION)), PRODUCE_VERSION)
+    return bool(response.responses[0].partition_responses[0].error_code == 0)
+
+
+def exchange(port: int, request: bytes) -> bytes:
+    """The body of the answer."""
+    connection = Connection(port)
+    try:
+        return connection.exchange(request)[HEADER_BYTES:]
+    finally:
+        connection.close()
