@@ -127,8 +127,8 @@ class Side:
         dispatcher = node.broker.dispatcher
         serve = dispatcher.dispatch_run
 
-        def counted(connection, frames):  # type: ignore[no-untyped-def]
-            answers = serve(connection, frames) if is_straight else []
+        def counted(*arguments):  # type: ignore[no-untyped-def]
+            answers = serve(*arguments) if is_straight else []
             self.straight_count += sum(answer is not None for answer in answers)
             return answers
 

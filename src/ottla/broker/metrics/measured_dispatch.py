@@ -81,9 +81,9 @@ class MeasuredDispatcher(Dispatcher):
             self._observe(whose, version, answer, started_ns, local_us)
         return answer
 
-    def _serve_run(self, frames: Iterable[bytearray]) -> ProduceRun:
+    def _serve_run(self, first: bytearray, following: Iterable[bytearray]) -> ProduceRun:
         started_ns = perf_counter_ns()
-        run = Dispatcher._serve_run(self, frames)
+        run = Dispatcher._serve_run(self, first, following)
         served = [form for form, answer in zip(run.forms, run.answers, strict=True) if answer is not None]
         if served:
             # One cannot tell them apart: each took its share.

@@ -29,7 +29,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from ottla.broker.network.connection_state import (
@@ -262,7 +261,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._answered_ahead:
             ready = self._answered_ahead.popleft()
             return [] if ready is None else [ready]
-        answers = self._dispatcher.dispatch_run(self, chain((frame,), self._frames.peek(following_max)))
+        answers = self._dispatcher.dispatch_run(self, frame, self._frames.peek(following_max))
+        if not answers:
+            return []
         whole = answers.index(None) if None in answers else len(answers)
         # Those behind one that has to be dispatched alone have taken effect, and are answered when it is their turn.
         self._answered_ahead.extend(answers[max(whole, 1) :])

@@ -156,18 +156,20 @@ class Dispatcher:
             return None
         return self._defer(api, context, request, result)
 
-    def dispatch_run(self, connection: Connection, frames: Iterable[bytearray]) -> list[bytes | None]:
-        """The answers to the first of some Produce requests, as many as can be served the straight way.
+    def dispatch_run(
+        self, connection: Connection, first: bytearray, following: Iterable[bytearray]
+    ) -> list[bytes | None]:
+        """The answers to a Produce request and to those that follow it, as many as can be served the straight way.
 
         A None among them stands for a request that is to be dispatched by itself.
         """
         api = self.apis.get(_PRODUCE)
         if api is None or not self.authorizer.is_allowed(connection.principal, api.permission):
             return []
-        return self._serve_run(frames).answers
+        return self._serve_run(first, following).answers
 
-    def _serve_run(self, frames: Iterable[bytearray]) -> ProduceRun:
-        return serve_run(self.services, self._produce_forms, frames)
+    def _serve_run(self, first: bytearray, following: Iterable[bytearray]) -> ProduceRun:
+        return serve_run(self.services, self._produce_forms, first, following)
 
     async def answer(self, context: RequestContext, frame: bytearray, position: int) -> Message | None:
         """The response to a request that came inside another one, whose body begins at a position; MalformedMessage if

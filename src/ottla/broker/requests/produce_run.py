@@ -13,17 +13,19 @@ each of them when its turn comes.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from ottla.metadata.controller.topic_names import INTERNAL_TOPICS
 from ottla.protocol.errors import ApiError
 from ottla.protocol.record_batch import TRANSACTIONAL_FLAG, BatchHeader
 from ottla.storage.append_validation import needs_rewrite, validate_client_batch
+from ottla.storage.log import AppendInfo
 
 if TYPE_CHECKING:
     from ottla.broker.services import Services
     from ottla.protocol.produce_form import ProduceForm, ProduceForms
-    from ottla.replication.partition import Partition
+    from ottla.replication.partition import AppendOutcome, Partition
 
 
 class PartitionRun:
@@ -41,12 +43,19 @@ class PartitionRun:
         self.log_start_offset = -1
 
     def append(self, now_ms: int) -> None:
+        """Appends them; if that is refused, `was_appended` stays false."""
+        appended: AppendOutcome | None
         try:
-            appended = self.partition.append_run(self.batches, now_ms=now_ms)
+            if len(self.batches) == 1:
+                ((records, header),) = self.batches
+                # Nobody is waited for, as was found before, so it does not matter which acks it is.
+                appended = self.partition.append(records, acks=1, now_ms=now_ms, header=header)
+            else:
+                appended = self.partition.append_run(self.batches, now_ms=now_ms)
         except ApiError:
             # The handler hears it as well, and knows what to tell the client.
             return
-        if appended is not None:
+        if isinstance(appended, AppendInfo):
             self.was_appended = True
             self.next_offset = appended.first_offset
             self.log_start_offset = appended.log_start_offset
@@ -60,37 +69,55 @@ class ProduceRun(NamedTuple):
     partitions: list[PartitionRun]
 
 
-def serve_run(services: Services, forms: ProduceForms, frames: Iterable[bytearray]) -> ProduceRun:
+NOTHING_SERVED = ProduceRun([], [], [])
+
+
+def serve_run(services: Services, forms: ProduceForms, first: bytearray, following: Iterable[bytearray]) -> ProduceRun:
     """Serves the requests up to the first that is not as usual."""
+    form = forms.find(first)
+    partition = None if form is None else _find_partition(services, form)
+    if form is None or partition is None:
+        return NOTHING_SERVED
     now_ms = services.host.now_ms()
-    by_form: dict[ProduceForm, PartitionRun | None] = {}
-    by_partition: dict[Partition, PartitionRun] = {}
+    run = PartitionRun(partition)
+    by_form: dict[ProduceForm, PartitionRun] = {form: run}
+    by_partition: dict[Partition, PartitionRun] = {partition: run}
     taken: list[tuple[bytearray, ProduceForm, PartitionRun, int]] = []
-    for frame in frames:
-        form = forms.find(frame)
-        if form is None or (records := form.batch_of(frame)) is None:
+    for frame in chain((first,), following):
+        if taken:
+            form = forms.find(frame)
+            if form is None:
+                break
+            if form in by_form:
+                run = by_form[form]
+            else:
+                partition = _find_partition(services, form)
+                if partition is None:
+                    break
+                run = by_form[form] = by_partition.setdefault(partition, PartitionRun(partition))
+        header = _take_usual(form, frame, run, now_ms)
+        if header is None:
             break
-        if form in by_form:
-            run = by_form[form]
-        else:
-            partition = _find_partition(services, form)
-            run = by_form[form] = (
-                None if partition is None else by_partition.setdefault(partition, PartitionRun(partition))
-            )
-        if run is None:
-            break
-        try:
-            header = validate_client_batch(records, run.config)
-        except ApiError:
-            break
-        if header.attributes & TRANSACTIONAL_FLAG or needs_rewrite(header, run.config, now_ms):
-            break
-        run.batches.append((records, header))
         taken.append((frame, form, run, header.record_count))
     runs = [run for run in by_partition.values() if run.batches]
     for run in runs:
         run.append(now_ms)
     return ProduceRun([_answer(*request) for request in taken], [form for _, form, _, _ in taken], runs)
+
+
+def _take_usual(form: ProduceForm, frame: bytearray, run: PartitionRun, now_ms: int) -> BatchHeader | None:
+    """Adds the batch of a request to those of its partition; None if it is the handler's to look at."""
+    records = form.batch_of(frame)
+    if records is None:
+        return None
+    try:
+        header = validate_client_batch(records, run.config)
+    except ApiError:
+        return None
+    if header.attributes & TRANSACTIONAL_FLAG or needs_rewrite(header, run.config, now_ms):
+        return None
+    run.batches.append((records, header))
+    return header
 
 
 def _find_partition(services: Services, form: ProduceForm) -> Partition | None:
