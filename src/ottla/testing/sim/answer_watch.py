@@ -2,16 +2,18 @@
 
 In the moment of the answer:
 
-- an append is acknowledged under acks=all: its leader epoch holds, the record at its offset is the one that was
-  appended, and as many replicas may be in sync as the topic asks for;
+- an append is acknowledged under acks=all: it is committed, its leader epoch holds, the record at its offset is the
+  one that was appended, and as many replicas may be in sync as the topic asks for;
 - a follower takes an answer: it was asked for from where the log ends now, in the epoch that holds;
 - a client hears where a partition ends: no leader has committed more (KIP-207);
 - a coordinator's shard serves: all that it has read is committed;
 - a transaction coordinator hears that a marker is written: every replica that is in sync has it, and no partition takes
   a marker of a coordinator after one of its successor;
 - the controller takes a change of an in-sync set: it was made from the state that it changes;
-- the controller decides on behalf of a broker: the request is of the life that is registered;
-- a broker may stop: those to which it gave its leaderships know of it.
+- the controller decides on behalf of a broker: the request is of the life that is registered; the answer leaves when
+  the decision is committed;
+- a broker may lead: it has followed its own registration; it may stop: those to which it gave its leaderships know of
+  it.
 
 A voter promises more than a broker. What leaves it, a vote or the word how far it has come, is on its disk, and it has
 one vote in an epoch.
@@ -26,6 +28,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ottla.broker.controller import deciders
+from ottla.broker.controller.active_controller import ActiveController
+from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.runtime import CoordinatorRuntime
 from ottla.broker.coordinators.transactions.markers import MarkerWriter
@@ -43,6 +47,7 @@ from ottla.protocol.messages.alter_partition_request import AlterPartitionReques
 from ottla.protocol.messages.alter_partition_response import AlterPartitionResponse
 from ottla.protocol.messages.list_offsets_request import ListOffsetsRequest
 from ottla.protocol.record_batch import iterate_headers
+from ottla.protocol.schema import Message as WireMessage
 from ottla.protocol.topic_partition import TopicPartition
 from ottla.raft.messages import FetchRequest, VoteResponse
 from ottla.raft.ready import Message, Reply, Request
@@ -81,6 +86,8 @@ class AnswerWatch:
         self._tell = tell
         # By voter and epoch, as the voter has noted it.
         self._votes: dict[tuple[int, int], int] = {}
+        # Responses of the controller, by identity, and where the decision ends that each of them tells of.
+        self._decisions: dict[int, tuple[WireMessage, int]] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -91,12 +98,14 @@ class AnswerWatch:
                 (Partition, "is_acknowledged", self._note_acknowledged),
                 (k02_list_offsets, "_place", self._note_end_offset),
                 (CoordinatorRuntime, "_put_to_work", self._note_shard),
+                (ActiveController, "decide", self._note_decision),
                 (deciders, "allocate_producer_ids", self._note_producer_ids),
                 (deciders, "answer_heartbeat", self._note_heartbeat),
             ):
                 stack.enter_context(after(owner, name, note))
             for handler in (k00_produce, k27_write_txn_markers):
                 stack.enter_context(after_awaited(handler, "wait_until_acknowledged", self._note_waited))
+            stack.enter_context(after_awaited(ControllerRole, "submit", self._note_decided))
             for owner, name, begin in (
                 (FollowerState, "answered", self._note_fetched),
                 (Log, "append_own_as_leader", self._note_marker),
@@ -116,6 +125,11 @@ class AnswerWatch:
     def _note_acknowledged(self, is_acknowledged: bool, partition: Partition, acks: int, appended: AppendInfo) -> None:
         if not is_acknowledged or acks != ACKS_ALL or appended.is_duplicate:
             return
+        self._demand(
+            partition.log.high_watermark > appended.last_offset,
+            f"{partition} acknowledges offset {appended.last_offset}: it is committed up to "
+            f"{partition.log.high_watermark}",
+        )
         found = partition.log.leader_epochs.epoch_of(appended.last_offset)
         self._demand(
             found == appended.leader_epoch == partition.leader_epoch,
@@ -231,6 +245,19 @@ class AnswerWatch:
 
         return end
 
+    def _note_decision(self, decided: tuple[object, int], _: ActiveController, __: object) -> None:
+        response, end_offset = decided
+        if isinstance(response, WireMessage):
+            self._decisions[id(response)] = response, end_offset
+
+    def _note_decided(self, response: object, role: ControllerRole, _: object) -> None:
+        _, end_offset = self._decisions.pop(id(response), (None, 0))
+        self._demand(
+            role._log.committed_offset >= end_offset,
+            f"controller {role._log.local.id} answers {response}: its decision ends at {end_offset}, and the metadata "
+            f"is committed up to {role._log.committed_offset}",
+        )
+
     def _note_producer_ids(self, _: object, image: ClusterImage, broker_id: int, broker_epoch: int) -> None:
         self._check_life("AllocateProducerIds", image, broker_id, broker_epoch)
 
@@ -239,6 +266,12 @@ class AnswerWatch:
     ) -> None:
         self._check_life("BrokerHeartbeat", image, heartbeat.broker_id, heartbeat.broker_epoch)
         broker = image.brokers.get(heartbeat.broker_id)
+        if broker is not None and broker.is_fenced and not decided.response.is_fenced:
+            self._demand(
+                heartbeat.metadata_offset >= broker.epoch,
+                f"broker {broker.id} is unfenced, and has followed the metadata to {heartbeat.metadata_offset}: it "
+                f"registered at {broker.epoch}",
+            )
         if broker is None or not broker.is_in_controlled_shutdown or not decided.response.should_shut_down:
             # One that led nothing has nothing to give away.
             return

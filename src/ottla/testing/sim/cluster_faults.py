@@ -138,6 +138,7 @@ class ClusterFaults:
                 continue
             self.counts[kind] += 1
             logger.info("%s of %s begins", kind, server.name)
+            self._workload.draw_attention()
             if kind in _LEAVES_FORMER_LEADERS:
                 with self._workload.stale_answers():
                     await _STORIES[kind](self, server)
@@ -259,7 +260,7 @@ class ClusterFaults:
             self._network.clear(server.name, name)
 
     async def die_with_words_under_way(self, server: SimulatedServer) -> None:
-        """Kills a node whose last words to the others arrive late, some of them in its next life."""
+        """Kills a node whose last requests to the others arrive late, some of them in its next life."""
         others = {one.name for one in self._servers if one is not server}
         assert server.host is not None
         stalled = self._network.stall(server.host, others)

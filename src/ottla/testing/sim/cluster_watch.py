@@ -8,6 +8,7 @@ In the moment in which it happens:
   have reached the start of the leader's epoch; a new leader was in sync or eligible, or led last; a broker that died is
   neither in sync nor eligible any more when it registers again (KIP-966);
 - a replica is in sync or eligible to lead (KIP-966): it has every committed record, and no truncation takes one away;
+- a follower cuts its log: no epoch without records is left behind its end;
 - a broker begins to lead a partition: no other one led in that leader epoch, and it has every record that was committed
   before (leader completeness);
 - a leader commits: no later leader has begun without those records, and whoever may be in sync has fetched them;
@@ -213,6 +214,11 @@ class ClusterWatch:
                 )
 
     def _note_cut(self, following: Following) -> None:
+        log = following._log
+        newest = log.leader_epochs.entries[-1] if log.log_end_offset > log.log_start_offset else None
+        if newest is not None and newest.start_offset >= log.log_end_offset:
+            # The leader does not know that epoch, and asks for the same cut again and again (KAFKA-10706).
+            self._tell(f"{log.directory.name} was cut to {log.log_end_offset} and still has {newest}")
         for server in self._servers.values():
             for partition in server.node.replicas.all() if server.is_up and server.node is not None else ():
                 if partition.following is following:

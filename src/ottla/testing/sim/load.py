@@ -9,6 +9,7 @@ it, it goes on. Each life has a name of its own in the history: what a dead proc
 - `GroupLoad`: a member of a group that commits what it has read.
 - `WatchingLoad`: asks what a group has committed, often just when it commits.
 - `ReadingLoad`: reads everything again and again, and asks where partitions end.
+- `EndsLoad`: asks only that, most often just after a fault.
 - `KeyedLoad`: ever newer values of a few keys, for a compacted topic.
 
 One more, `AdminLoad`, has a module of its own.
@@ -62,6 +63,8 @@ HEARTBEAT_MS = 6_000
 POLL_MS = 10_000
 LIMITS = FetchLimits(max_wait_ms=3_000)
 _PAUSE_AFTER_ERROR_S = 0.5
+_ENDS_COUNT = 10
+_ENDS_PAUSE_S = 0.5
 
 
 @dataclass(slots=True)
@@ -520,6 +523,41 @@ class ReadingLoad(Load):
                             continue
                         self._recorder.saw_end_offset(one, self._isolation, end.offset, invoked=invoked)
                 await self.rest(chance)
+
+
+class EndsLoad(Load):
+    """Asks where partitions end, again and again for a while after each fault.
+
+    What a new leader says first must not be less than what its predecessor said last.
+    """
+
+    def __init__(
+        self, name: str, bootstrap: str, recorder: Recorder, pace: Pace, partitions: Sequence[TopicPartition]
+    ) -> None:
+        super().__init__(name, bootstrap, recorder, pace)
+        self._partitions = partitions
+        self.is_worth_a_look = asyncio.Event()
+
+    def end(self) -> None:
+        super().end()
+        self.is_worth_a_look.set()
+
+    async def work(self, client: Client, life: str, chance: random.Random) -> None:
+        del life
+        while not self.is_over:
+            self.is_worth_a_look.clear()
+            for _ in range(_ENDS_COUNT):
+                await self._ask(client)
+                await asyncio.sleep(chance.random() * _ENDS_PAUSE_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.is_worth_a_look.wait(), chance.expovariate(1 / self._pace.pause_s))
+
+    async def _ask(self, client: Client) -> None:
+        invoked = self._recorder.now()
+        ends = await client.admin.list_offsets(dict.fromkeys(self._partitions, OffsetSpec.LATEST))
+        for one, end in ends.items():
+            if end.error is None:
+                self._recorder.saw_end_offset(one, IsolationLevel.READ_UNCOMMITTED, end.offset, invoked=invoked)
 
 
 class KeyedLoad(Load):

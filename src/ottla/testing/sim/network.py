@@ -65,6 +65,7 @@ class End(asyncio.Transport):
         self.machine = machine
         self.address = address
         self.peer: End
+        self.is_opener = False
         self._network = network
         self._context = machine_context(machine)
         self._protocol: asyncio.BufferedProtocol | None = None
@@ -294,8 +295,12 @@ class SimulatedNetwork:
                     future.set_result(None)
 
     def stall(self, machine: SimulatedMachine, receivers: Collection[str]) -> list[End]:
-        """Keeps back what a machine sends to some others on the connections that it has; for `unstall`."""
-        ends = [end.peer for end in self._ends if end.machine is machine and end.peer.machine.name in receivers]
+        """Keeps back what a machine sends to some others on the connections that it opened; for `unstall`."""
+        ends = [
+            end.peer
+            for end in self._ends
+            if end.machine is machine and end.is_opener and end.peer.machine.name in receivers
+        ]
         for end in ends:
             self._stalled.setdefault(end, [])
         return ends
@@ -384,6 +389,7 @@ class SimulatedNetwork:
         own = End(self, machine, (machine.name, self._take_port()))
         other = End(self, bound.machine, (host, port))
         own.peer, other.peer = other, own
+        own.is_opener = True
         self._ends[own] = self._ends[other] = None
         bound.knock(other)
         await asyncio.sleep(self._delay_s(link))

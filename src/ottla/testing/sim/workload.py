@@ -15,6 +15,7 @@ from ottla.testing.sim.clients import LIVENESS_S
 from ottla.testing.sim.end_state import read_log, read_table
 from ottla.testing.sim.load import (
     CopyLoad,
+    EndsLoad,
     Group,
     GroupLoad,
     IdempotentLoad,
@@ -54,6 +55,7 @@ class Workload:
         orders, payments, copies = (list(partitions_of(topic)) for topic in (ORDERS, PAYMENTS, COPIES))
         readers, copiers = self._groups
         self._keyed = KeyedLoad("keyed-1", *base, TABLE, KEY_COUNT)
+        self._ends = EndsLoad("ends-1", *base, [*orders, *payments])
         self._admin = AdminLoad("admin-1", *base, life)
         self.loads: list[Load] = [
             IdempotentLoad("idempotent-1", *base, orders),
@@ -68,12 +70,14 @@ class Workload:
             WatchingLoad("watcher-2", *base, copiers, list(partitions_of(*copiers.topics))),
             ReadingLoad("reader-1", *base, [*orders, *payments], IsolationLevel.READ_UNCOMMITTED),
             ReadingLoad("reader-2", *base, [*orders, *copies], IsolationLevel.READ_COMMITTED),
+            self._ends,
             self._keyed,
             self._admin,
         ]
 
     def draw_attention(self) -> None:
-        """Something has happened after which the groups are worth a look."""
+        """Something has happened after which the groups, and the ends of partitions, are worth a look."""
+        self._ends.is_worth_a_look.set()
         for group in self._groups:
             group.is_worth_a_look.set()
 
