@@ -26,6 +26,9 @@ class Reader:
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "partition.assignment.strategy": "range",
+                # A few commits a second, rather than hundreds of which each has a line.
+                "fetch.min.bytes": 1_000_000,
+                "fetch.wait.max.ms": 200,
                 "socket.timeout.ms": 5000,
                 "reconnect.backoff.max.ms": 200,
                 # Brokers are away on purpose.

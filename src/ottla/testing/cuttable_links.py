@@ -14,6 +14,9 @@ A silent cut is a network that loses packets. TCP sends them again, so a cut tha
   process can keep from completing: a client finds itself connected, and hears nothing.
 
 A reset ends every connection at once, for both sides, and refuses new ones. Here, too, a client is accepted first.
+
+A process that ends cannot hold anything: the kernel closes its connections, and a peer may hear of the end of those
+that the process had opened, even over a link that is cut. The peer learns no more than that, since it cannot connect.
 """
 
 from __future__ import annotations

@@ -25,6 +25,9 @@ public final class Reader implements ConsumerRebalanceListener {
         settings.put("group.id", group);
         settings.put("enable.auto.commit", "false");
         settings.put("auto.offset.reset", "earliest");
+        // A few commits a second, rather than hundreds of which each has a line.
+        settings.put("fetch.min.bytes", "1000000");
+        settings.put("fetch.max.wait.ms", "200");
         settings.put("request.timeout.ms", "5000");
         settings.put("default.api.timeout.ms", "10000");
         settings.put("reconnect.backoff.max.ms", "200");
