@@ -44,7 +44,8 @@ CLUSTER_TESTS := $(wildcard tests/system/test_cluster*.py tests/system/test_cont
 FAULT_TESTS  := $(filter-out tests/system/test_kill.py $(ABUSE_TESTS) $(TRANSACTION_TESTS) $(CLUSTER_TESTS),$(wildcard tests/system/test_*.py))
 
 PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
-PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS),$(wildcard tests/pipeline/test_*.py))
+PIPELINE_CHAOS := $(wildcard tests/pipeline/test_chaos_*.py)
+PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS) $(PIPELINE_CHAOS),$(wildcard tests/pipeline/test_*.py))
 
 SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
@@ -73,7 +74,7 @@ help:
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
 	@echo "make chaos-cluster FAULTS=n  nodes of a cluster fail under load, n times: killed, stopped, frozen, cut off, their disks slow or full"
 	@echo "make mixed               Ottla and Apache Kafka in one cluster"
-	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers under a pipeline (SERVERS=kafka,ottla)"
+	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers, and brokers, under a pipeline (SERVERS=kafka,ottla)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
 
@@ -256,7 +257,7 @@ chaos-pipeline: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) kafka >/dev/null
 	@for server in $(subst $(comma), ,$(SERVERS)); do echo "== $$server =="; \
-	  OTTLA_TEST_SERVER=$$server OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s $(PIPELINE_KILLS) || exit 1; done
+	  OTTLA_TEST_SERVER=$$server OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s $(PIPELINE_KILLS) $(PIPELINE_CHAOS) || exit 1; done
 
 control: $(READY)
 	@$(PARTS) java mvn

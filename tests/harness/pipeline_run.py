@@ -17,6 +17,7 @@ from harness.pipeline_ledger import Feed, differences, open_transactions, read_b
 from harness.process_tree import command_line, descendants, end
 from harness.servers import Server
 from harness.spark_cluster import python_workers, spark_environment
+from harness.three_brokers import ThreeBrokers
 from harness.transactions import committed_offsets, read_by_confluent
 from harness.waiting import eventually
 from harness.workers import Worker
@@ -36,7 +37,7 @@ PYTHON = "pyspark."
 class PipelineRun:
     """`name` is of the pipeline, and its topics are named after it."""
 
-    def __init__(self, server: Server, master: str, home: Path, name: str, **options: str) -> None:
+    def __init__(self, server: Server | ThreeBrokers, master: str, home: Path, name: str, **options: str) -> None:
         self.server = server
         self.name = name
         self.checkpoint = home / "checkpoint"
@@ -45,10 +46,7 @@ class PipelineRun:
         print(f"OTTLA_SEED={seed}")
         self.chance = random.Random(seed)
         self.input, self.output = f"{name}-input", f"{name}-output"
-        client = ConfluentKafka(server.bootstrap)
-        for topic in (self.input, self.output):
-            client.create_topic(topic, PARTITIONS, {})
-            eventually(client.topics, lambda topics, topic=topic: topic in topics)
+        self._create_topics()
         given = {
             "master": master,
             "bootstrap": server.bootstrap,
@@ -70,6 +68,16 @@ class PipelineRun:
         self.feed = Feed(
             server.bootstrap, self.input, PARTITIONS, lead=ROWS_PER_BATCH * 3 * BATCHES_MAX, is_read=self.rows
         )
+
+    def _create_topics(self) -> None:
+        topics = (self.input, self.output)
+        if isinstance(self.server, ThreeBrokers):
+            self.server.create_topics(*topics, partitions=PARTITIONS)
+            return
+        client = ConfluentKafka(self.server.bootstrap)
+        for topic in topics:
+            client.create_topic(topic, PARTITIONS, {})
+        eventually(client.topics, lambda found: found.keys() >= set(topics))
 
     def _new_driver(self) -> Worker:
         return Worker(lambda _run: self._command, spark_environment(), self.errors)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from conformance import table
 from conformance.results import Results
-from conformance.suites import Job, all_jobs, cluster_jobs
+from conformance.suites import Job, jobs_for
 from conformance.workers import run_jobs
 from harness.servers import KINDS
 
@@ -31,7 +31,7 @@ def main() -> int:
     kinds = [kind for kind in options.servers.split(",") if kind]
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         parser.error(f"--servers {unknown[0]}: expected some of {', '.join(KINDS)}")
-    jobs = chosen(all_jobs() if options.brokers == 1 else cluster_jobs(), options.only)
+    jobs = chosen(jobs_for(options.brokers), options.only)
     if not jobs:
         parser.error(f"--only {options.only}: no such suite or test")
     for kind in kinds:

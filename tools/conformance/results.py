@@ -32,6 +32,9 @@ class Results:
         if self._path.exists():
             self._jobs = json.loads(self._path.read_text())
 
+    def has(self, suite: str, job: str) -> bool:
+        return job in self._jobs.get(suite, {})
+
     def is_settled(self, suite: str, job: str) -> bool:
         """Whether a job has run, and nothing failed that is not known to wait for something."""
         ran = self._jobs.get(suite, {}).get(job)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from conformance.features import LEFT_OUT, WAITING
 from conformance.results import ROOT, Results
-from conformance.suites import PASSED, SKIPPED, listed_tests
+from conformance.suites import PASSED, SKIPPED, Job, jobs_for, listed_tests
 
 PAGES = {1: ROOT / "docs" / "conformance.md", 3: ROOT / "docs" / "conformance-cluster.md"}
 SUITES = {
@@ -83,12 +83,16 @@ def rows(suite: str, brokers: int) -> list[Row]:
     kafka, ottla = (Results(kind, brokers).tests(suite) for kind in ("kafka", "ottla"))
     return [
         Row(suite, test, kafka.get(test, NOT_RUN), ottla.get(test, NOT_RUN))
-        for test in sorted(kafka.keys() | ottla.keys())
+        for test in sorted(kafka.keys() | ottla.keys() if brokers == 1 else kafka.keys() & ottla.keys())
     ]
 
 
-def page(by_suite: dict[str, list[Row]], introduction: str) -> Iterator[str]:
-    yield introduction
+def has_run(job: Job, brokers: int) -> bool:
+    return all(Results(kind, brokers).has(job.suite, job.name) for kind in ("kafka", "ottla"))
+
+
+def page(by_suite: dict[str, list[Row]], brokers: int) -> Iterator[str]:
+    yield INTRODUCTIONS[brokers]
     yield "| suite | tests | Kafka passes | of these Ottla passes | wait for a feature |"
     yield "| --- | --- | --- | --- | --- |"
     whole = {suite: [row for row in found if not row.is_part] for suite, found in by_suite.items()}
@@ -103,7 +107,7 @@ def page(by_suite: dict[str, list[Row]], introduction: str) -> Iterator[str]:
     for suite, found in by_suite.items():
         yield f"\n## {SUITES[suite]}\n"
         yield from table(found)
-    yield from not_run()
+    yield from not_run(brokers)
 
 
 def table(found: list[Row]) -> Iterator[str]:
@@ -113,10 +117,12 @@ def table(found: list[Row]) -> Iterator[str]:
         yield f"| {row.test} | {row.kafka} | {row.ottla} | {row.note} |"
 
 
-def not_run() -> Iterator[str]:
+def not_run(brokers: int) -> Iterator[str]:
     local = ", ".join(test.name for test in listed_tests() if test.is_local)
     manual = ", ".join(test.name for test in listed_tests() if test.is_manual)
     yield "\n## Not run\n"
+    if waiting := [job.name for job in jobs_for(brokers) if not has_run(job, brokers)]:
+        yield f"Not run against both servers yet: {', '.join(waiting)}.\n"
     yield f"These tests of librdkafka need no broker, or bring a simulated one: {local}.\n"
     yield f"These are for a person at the keyboard: {manual}.\n"
     yield "kafka-python's tests of TLS start a Kafka distribution themselves and cannot be pointed at another server."
@@ -126,7 +132,7 @@ def write(brokers: int) -> int:
     """Writes the page; 1 when it has something to explain."""
     target = PAGES[brokers]
     by_suite = {suite: rows(suite, brokers) for suite in SUITES}
-    target.write_text("\n".join(page(by_suite, INTRODUCTIONS[brokers])) + "\n")
+    target.write_text("\n".join(page(by_suite, brokers)) + "\n")
     print(f"wrote {target.relative_to(ROOT)}")
     every = [row for found in by_suite.values() for row in found]
     for row in every:
