@@ -103,7 +103,8 @@ def page(by_suite: dict[str, list[Row]], brokers: int) -> Iterator[str]:
         yield f"| {suite} | {len(found)} | {len(passing)} | {both} | {waiting} |"
     yield ""
     waits = Counter(row.note for found in whole.values() for row in found if row.kafka == PASSED and row.note)
-    yield "Waited for: " + "; ".join(f"{feature} ({count})" for feature, count in sorted(waits.items())) + "."
+    if waits:
+        yield "Waited for: " + "; ".join(f"{feature} ({count})" for feature, count in sorted(waits.items())) + "."
     for suite, found in by_suite.items():
         yield f"\n## {SUITES[suite]}\n"
         yield from table(found)
@@ -118,11 +119,18 @@ def table(found: list[Row]) -> Iterator[str]:
 
 
 def not_run(brokers: int) -> Iterator[str]:
+    waiting = [job.name for job in jobs_for(brokers) if not has_run(job, brokers)]
+    if brokers == 1 or waiting:
+        yield "\n## Not run\n"
+    if waiting:
+        yield f"Not run against both servers yet: {', '.join(waiting)}."
+    if brokers == 1:
+        yield from never_run()
+
+
+def never_run() -> Iterator[str]:
     local = ", ".join(test.name for test in listed_tests() if test.is_local)
     manual = ", ".join(test.name for test in listed_tests() if test.is_manual)
-    yield "\n## Not run\n"
-    if waiting := [job.name for job in jobs_for(brokers) if not has_run(job, brokers)]:
-        yield f"Not run against both servers yet: {', '.join(waiting)}.\n"
     yield f"These tests of librdkafka need no broker, or bring a simulated one: {local}.\n"
     yield f"These are for a person at the keyboard: {manual}.\n"
     yield "kafka-python's tests of TLS start a Kafka distribution themselves and cannot be pointed at another server."
