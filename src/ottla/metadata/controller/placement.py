@@ -2,7 +2,8 @@
 
 Goals, in this order: the replicas of a partition are on different brokers, and on different racks as far as there are
 racks; leaders are spread evenly; replicas are spread evenly. Brokers form a ring in which racks alternate ({0,1,2} and
-{3,4,5} become 0,3,1,4,2,5), and a random start keeps small topics from all beginning on the same broker.
+{3,4,5} become 0,3,1,4,2,5), and a random start keeps small topics from all beginning on the same broker. Each round
+over the ring pairs leaders with other first followers, so that all others take over from a broker that fails.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class _Placer:
             key=lambda i: (self._leaderships[i], self._replicas[i], (i - partition) % size),
         )
         self._leaderships[leader] += 1
+        round_number = partition // size
         chosen = [leader]
         used_racks = {racks[leader]}
         while len(chosen) < replication_factor:
@@ -77,7 +79,12 @@ class _Placer:
                 used_racks.clear()
             following = min(
                 (i for i in range(size) if i not in chosen),
-                key=lambda i: (racks[i] in used_racks, not ring[i].is_active, self._replicas[i], (i - leader) % size),
+                key=lambda i: (
+                    racks[i] in used_racks,
+                    not ring[i].is_active,
+                    self._replicas[i],
+                    ((i - leader) % size - 1 + round_number) % (size - 1),
+                ),
             )
             chosen.append(following)
             used_racks.add(racks[following])

@@ -50,6 +50,13 @@ def test_replicas_are_distinct_and_spread_evenly(count: int, partitions: int) ->
             assert max(loads) - min(loads) <= 1
 
 
+def test_when_a_broker_fails_all_others_take_over_from_it() -> None:
+    placed = place_replicas(brokers(count=4), partition_count=12, replication_factor=4, pick=lambda bound: 1)
+    for failed in range(4):
+        successors = Counter(replicas[1] for replicas in placed if replicas[0] == failed)
+        assert successors == {other: 1 for other in range(4) if other != failed}
+
+
 def test_each_partition_uses_as_many_racks_as_it_can() -> None:
     racks = {0: "a", 1: "a", 2: "a", 3: "b", 4: "c"}
     placed = place_replicas(brokers(racks=racks, count=5), partition_count=20, replication_factor=3, pick=lambda b: 1)
