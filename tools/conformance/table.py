@@ -42,9 +42,10 @@ with the same settings. Each broker is a controller as well. Every topic has thr
 fewer, and needs two of them in sync. `make conformance BROKERS=3` runs the suites and writes this page. What three
 brokers of Apache Kafka pass, three of Ottla must pass; the last column names the feature that a test waits for.
 
-No server has an authorizer here, and tests of ACLs and of share groups are left to the other page. A test that fails is
-run a second time on a fresh cluster, on both sides. A test that takes no time at all has left its parts out and counts
-as skipped.
+No server has an authorizer here, and tests of ACLs and of share groups are left to the other page. So are two of
+kafka-python that assume a single broker, test_alter_replica_log_dirs and test_delete_records. A test that fails is run
+a second time on a fresh cluster, on both sides. A test that takes no time at all has left its parts out and counts as
+skipped.
 """,
 }
 
