@@ -15,7 +15,6 @@ SUITE_TIMEOUT_S = 200.0
 # Quick ones, each about something that several brokers share: partitions, groups, producers, markers, administration.
 QUICK = (
     ("0005_order", ""),
-    ("0011_produce_batch", ""),
     ("0012_produce_consume", ""),
     ("0044_partition_cnt", ""),
     ("0056_balanced_group_mt", ""),
