@@ -133,9 +133,13 @@ def test_a_watermark_that_moved_meanwhile_travels_with_the_next_answer_of_the_se
 def test_only_a_replica_of_the_partition_in_its_present_life_may_fetch(tmp_path: Path) -> None:
     async def scenario(pair: LedPair) -> None:
         await pair.produce()
-        for stranger in ({"replica_id": 3}, {"broker_epoch": FOLLOWER_EPOCH - 1}, {"broker_epoch": -1}):
+        for stranger, code in (
+            ({"replica_id": 3}, ErrorCode.UNKNOWN_LEADER_EPOCH),
+            ({"broker_epoch": FOLLOWER_EPOCH - 1}, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+            ({"broker_epoch": -1}, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        ):
             row = await pair.fetch(1, last_fetched_epoch=1, **stranger)
-            assert row.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            assert row.error_code == code
             assert not row.records
         assert pair.partition.log.high_watermark == 0
 
