@@ -181,17 +181,18 @@ class LeaderState:
         leader_end_offset: int,
         broker_epoch: int,
         now_ms: int,
+        names_epoch: bool = True,
     ) -> InSyncProposal | None:
         """A follower has fetched, and its log does not diverge; maybe it is to be in sync from now on.
 
-        `leader_end_offset` is the end of the log from before the read. UNKNOWN_LEADER_EPOCH for a fetch of a broker
-        that is no replica, as far as this leader knows: the broker may have newer metadata. NOT_LEADER_OR_FOLLOWER for
-        one of an earlier life of a replica.
+        `leader_end_offset` is the end of the log from before the read. A fetch of a broker that is no replica is
+        refused: with UNKNOWN_LEADER_EPOCH if it names the epoch of this leader, since that broker may have newer
+        metadata, else with NOT_LEADER_OR_FOLLOWER; so is one of an earlier life of a replica.
         """
         follower = self.followers.get(replica_id)
         if follower is None:
             message = f"Broker {replica_id} is not a replica of this partition"
-            raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH, message)
+            raise ApiError(ErrorCode.UNKNOWN_LEADER_EPOCH if names_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER, message)
         if broker_epoch < self._broker.live_brokers.get(replica_id, UNKNOWN_BROKER_EPOCH):
             message = f"Broker epoch {broker_epoch} of broker {replica_id} is over"
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)

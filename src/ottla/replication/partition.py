@@ -339,12 +339,20 @@ class Partition:
             raise self._too_few_in_sync(leader, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def follower_fetched(
-        self, replica_id: int, fetch_offset: int, log_start_offset: int, leader_end_offset: int, broker_epoch: int
+        self,
+        replica_id: int,
+        fetch_offset: int,
+        log_start_offset: int,
+        leader_end_offset: int,
+        broker_epoch: int,
+        *,
+        names_epoch: bool = True,
     ) -> None:
         """Takes note of how far a follower has come: what it has may be committed, or make it a member of the in-sync
         set.
 
-        The fetch did not diverge, and `leader_end_offset` is the log's end from before the read.
+        The fetch did not diverge, and `leader_end_offset` is the log's end from before the read. Fetches of today's
+        brokers name the leader epoch.
         """
         leader = self._leader
         if leader is None or not self.is_leader:
@@ -357,6 +365,7 @@ class Partition:
             log_start_offset=log_start_offset,
             leader_end_offset=leader_end_offset,
             broker_epoch=broker_epoch,
+            names_epoch=names_epoch,
             now_ms=self._broker.monotonic_ms(),
         )
         self._publish_high_watermark()

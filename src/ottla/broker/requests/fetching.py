@@ -389,6 +389,7 @@ class Fetching:
             wanted.log_start_offset,
             log.log_end_offset,
             follower.broker_epoch,
+            names_epoch=wanted.current_leader_epoch >= 0,
         )
         self._noted.add(wanted.key)
 
