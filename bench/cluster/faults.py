@@ -11,7 +11,7 @@ from functools import partial
 from bench.cluster.acknowledgements import Acknowledgements
 from bench.cluster.nodes import NODES, WAIT_S, Nodes
 from bench.cluster.row import ClusterRow
-from bench.cluster.view import accepts
+from bench.cluster.view import accepting
 from bench.row import Metrics
 from harness.cluster import NodeProcess
 from harness.waiting import eventually
@@ -45,7 +45,7 @@ class Scene:
         client looks for a new leader as often as it sees fit."""
         for broker in self.nodes.others(self.victim):
             if self.nodes.view(broker, self.topic).partitions[self.partition].leader == broker:
-                return accepts(self.nodes.brokers[broker].port, self.topic, self.partition)
+                return bool(accepting(self.nodes.brokers[broker].port, self.topic, [self.partition]))
         return False
 
     def until_acknowledged(self) -> None:

@@ -2,7 +2,7 @@
 
 import time
 
-from bench.cluster.nodes import Nodes, write_to_all
+from bench.cluster.nodes import Nodes
 from bench.cluster.row import ClusterRow
 from bench.row import Metrics, scaled
 
@@ -30,7 +30,7 @@ def many(nodes: Nodes, scale: float) -> Metrics:
     began_s = time.monotonic()
     nodes.create_topic(topic, partitions)
     known_s = time.monotonic() - began_s
-    write_to_all(nodes.bootstrap, topic, range(partitions))
+    nodes.write_to_all(topic, partitions, next(iter(nodes.brokers)))
     created_s = time.monotonic() - began_s
     controller = nodes.active_controller()
     victim = next(broker for broker in nodes.brokers if broker != controller)
@@ -42,7 +42,7 @@ def many(nodes: Nodes, scale: float) -> Metrics:
     for survivor in survivors:
         nodes.until(survivor, topic, lambda seen: not seen.leads(victim))
     moved_s = time.monotonic()
-    write_to_all(",".join(nodes.brokers[survivor].bootstrap for survivor in survivors), topic, range(partitions))
+    nodes.write_to_all(topic, partitions, survivors[0])
     return {
         "known_s": known_s,
         "created_s": created_s,

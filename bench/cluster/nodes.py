@@ -3,14 +3,14 @@
 import itertools
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka import KafkaException, Producer
 
-from bench.cluster.view import View, view
+from bench.cluster.view import View, accepting, view
 from bench.process import cpu_seconds, resident_megabytes, shared_megabytes
 from bench.servers import KAFKA_JVM, CpuTime, raise_error
 from harness.cluster import ApacheNodeProcess, Cluster, NodeProcess
@@ -111,6 +111,21 @@ class Nodes:
     def view(self, broker: int, topic: str) -> View:
         return view(self.brokers[broker].port, topic)
 
+    def write_to_all(self, topic: str, partitions: int, witness: int) -> None:
+        """Returns when every partition has taken a record with acks=all. One request to each leader, as the witness
+        knows them: what is measured is the cluster, and not how a client goes about so many."""
+        deadline_s = time.monotonic() + WAIT_S
+        missing = set(range(partitions))
+        while missing:
+            by_leader: dict[int, list[int]] = {}
+            for index, replicas in self.view(witness, topic).partitions.items():
+                if index in missing:
+                    by_leader.setdefault(replicas.leader, []).append(index)
+            for leader in by_leader.keys() & self.brokers.keys():
+                missing -= accepting(self.brokers[leader].port, topic, by_leader[leader])
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"{len(missing)} of {partitions} partitions take no records after {WAIT_S:g} s")
+
     def others(self, broker: int) -> list[int]:
         return [other for other in self.brokers if other != broker]
 
@@ -162,16 +177,3 @@ def write_first_record(bootstrap: str) -> None:
     left = producer.flush(WAIT_S)
     if left or failures:
         raise KafkaException(failures[0] if failures else "no record was acknowledged")
-
-
-def write_to_all(bootstrap: str, topic: str, partitions: Collection[int]) -> None:
-    """Returns when a record is acknowledged in each of the partitions."""
-    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0, "message.timeout.ms": int(WAIT_S * 1000)})
-    failures: list[object] = []
-    for partition in partitions:
-        producer.produce(
-            topic, b"x", partition=partition, on_delivery=lambda error, _: failures.append(error) if error else None
-        )
-        producer.poll(0)
-    if producer.flush(WAIT_S) or failures:
-        raise KafkaException(failures[0] if failures else "not every partition acknowledged a record")

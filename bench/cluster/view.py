@@ -3,7 +3,7 @@
 A client of the whole cluster would ask any node, and wait for one that is frozen; here the node is chosen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +53,11 @@ def view(port: int, topic: str) -> View:
     )
 
 
-def accepts(port: int, topic: str, partition: int) -> bool:
-    """Whether the node writes a record, and all replicas that are in sync follow."""
-    request = produce_request(topic, [partition], one_record_batch(), acks=-1)
+def accepting(port: int, topic: str, partitions: Sequence[int]) -> set[int]:
+    """Writes a record to each of the partitions; those where the node did, and all replicas in sync followed."""
+    request = produce_request(topic, partitions, one_record_batch(), acks=-1)
     response: Any = decode(ProduceResponse, exchange(port, frame(request, PRODUCE_VERSION)), PRODUCE_VERSION)
-    return bool(response.responses[0].partition_responses[0].error_code == 0)
+    return {row.index for row in response.responses[0].partition_responses if row.error_code == 0}
 
 
 def exchange(port: int, request: bytes) -> bytes:
