@@ -171,7 +171,14 @@ class Nodes:
 def write_first_record(bootstrap: str) -> None:
     """A producer that is there before its cluster: returns when a record is acknowledged, in a topic that is created
     for it."""
-    producer = Producer({"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 100, "log_level": 0})
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "reconnect.backoff.max.ms": 100,
+        # It gives up a topic that does not come into being within 30 s otherwise.
+        "topic.metadata.propagation.max.ms": int(WAIT_S * 1000),
+        "log_level": 0,
+    }
+    producer = Producer(settings)
     failures: list[object] = []
     producer.produce(FIRST_TOPIC, b"x", on_delivery=lambda error, _: failures.append(error) if error else None)
     left = producer.flush(WAIT_S)

@@ -73,18 +73,20 @@ class Turns:
     def _turn(self, kind: str, rows: Sequence[ClusterRow]) -> list[ClusterRow]:
         """Measures one cluster; the rows that are left, because a failed one has spoilt it."""
         nodes = Nodes(self._home / kind, kind)
+        left = list(rows)
         try:
             nodes.start()
-            for number, row in enumerate(rows):
-                try:
-                    self._measure(nodes, row)
-                except (*FAILURES, KafkaException) as failure:
-                    print(f"{row.name} of {kind} failed: {failure}", file=sys.stderr, flush=True)
-                    self.failed.append(f"{row.name} of {kind}")
-                    return list(rows[number + 1 :])
+            while left:
+                self._measure(nodes, left[0])
+                left.pop(0)
+        except (*FAILURES, KafkaException) as failure:
+            # A cluster that does not start fails the row that wanted it.
+            failed = left.pop(0)
+            print(f"{failed.name} of {kind} failed: {failure}", file=sys.stderr, flush=True)
+            self.failed.append(f"{failed.name} of {kind}")
         finally:
             nodes.close()
-        return []
+        return left
 
     def _measure(self, nodes: Nodes, row: ClusterRow) -> None:
         for _ in range(row.warm_ups):
