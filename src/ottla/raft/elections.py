@@ -82,6 +82,9 @@ def on_begin_epoch_request(quorum: Quorum, request: BeginQuorumEpochRequest, rep
         error = QuorumError.FENCED_LEADER_EPOCH
     elif not request.voter.matches(quorum.local):
         error = QuorumError.INVALID_VOTER_KEY
+    elif not quorum.may_be_led_by(request.leader_id, request.epoch):
+        # Whoever reaches the port may claim this, and must not stop the replica by it. It changes nothing here.
+        error = QuorumError.INVALID_REQUEST
     else:
         role = quorum.role
         follows = isinstance(role, Follower) and (role.epoch, role.leader_id) == (request.epoch, request.leader_id)

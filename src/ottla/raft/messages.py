@@ -19,6 +19,7 @@ class QuorumError(Enum):
     FENCED_LEADER_EPOCH = "fenced leader epoch"
     UNKNOWN_LEADER_EPOCH = "unknown leader epoch"
     NOT_LEADER_OR_FOLLOWER = "not leader"
+    INVALID_REQUEST = "invalid request"
     INVALID_VOTER_KEY = "invalid voter key"
     SNAPSHOT_NOT_FOUND = "snapshot not found"
     POSITION_OUT_OF_RANGE = "position out of range"

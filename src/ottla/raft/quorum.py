@@ -185,6 +185,12 @@ class Quorum:
             records += [KRaftVersionContent(self.kraft_version), VotersContent(self.voters)]
         self.append(ControlRecordsContent(tuple(records)), len(records))
 
+    def may_be_led_by(self, leader_id: int, epoch: int) -> bool:
+        """Whether another replica can be the leader of an epoch, as far as is known here."""
+        role = self.role
+        is_known = epoch == role.epoch and isinstance(role, Leader | Follower | Resigned)
+        return leader_id != self.local.id and not (is_known and role.leader_id != leader_id)
+
     def become_follower(self, epoch: int, leader_id: int, now_ms: int) -> None:
         role = self.role
         if leader_id == self.local.id:

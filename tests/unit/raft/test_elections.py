@@ -17,7 +17,6 @@ from ottla.raft import (
     VoterHistory,
 )
 from ottla.raft.messages import BeginQuorumEpochRequest, FetchResponse, QuorumError, VoteRequest, VoteResponse
-from ottla.raft.quorum import InvariantViolation
 from ottla.raft.ready import ElectionState
 from ottla.raft.roles import Follower, Prospective, Unattached
 from unit.raft.replicas import SETTINGS, answer, ask, batch, key, log_of, replica, requests_of, voters
@@ -101,10 +100,11 @@ def test_an_old_leader_is_fenced() -> None:
     assert node.leader_id == 3
 
 
-def test_two_leaders_in_one_epoch_stop_the_replica() -> None:
+def test_a_claim_of_another_leader_in_the_epoch_is_refused() -> None:
     node = replica(election=ElectionState(7, 3))
-    with pytest.raises(InvariantViolation, match="two leaders in epoch 7"):
-        ask(node, BeginQuorumEpochRequest(7, 2, key(1)))
+    for leader_id, epoch in ((2, 7), (1, 7), (1, 8)):
+        assert ask(node, BeginQuorumEpochRequest(epoch, leader_id, key(1))).error is QuorumError.INVALID_REQUEST
+        assert (node.leader_id, node.role.epoch) == (3, 7)
 
 
 def test_a_higher_epoch_without_a_leader_detaches() -> None:
