@@ -6,6 +6,7 @@ written first and cluster.json after them, all of it before anything is formatte
 formatted. So an interrupted set-up is finished by the next one.
 """
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,15 @@ def read(root: Path) -> tuple[ClusterIdentity, tuple[NodeLayout, ...]]:
     except (ConfigError, KeyError, ValueError) as error:
         raise CommandError(f"{root} does not hold a cluster as `ottla cluster up` makes it: {error}") from error
     return identity, tuple(sorted(nodes, key=lambda node: node.node_id))
+
+
+def delete(root: Path, nodes: Sequence[NodeLayout]) -> None:
+    """Deletes what `create` and the nodes made; whatever else is in the directory stays, and then so does it."""
+    for node in nodes:
+        shutil.rmtree(node.directory)
+    (root / CLUSTER_FILE).unlink()
+    if not any(root.iterdir()):
+        root.rmdir()
 
 
 def format_nodes(identity: ClusterIdentity, nodes: Sequence[NodeLayout]) -> None:

@@ -5,7 +5,6 @@ the same: a server.properties each, `ottla storage format`, `ottla server`.
 """
 
 import argparse
-import shutil
 import signal
 import sys
 import time
@@ -162,7 +161,11 @@ def run_restart(options: argparse.Namespace) -> int:
 
     _, nodes = cluster_directory.read(Path(options.data))
     chosen = _chosen(nodes, options.nodes)
+    if options.rolling:
+        _require_all_running(nodes)
     for batch in [[node] for node in chosen] if options.rolling else [chosen]:
+        if options.rolling:
+            _wait_until_whole(nodes)
         _stop(batch)
         node_processes.start(batch)
         if options.rolling:
@@ -180,7 +183,7 @@ def run_down(options: argparse.Namespace) -> int:
     _, nodes = cluster_directory.read(root)
     _stop(nodes)
     if options.delete:
-        shutil.rmtree(root)
+        cluster_directory.delete(root, nodes)
     return ExitCode.DONE
 
 
@@ -192,6 +195,16 @@ def _stop(nodes: "Sequence[NodeLayout]") -> None:
     # A frozen process takes no other signal.
     node_processes.send_signal(pids, signal.SIGCONT)
     node_processes.wait_until_ended(nodes)
+
+
+def _require_all_running(nodes: "Sequence[NodeLayout]") -> None:
+    """With one that is away and another that restarts, there may be no majority, or too few replicas."""
+    from ottla.cli.cluster.local import node_processes
+
+    pids = node_processes.running_nodes(nodes)
+    missing = ", ".join(str(node.node_id) for node in nodes if node.node_id not in pids)
+    if missing:
+        raise CommandError(f"Node {missing} is not running", ExitCode.CONFLICT, "`ottla cluster up` starts it.")
 
 
 def _wait_until_whole(nodes: "Sequence[NodeLayout]") -> None:

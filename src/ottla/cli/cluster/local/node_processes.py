@@ -39,6 +39,13 @@ def running_nodes(nodes: Sequence[NodeLayout]) -> dict[int, int]:
 
 def start(nodes: Sequence[NodeLayout]) -> None:
     """Starts nodes side by side, and returns when clients can connect to each of them."""
+    for node in nodes:
+        if _accepts(node.client_address):
+            raise CommandError(
+                f"Node {node.node_id} cannot start: another process listens on {node.client_address}",
+                ExitCode.CONFLICT,
+                f"End it, or choose other ports in {node.properties_file}.",
+            )
     processes = {node: _spawn(node) for node in nodes}
     deadline = time.monotonic() + START_TIMEOUT_S
     for node, process in processes.items():

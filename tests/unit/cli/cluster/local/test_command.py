@@ -1,6 +1,7 @@
 """`ottla cluster up` and the verbs around it, with a real node. Each command is a process, as the nodes outlive it."""
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,14 +42,18 @@ def test_a_cluster_is_made_killed_restarted_and_taken_down(root: Path) -> None:
     assert stopped.code == 1
     assert "stopped" in stopped.out
     assert ottla("cluster", "kill", "1", *data).err == "ottla cluster: Node 1 is not running\n"
+    assert "Node 1 is not running" in ottla("cluster", "restart", "--rolling", *data).err
+    with socket.create_server(("127.0.0.1", int(address.rpartition(":")[2]))):
+        assert "another process listens on" in ottla("cluster", "up", *data).err
     again = ottla("cluster", "up", *data)
     assert again.code == 0, again.err
     described = json.loads(ottla("-b", address, "topics", "describe", "orders", "-o", "json").out)
     assert len(described[0]["partitions"]) == 3
     assert ottla("cluster", "restart", "--rolling", *data).code == 0
     assert state(root) == ["serving"]
+    (root / "notes").write_text("not of the cluster")
     assert ottla("cluster", "down", "--delete", *data).code == 0
-    assert not root.exists()
+    assert [path.name for path in root.iterdir()] == ["notes"]
 
 
 @pytest.mark.parametrize(
