@@ -22,7 +22,7 @@ from ottla.broker.host import Host
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.tasks import Tasks
-from ottla.protocol.errors import ErrorCode
+from ottla.client.errors import code_of
 from ottla.protocol.messages.alter_partition_request import (
     AlterPartitionRequest,
     BrokerState,
@@ -39,6 +39,8 @@ logger = logging.getLogger("ottla.broker.in_sync_changes")
 
 # How long Kafka's brokers wait before they ask again.
 RETRY_S = 0.05
+# A controller that cannot write, because its disk is full, refuses at once and for long.
+RETRY_S_MAX = 1.0
 _RECOVERED = 0
 
 
@@ -86,43 +88,50 @@ class InSyncChanges:
                 partition.tick()
 
     async def _ask_for_all(self) -> None:
+        pause_s = RETRY_S
         try:
             while self._waiting:
                 asked, self._waiting = self._waiting, {}
-                again = await self._ask_for(asked)
+                again = await self._ask_for(asked, is_repeated=pause_s > RETRY_S)
                 for partition, proposal in again.items():
                     # One that was made meanwhile is newer.
                     self._waiting.setdefault(partition, proposal)
                 if again:
-                    await asyncio.sleep(RETRY_S)
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, RETRY_S_MAX)
+                else:
+                    pause_s = RETRY_S
         finally:
             self._is_asking = False
 
-    async def _ask_for(self, asked: dict[Partition, InSyncProposal]) -> dict[Partition, InSyncProposal]:
-        """Sends one request; the proposals that are to be sent again."""
+    async def _ask_for(
+        self, asked: dict[Partition, InSyncProposal], *, is_repeated: bool
+    ) -> dict[Partition, InSyncProposal]:
+        """Sends one request; the proposals that are to be sent again. Only the first failure is worth a line."""
+        level = logging.DEBUG if is_repeated else logging.INFO
         request = self._request(asked)
         try:
             response = await self._controller.handle(OwnRequest.of(request), request)
             assert isinstance(response, AlterPartitionResponse)
         except Exception as error:  # noqa: BLE001 - a change that is not asked for again would stay pending for ever
             self.failure_count += 1
-            logger.info("%d changes of in-sync sets are asked for again: %s", len(asked), error or repr(error))
+            logger.log(level, "%d changes of in-sync sets are asked for again: %s", len(asked), error or repr(error))
             return {partition: proposal for partition, proposal in asked.items() if partition.is_leader}
         answers = {(topic.topic_id, row.partition_index): row for topic in response.topics for row in topic.partitions}
         again = {}
         for partition, proposal in asked.items():
             answer = answers.get((partition.topic_id, partition.index))
-            if answer is None or self._answer(partition, proposal, answer) is not None:
+            if answer is None or self._answer(partition, proposal, answer, level) is not None:
                 again[partition] = proposal
         return again
 
     def _answer(
-        self, partition: Partition, proposal: InSyncProposal, answer: AnsweredPartition
+        self, partition: Partition, proposal: InSyncProposal, answer: AnsweredPartition, failure_level: int
     ) -> InSyncProposal | None:
         if answer.error_code:
-            code = ErrorCode(answer.error_code)
+            code = code_of(answer.error_code)
             self.failure_count += 1
-            logger.info("%r does not get the in-sync set that it asked for: %s", partition, code.name)
+            logger.log(failure_level, "%r does not get the in-sync set that it asked for: %s", partition, code.name)
             return partition.in_sync_answered(proposal, code)
         if len(proposal.in_sync) < proposal.in_sync_count_before:
             self.shrink_count += 1

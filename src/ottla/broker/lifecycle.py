@@ -239,10 +239,14 @@ class BrokerLifecycle:
                     await self._register_again(error)
                 else:
                     logger.warning("A heartbeat was not answered: %s", error.message or error.code.name)
-                pause_s = backoff_s
-                backoff_s = min(2 * backoff_s, interval_s)
+            except Exception:
+                # Whatever it is, the next heartbeat must follow: without them the broker is fenced while it lives.
+                logger.exception("A heartbeat failed; the next one follows")
             else:
                 pause_s, backoff_s = interval_s, _FIRST_BACKOFF_S
+                continue
+            pause_s = backoff_s
+            backoff_s = min(2 * backoff_s, interval_s)
 
     async def _pause(self, pause_s: float) -> None:
         try:

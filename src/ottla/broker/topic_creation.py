@@ -16,6 +16,7 @@ from typing import Final
 from ottla.broker.controller.controller import Controller, OwnRequest
 from ottla.broker.coordinators.internal_topic import InternalTopicSpec
 from ottla.broker.tasks import Tasks
+from ottla.client.errors import code_of
 from ottla.metadata.controller.topic_names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, check_topic_name
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -41,7 +42,7 @@ class TopicCreation:
             for name in dict.fromkeys(names)
             if name not in INTERNAL_TOPICS and name != CLUSTER_METADATA_TOPIC
         ]
-        refused = {row.name: ErrorCode(row.error_code) for row in await self._create(wanted)}
+        refused = {row.name: code_of(row.error_code) for row in await self._create(wanted)}
         # Where the controller is away for a moment, the topic is as unknown to the client as before.
         return {name: code for name, code in refused.items() if code not in _EXPECTED and not code.is_retriable}
 
@@ -57,7 +58,7 @@ class TopicCreation:
         if not results:
             raise ApiError(ErrorCode.REQUEST_TIMED_OUT, f"no controller has created it within {PATIENCE_S:g} s")
         if results[0].error_code not in _EXPECTED:
-            raise ApiError(ErrorCode(results[0].error_code), results[0].error_message or "")
+            raise ApiError(code_of(results[0].error_code), results[0].error_message or "")
 
     def missing_topic_error(self, name: str) -> ErrorCode:
         """Why a topic does not exist: its name is invalid, or nobody has created it."""

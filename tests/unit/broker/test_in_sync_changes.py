@@ -16,7 +16,7 @@ from ottla.protocol.schema import Message
 class StubbornController(JoinedBrokers):
     """Answers as told before it decides."""
 
-    def __init__(self, home: Path, *answers: ApiError | ErrorCode, partitions: int = 1) -> None:
+    def __init__(self, home: Path, *answers: ApiError | int, partitions: int = 1) -> None:
         super().__init__(home, 2, partitions=partitions)
         self.answers = list(answers)
         self.asked: list[AlterPartitionRequest] = []
@@ -73,6 +73,15 @@ def test_a_proposal_is_repeated_until_the_controller_has_answered(tmp_path: Path
 
     lost = ApiError(ErrorCode.NOT_CONTROLLER, "another node is")
     play(StubbornController(tmp_path, lost, ErrorCode.NOT_CONTROLLER, lost), scenario)
+
+
+def test_an_answer_of_a_later_kafka_leaves_no_proposal_behind(tmp_path: Path) -> None:
+    async def scenario(cluster: StubbornController) -> None:
+        await cluster.lead_alone()
+        await until(lambda: set(cluster.state.isr) == {1, 2})
+        assert cluster.brokers[1].in_sync.failure_count == 1
+
+    play(StubbornController(tmp_path, 32_000), scenario)
 
 
 def test_a_change_that_was_not_attempted_is_proposed_anew_though_the_partition_is_idle(tmp_path: Path) -> None:

@@ -74,11 +74,11 @@ class FollowingController:
     async def handle(self, origin: RequestOrigin, request: Message) -> Message:
         """As `Controller.handle`. The reader itself must not await it: it would wait for its own end."""
         response = await self._controller.handle(origin, request)
-        if self._log.leader_epoch is not None:
-            await self._reader.until(self._log.committed_offset)
-            return response
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FOLLOW_TIMEOUT_S):
+                if self._log.leader_epoch is not None:
+                    await self._reader.until(self._log.committed_offset)
+                    return response
                 await self._reader.until(self._log.end_offset)
                 while not is_visible(self._reader.image, request, response):
                     await self._reader.until(self._reader.image.end_offset + 1)

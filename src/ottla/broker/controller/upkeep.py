@@ -95,6 +95,10 @@ class Upkeep:
                 except ApiError as error:
                     logger.warning("Leaders could not be elected: %s", error)
                     break
+                except Exception:
+                    # Whatever it is, the next round must come: nobody else elects leaders.
+                    logger.exception("Electing leaders failed; the next round tries again")
+                    break
 
     async def _watch_sessions(self) -> None:
         while True:
@@ -105,6 +109,9 @@ class Upkeep:
             except ApiError as error:
                 # The next look tries again, unless leadership was lost in the attempt.
                 logger.warning("A silent broker could not be fenced: %s", error)
+            except Exception:
+                # Whatever it is, the next look must come: nobody else fences silent brokers.
+                logger.exception("Looking for silent brokers failed; the next look tries again")
 
     async def _fence_stale(self) -> None:
         sessions = self._by.sessions

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from ottla.broker.controller.controller import Controller, OwnRequest
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.tasks import Tasks
+from ottla.client.errors import code_of
 from ottla.metadata.image import ClusterImage
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.assign_replicas_to_dirs_request import (
@@ -135,5 +136,5 @@ class DirectoryReports:
             for directory in response.directories
             for topic in directory.topics
             for row in topic.partitions
-            if row.error_code and ErrorCode(row.error_code) not in _VOID
+            if row.error_code and code_of(row.error_code) not in _VOID
         ]

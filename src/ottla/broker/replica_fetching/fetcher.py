@@ -28,6 +28,7 @@ from ottla.broker.peers import PeerUnavailable
 from ottla.broker.replica_fetching.plan import Backoff, FetchPlan
 from ottla.broker.replica_fetching.session import Asked, FollowerSession
 from ottla.broker.tasks import Tasks
+from ottla.client.errors import code_of
 from ottla.config.broker_config import BrokerConfig
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.fetch_request import (
@@ -280,7 +281,7 @@ class ReplicaFetcher:
             if row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 self._begin(key, partial(self._reset, partition, following, asked.position))
             else:
-                self._put_off(key, partition, ErrorCode(row.error_code).name)
+                self._put_off(key, partition, code_of(row.error_code).name)
         except Exception as error:  # noqa: BLE001 - whatever it is, it concerns this partition alone
             self._went_wrong(key, partition, error)
         return 0
@@ -335,7 +336,7 @@ class ReplicaFetcher:
         assert isinstance(response, ListOffsetsResponse)
         answer = response.topics[0].partitions[0]
         if answer.error_code:
-            code = ErrorCode(answer.error_code)
+            code = code_of(answer.error_code)
             raise ApiError(code, f"broker {self.leader_id} does not say what it has: {code.name}")
         return answer.offset
 
