@@ -6,6 +6,10 @@ request whose answer is ready at once is read, handled and answered within one c
 task. Which request may begin, when to read and how to end is decided in `connection_state`; this is the shell around
 it, which moves the bytes.
 
+One exception: Produce requests that are here at the same time and wait for nothing are served together, see
+`produce_run`. In each partition they take effect in their order, and all are answered in it. If one of them is refused,
+those behind it have taken effect when it is answered, as if they had gone to another broker.
+
 Bounds. A frame has at most `socket.request.max.bytes`. Reading stops while more than PENDING_BYTES_MAX of whole
 requests wait. Large requests share `queued.max.request.bytes` with those of all connections. A client that does not
 read its answers holds up its own requests: none begins while the write buffer is full.
