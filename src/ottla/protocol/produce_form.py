@@ -155,11 +155,14 @@ class ProduceForms:
 
 
 def _likely_size_position(frame: bytearray) -> int:
-    """Where the size of the batch stands, if the request has a form and its client id and topic are not long."""
-    topic_position = _HEAD_POSITION + 2 + frame[_HEAD_POSITION + 1] + _TOPIC_AFTER_CLIENT_ID
-    if frame[3] >= _TOPIC_ID_FROM:
-        return topic_position + _TOPIC_ID_BYTES + _SIZE_AFTER_TOPIC
-    return topic_position + frame[topic_position] + _SIZE_AFTER_TOPIC
+    """Where the size of the batch stands if the request has a form, and client id and topic are not long; 0 if not."""
+    try:
+        topic_position = _HEAD_POSITION + 2 + frame[_HEAD_POSITION + 1] + _TOPIC_AFTER_CLIENT_ID
+        if frame[3] >= _TOPIC_ID_FROM:
+            return topic_position + _TOPIC_ID_BYTES + _SIZE_AFTER_TOPIC
+        return topic_position + frame[topic_position] + _SIZE_AFTER_TOPIC
+    except IndexError:
+        return 0
 
 
 def _answer_around_place(topic: str, topic_id: bytes, index: int, version: int) -> tuple[bytes, bytes]:

@@ -1,9 +1,12 @@
 import struct
+from contextlib import suppress
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ottla.protocol.batch_builder import BatchBuilder
-from ottla.protocol.codec import decode, decode_at, encode
+from ottla.protocol.codec import MalformedMessage, decode, decode_at, encode
 from ottla.protocol.frame import SHARED_FRAME_BYTES_MAX
 from ottla.protocol.header import read_request_header
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -152,6 +155,15 @@ def test_requests_without_a_form_are_not_learned() -> None:
     assert forms.find(old) is None
 
 
+@pytest.mark.parametrize("version", range(9, 14))
+def test_a_client_without_a_name_is_left_to_the_codec(version: int) -> None:
+    forms = ProduceForms()
+    body = encode(request_of(version, batch_of(1)), version)
+    frame = bytearray(struct.pack(">hhih", 0, version, 7, -1) + b"\0" + body)
+    learn(forms, frame)
+    assert forms.find(frame) is None
+
+
 def test_a_request_that_the_codec_would_write_otherwise_is_not_learned() -> None:
     forms = ProduceForms()
     frame = frame_of(request_of(9, batch_of(30)), 9)
@@ -193,3 +205,43 @@ def test_forms_are_forgotten_before_they_fill_the_memory() -> None:
         learn(forms, frame)
     assert forms.find(frames[0]) is None
     assert forms.find(frames[-1]) is not None
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    version=st.integers(9, 13),
+    size=st.sampled_from([0, 50, 200]),
+    changes=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=4),
+    cut=st.integers(0, 3),
+    added=st.binary(max_size=3),
+)
+def test_whatever_is_recognised_means_what_the_codec_reads(
+    version: int, size: int, changes: list[tuple[int, int]], cut: int, added: bytes
+) -> None:
+    forms = ProduceForms()
+    frame = frame_of(request_of(version, batch_of(size)), version)
+    learn(forms, frame)
+    for position, byte in changes:
+        if position < len(frame):
+            frame[position] = byte
+    # Once more, so that what was changed may be learned as well.
+    with suppress(MalformedMessage, ValueError):
+        learn(forms, frame)
+    frame = frame[: len(frame) - cut] + added
+    form = forms.find(frame)
+    records = None if form is None else form.batch_of(frame)
+    if form is None or records is None:
+        return
+    header = read_request_header(frame, FLEXIBLE_FROM)
+    request, end = decode_at(ProduceRequest, frame, header.api_version, header.body_position)
+    ((name, topic_id, rows),) = [(one.name, one.topic_id, one.partition_data) for one in request.topic_data]
+    ((index, found),) = [(row.index, row.records) for row in rows]
+    assert (header.api_key, header.api_version, end) == (0, form.version, len(frame))
+    assert (request.transactional_id, request.acks, name, topic_id, index) == (
+        None,
+        form.acks,
+        form.topic,
+        form.topic_id,
+        form.index,
+    )
+    assert found == records
