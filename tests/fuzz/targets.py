@@ -32,6 +32,8 @@ from ottla.protocol.errors import ApiError
 from ottla.protocol.frame import FrameReader, OversizedFrame
 from ottla.protocol.header import read_request_header
 from ottla.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from ottla.protocol.produce_form import ProduceForms
 from ottla.protocol.record_batch import TimestampType, batch_records, encode_batch, parse_header
 from ottla.protocol.schema import Message
 from ottla.raft.ready import ElectionState
@@ -158,6 +160,38 @@ def request_seeds() -> Iterator[bytes]:
     for number, (cls, version) in enumerate(REQUESTS):
         for _ in range(2):
             yield _CHOICE.pack(number) + encode(sample(cls, version, chance), version)
+
+
+def produce_forms(data: bytes) -> None:
+    """A Produce request: what is recognised by its form means what the codec reads."""
+    frame = bytearray(data)
+    forms = ProduceForms()
+    try:
+        header = read_request_header(frame, _FLEXIBLE_FROM)
+        if header.api_key != ProduceRequest.API_KEY or header.api_version not in ProduceRequest.VERSIONS:
+            return
+        request, _ = decode_at(ProduceRequest, frame, header.api_version, header.body_position, ELEMENTS_MAX)
+    except MalformedMessage:
+        assert forms.find(frame) is None
+        return
+    forms.learn(frame, header.api_version, header.body_position, request)
+    form = forms.find(frame)
+    if form is not None and (records := form.batch_of(frame)) is not None:
+        ((topic, row),) = [(topic, row) for topic in request.topic_data for row in topic.partition_data]
+        assert (form.topic, form.topic_id, form.index) == (topic.name, topic.topic_id, row.index)
+        assert (form.version, form.acks, records) == (header.api_version, request.acks, row.records)
+
+
+def produce_form_seeds() -> Iterator[bytes]:
+    builder = BatchBuilder()
+    builder.append(b"k", b"v" * 60, timestamp_ms=1)
+    data = [PartitionProduceData(index=1, records=bytes(builder.build()))]
+    for version in ProduceRequest.VERSIONS:
+        topic = TopicProduceData(partition_data=data, **({"topic_id": bytes(16)} if version >= 13 else {"name": "t"}))
+        body = encode(ProduceRequest(acks=1, timeout_ms=100, topic_data=[topic]), version)
+        for name in (struct.pack(">h", 2) + b"id", struct.pack(">h", -1)):
+            tags = b"\0" if version >= ProduceRequest.FLEXIBLE_FROM else b""
+            yield struct.pack(">hhi", 0, version, 7) + name + tags + body
 
 
 def consumer_protocol(data: bytes) -> None:
@@ -391,6 +425,7 @@ TARGETS: dict[str, Target] = {
     "frames": Target(frames, frame_seeds),
     "request-header": Target(request_header, header_seeds),
     "requests": Target(requests, request_seeds),
+    "produce-forms": Target(produce_forms, produce_form_seeds),
     "consumer-protocol": Target(consumer_protocol, consumer_protocol_seeds),
     "codecs": Target(codecs, codec_seeds),
     "batches": Target(batches, batch_seeds),
