@@ -499,13 +499,10 @@ PLANTED = {
 #   answer is under way. Between two steps the fetcher forgets what it has asked for.
 # - after_append_check_left_out: a request for two partitions, of which the second is committed first and then loses its
 #   replicas, while the first one still waits.
-# - old_coordinators_marker_taken: a coordinator that dies between the sending of a marker and its arrival, and a
-#   successor that is faster than the marker.
 NOT_SEEN_YET = frozenset(
     {
         "expansion_before_the_epochs_start",
         "late_fetch_answer_appended",
         "after_append_check_left_out",
-        "old_coordinators_marker_taken",
     }
 )

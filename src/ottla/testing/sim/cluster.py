@@ -181,6 +181,8 @@ def _draw_config(chance: random.Random) -> dict[str, str]:
         "broker.heartbeat.interval.ms": str(session_timeout_ms // 5),
         # Short, so that leaderships go back and forth.
         "leader.imbalance.check.interval.seconds": str(chance.choice([3, 300])),
+        # Short, so that a partition without a leader is often looked at: nobody who may lack records must lead it.
+        "unclean.leader.election.interval.ms": str(chance.choice([2_000, 300_000])),
         "num.replica.fetchers": str(chance.choice([1, 2])),
         # Small, so that a replica that was away comes back in many steps.
         "replica.fetch.max.bytes": str(chance.choice([300, 1024 * 1024])),

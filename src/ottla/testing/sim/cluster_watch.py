@@ -11,7 +11,8 @@ In the moment in which it happens:
 - a follower cuts its log: no epoch without records is left behind its end;
 - a broker begins to lead a partition: no other one led in that leader epoch, and it has every record that was committed
   before (leader completeness);
-- a leader commits: no later leader has begun without those records, and whoever may be in sync has fetched them;
+- a leader commits: no later leader has begun without those records, enough replicas are in sync, and whoever may be so
+  has fetched them;
 - a follower appends: its log ends with the record that its leader has there.
 
 What nodes answer is watched in `answer_watch`.
@@ -245,9 +246,15 @@ class ClusterWatch:
 
     def _note_commit(self, partition: Partition) -> None:
         leader = partition._leader
-        for node_id in () if leader is None else leader.maximal_in_sync:
-            follower = None if leader is None else leader.followers.get(node_id)
-            if leader is not None and follower is not None and follower.log_end_offset < leader.high_watermark:
+        if leader is None:
+            return
+        self._demand(
+            len(leader.in_sync) >= leader.effective_min_insync_replicas,
+            f"{partition} is committed up to {leader.high_watermark}, with no more than {leader.in_sync} in sync",
+        )
+        for node_id in leader.maximal_in_sync:
+            follower = leader.followers.get(node_id)
+            if follower is not None and follower.log_end_offset < leader.high_watermark:
                 self._tell(
                     f"{partition} is committed up to {leader.high_watermark}: {node_id}, which may be in sync, has "
                     f"fetched up to {follower.log_end_offset}"
