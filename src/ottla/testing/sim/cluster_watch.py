@@ -5,8 +5,9 @@ In the moment in which it happens:
 - a controller begins to lead: no other one led in that raft epoch, and it has all metadata that was committed before;
 - an image is published: it equals every image that ends at the same offset; the in-sync set of each partition is within
   what its leader takes for possible (the maximal set, KIP-497), only active brokers have come into it, and all of them
-  have reached the start of the leader's epoch; a new leader was in sync or eligible, or led last; a broker that died is
-  neither in sync nor eligible any more when it registers again (KIP-966);
+  have reached the start of the leader's epoch; a new leader was in sync or eligible, or led last, and there is always
+  somebody who is one of these; a broker that died is neither in sync nor eligible any more when it registers again
+  (KIP-966);
 - a replica is in sync or eligible to lead (KIP-966): it has every committed record, and no truncation takes one away;
 - a follower cuts its log: no epoch without records is left behind its end;
 - a broker begins to lead a partition: no other one led in that leader epoch, and it has every record that was committed
@@ -154,6 +155,10 @@ class ClusterWatch:
                     f"of {entered} in the in-sync set of {topic.name}-{index} not every broker is active",
                 )
                 self._check_entered(topic, index, state, entered)
+                self._demand(
+                    bool(state.isr or state.eligible_leader_replicas or state.last_known_elr),
+                    f"nobody will ever lead {topic.name}-{index}: {state}",
+                )
                 left = [one for one in (old.isr if old is not None else ()) if one not in state.isr]
                 self._demand(
                     not (self._is_quiet and any(self._servers[one].is_up for one in left)),
