@@ -14,8 +14,8 @@ FAULTS  ?= 100
 # Of all fuzz targets together.
 FUZZ_SECONDS ?= 20
 # Simulated hours of a lone node under faults, and as many of a cluster, and the first seed. A minute of two processors
-# is about six hours of a node, or two and a half of a cluster.
-HOURS ?= 6
+# is about six hours of a node, or two of a cluster.
+HOURS ?= 8
 SEED ?= 101
 SERVERS ?= kafka,ottla
 WORKERS ?= 2
