@@ -17,8 +17,9 @@ def say(what: str, partition: int, first: int = 0, following: int = 0) -> None:
 class Reader:
     def __init__(self, bootstrap: str, group: str, topic: str) -> None:
         self._topic = topic
-        # Read of each partition, and not committed yet.
+        # Read of each partition and not told yet; and where a commit was refused.
         self._offsets: dict[int, list[int]] = {}
+        self._refused: dict[int, int] = {}
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -38,17 +39,16 @@ class Reader:
         self._consumer.subscribe(
             [topic],
             on_assign=self._assigned,
-            on_revoke=lambda *_: self._commit(),
-            on_lost=lambda *_: self._tell(),
+            on_revoke=self._revoked,
+            on_lost=self._lost,
         )
 
     def run(self) -> None:
         while not select.select([sys.stdin], [], [], 0)[0]:
-            if not self._poll(0.2):
-                continue
-            for _ in range(BATCH):
-                if not self._poll(0):
-                    break
+            if self._poll(0.2):
+                for _ in range(BATCH):
+                    if not self._poll(0):
+                        break
             self._commit()
         self._consumer.close()
 
@@ -62,8 +62,19 @@ class Reader:
         return True
 
     def _assigned(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._refused = {}
         for one in partitions:
             say("assigned", one.partition)
+
+    def _revoked(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._commit()
+        for one in partitions:
+            say("revoked", one.partition)
+
+    def _lost(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._tell()
+        for one in partitions:
+            say("revoked", one.partition)
 
     def _tell(self) -> dict[int, int]:
         """Tells what was read; where each partition goes on."""
@@ -76,7 +87,8 @@ class Reader:
         return {partition: found[-1] + 1 for partition, found in read.items()}
 
     def _commit(self) -> None:
-        for partition, following in self._tell().items():
+        due, self._refused = self._refused | self._tell(), {}
+        for partition, following in due.items():
             self._commit_one(partition, following)
 
     def _commit_one(self, partition: int, following: int) -> None:
@@ -84,11 +96,14 @@ class Reader:
         try:
             asked = [TopicPartition(self._topic, partition, following)]
             committed = self._consumer.commit(offsets=asked, asynchronous=False)
-        except KafkaException:
-            # Another member has the partition, or nobody coordinates now: the next commit says more.
-            return
+        except KafkaException as failure:
+            # Another member has the partition, or nobody coordinates now.
+            committed = None
+            print(f"refused {failure}", flush=True)
         if committed and all(one.error is None for one in committed):
             say("committed", partition, following, following)
+        else:
+            self._refused[partition] = following
 
 
 if __name__ == "__main__":

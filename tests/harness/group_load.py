@@ -1,8 +1,9 @@
 """A consumer group at work: members of Java's client and of librdkafka read a topic and commit how far they came.
 
 Each says what it does and when, on the clock that all processes of a machine share: `assigned` before it asks where to
-begin, `read` with the offsets of a batch, `committing` before it asks for a commit, `committed` when that was
-acknowledged. Afterwards `anomalies` looks for what a group must never do:
+begin, `revoked` when it has to give a partition back, `read` with the offsets of a batch, `committing` before it asks
+for a commit, `committed` when that was acknowledged, and `refused` with the reason if it was not, after which it asks
+again. In the end, `anomalies` looks for what a group must never do:
 
 - begin behind a commit that was acknowledged before the partition was assigned: the group's offset went back;
 - begin beyond everything that anybody tried to commit: records were skipped;
@@ -51,7 +52,9 @@ def anomalies(events: Iterable[Event]) -> list[str]:
     following: dict[tuple[int, int], int] = {}
     for one in sorted(events):
         key = one.member, one.partition
-        if one.what == "assigned":
+        if one.what == "revoked":
+            following.pop(key, None)
+        elif one.what == "assigned":
             lowest[key] = acknowledged.get(one.partition, 0)
             following.pop(key, None)
         elif one.what == "committing":
@@ -86,7 +89,12 @@ class GroupLoad:
         self._members = [_member(command) for command in commands]
 
     def _events(self) -> list[Event]:
-        return [event(line, number) for number, one in enumerate(self._members) for line in list(one.said)]
+        return [
+            event(line, number)
+            for number, one in enumerate(self._members)
+            for line in list(one.said)
+            if not line.startswith("refused")
+        ]
 
     def commits(self) -> int:
         """How many commits were acknowledged so far."""
@@ -104,7 +112,9 @@ class GroupLoad:
     def check(self, ends: dict[int, int]) -> None:
         """The members come to the end of each partition, and have read everything, with no anomaly."""
         eventually(
-            self._acknowledged, lambda found: all(found.get(key) == end for key, end in ends.items()), timeout_s=90
+            lambda: (self._acknowledged(), [member.said[-3:] for member in self._members]),
+            lambda seen: all(seen[0].get(key) == end for key, end in ends.items()),
+            timeout_s=90,
         )
         for member in self._members:
             assert member.finish() == 0

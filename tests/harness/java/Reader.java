@@ -1,5 +1,6 @@
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -18,6 +19,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 public final class Reader implements ConsumerRebalanceListener {
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final String topic;
+    /** What was read and not committed, and where a commit was refused. */
+    private final Map<TopicPartition, Long> due = new HashMap<>();
 
     private Reader(String bootstrap, String group, String topic) {
         Properties settings = new Properties();
@@ -56,8 +59,11 @@ public final class Reader implements ConsumerRebalanceListener {
                     next = one.offset() + 1;
                 }
                 say("read", partition.partition(), first, next);
-                commit(partition, next);
+                due.put(partition, next);
             }
+            Map<TopicPartition, Long> now = Map.copyOf(due);
+            due.clear();
+            now.forEach(this::commit);
         }
         consumer.close();
     }
@@ -68,17 +74,20 @@ public final class Reader implements ConsumerRebalanceListener {
             consumer.commitSync(Map.of(partition, new OffsetAndMetadata(next)));
             say("committed", partition.partition(), next, next);
         } catch (CommitFailedException | RebalanceInProgressException | RetriableException refused) {
-            // Another member has the partition, or nobody coordinates now: the next commit says more.
-            return;
+            // Another member has the partition, or nobody coordinates now.
+            System.out.println("refused " + refused);
+            due.put(partition, next);
         }
     }
 
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+        partitions.forEach(one -> say("revoked", one.partition(), 0, 0));
     }
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+        due.clear();
         partitions.forEach(one -> say("assigned", one.partition(), 0, 0));
     }
 
