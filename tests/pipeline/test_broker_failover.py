@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The first query of a session loads half of Spark.
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(480), pytest.mark.filterwarnings("default")]
 
 PARTITIONS = 3
 ROWS_PER_BATCH = "90"
