@@ -291,7 +291,11 @@ async def open_connection(
     connection = Connection(address, client_id, request_timeout_s, in_flight_max)
     try:
         async with asyncio.timeout(connect_timeout_s):
-            await loop.create_connection(lambda: connection, address.host, address.port, ssl=security.tls)
+            transport, _ = await loop.create_connection(
+                lambda: connection, address.host, address.port, ssl=security.tls
+            )
+            if _reaches_itself(transport):
+                raise ConnectionRefusedError
             await _negotiate(connection, connect_timeout_s)
             if security.authenticate is not None:
                 await security.authenticate(connection)
@@ -306,6 +310,13 @@ async def open_connection(
         raise
     connection.on_end = on_end
     return connection
+
+
+def _reaches_itself(transport: asyncio.Transport) -> bool:
+    """Whether nobody listens, and the system chose the very port as the caller's own. Such a connection answers with
+    what it is asked, and holds the port, so that nobody can listen there."""
+    own = transport.get_extra_info("sockname")
+    return own is not None and own == transport.get_extra_info("peername")
 
 
 async def _negotiate(connection: Connection, timeout_s: float) -> None:

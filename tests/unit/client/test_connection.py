@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import struct
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
 
@@ -397,6 +398,20 @@ def test_a_port_where_nobody_listens_is_another_error_than_a_host_that_cannot_be
     with pytest.raises(BrokerUnreachable) as unknown:
         asyncio.run(open_to(Address("no-such-host.invalid", 9092)))
     assert not isinstance(unknown.value, ConnectionRefused)
+
+
+def test_a_connection_that_reaches_itself_is_a_refusal() -> None:
+    """With a port in the range from which the system takes the caller's own ports, that happens by chance."""
+    port = free_port()
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        connect = loop.create_connection
+        loop.create_connection = partial(connect, local_addr=("127.0.0.1", port))  # type: ignore[method-assign]
+        with pytest.raises(ConnectionRefused):
+            await open_to(Address("127.0.0.1", port))
+
+    asyncio.run(scenario())
 
 
 def test_a_peer_that_does_not_read_cannot_keep_a_connection_from_closing() -> None:
