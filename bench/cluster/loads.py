@@ -64,8 +64,8 @@ def rows() -> list[ClusterRow]:
         ClusterRow(
             "produce-one",
             "produce 100 B, one record a request",
-            f"`{rdkafka} -s 100 -c 20000 {' '.join(ONE_EACH)}`",
-            lambda nodes, scale: produce(nodes, scaled(20_000, scale, 500), 100, ONE_EACH),
+            f"`{rdkafka} -s 100 -c 10000 {' '.join(ONE_EACH)}`",
+            lambda nodes, scale: produce(nodes, scaled(10_000, scale, 500), 100, ONE_EACH),
             {"rate": 1.0, "cpu_us": 1.5},
             warm_ups=2,
             per_turn=2,
