@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -62,9 +62,7 @@ def files() -> list[str]:
     return sorted(path.name for path in found if "ssl" not in path.name)
 
 
-def run_file(
-    name: str, bootstrap: str, home: Path, timeout_s: float, *, without: Sequence[str] = ()
-) -> Mapping[str, str]:
+def run_file(name: str, bootstrap: str, home: Path, timeout_s: float) -> Mapping[str, str]:
     """Test to "passed", "failed" or "skipped"; nothing when pytest came to grief. What it said is in <name>.log."""
     lay_out(home)
     report = home / f"{name}.xml"
@@ -76,7 +74,6 @@ def run_file(
         "KAFKA_VERSION": "4.3.0",
     }
     command = [sys.executable, "-m", "pytest", "-q", f"--timeout={TEST_TIMEOUT_S}", f"--junit-xml={report}"]
-    command += [f"--deselect=test/integration/{name}::{test}" for test in without]
     with (home / f"{name}.log").open("wb") as output:
         run_bounded([*command, f"test/integration/{name}"], home, environment, output, timeout_s)
     return dict(_outcomes(report)) if report.exists() else {}
