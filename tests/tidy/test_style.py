@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 600
 # One concept each, which a cut would tear.
 LONGER_MAX = {
-    "src/ottla/replication/partition.py": 640,  # one life of a replica, from leader to follower and back
+    "src/ottla/replication/partition.py": 700,  # one life of a replica, from leader to follower and back
     "src/ottla/storage/log.py": 760,  # what the lock of a log guards
 }
 FUNCTION_LINES_MAX = 60

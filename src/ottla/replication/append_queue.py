@@ -1,7 +1,9 @@
 """The queue of a disk that must not hold up the others, as a partition sees it.
 
-Whatever changes a log of such a disk goes through its queue, in the order of the calls: a leader's and a follower's
-appends, truncation, the beginning of a leader epoch.
+Whatever changes a log of such a disk goes through its queue: a leader's and a follower's appends, truncation, the
+beginning of a leader epoch. The queue may hold appends back while too much waits for the disk; barriers and the
+broker's own batches pass those. So when the turn of an append comes, a later leader epoch may have begun: whoever put
+it there looks, and refuses it then.
 """
 
 from collections.abc import Callable
@@ -37,4 +39,10 @@ class AppendQueue(Protocol):
         """Calls `work` with the records, in turn, where it may wait; then gives the outcome to `settle`.
 
         The broker's own batches do not wait for room: REQUEST_TIMED_OUT if too many of them are in the queue.
+        """
+
+    def barrier(self, work: Callable[[], T], settle: Callable[[T], None]) -> None:
+        """Calls `work`, then `settle`, after everything that is neither held back nor done.
+
+        It is never held back itself, and never refused, however much waits: a leader epoch begins with it.
         """

@@ -10,7 +10,8 @@ Guarantees
   that queue, never on the event loop.
 - The log's watermark and start follow the leader's, the start never beyond the watermark.
 - After `end`, nothing that is still under way touches watermark or log start: another epoch has begun, and maybe this
-  broker leads it. What is in the queue comes before anything of that epoch.
+  broker leads it. What has not had its turn in the queue by then is not done at all; what has, ends before the next
+  epoch begins in the log.
 
 Nothing here survives a crash; the position comes back from the log and its epochs.
 """
@@ -70,8 +71,8 @@ class Following:
         if queue is None:
             self._begin()
         else:
-            # After the appends of the epoch before, wherever they will have come to by then.
-            queue.put(_nothing, b"", lambda _: self._begin(), is_own=True)
+            # After the append of the epoch before that may be under way. Those that wait will be refused.
+            queue.barrier(_do_nothing, lambda _: self._begin())
 
     @property
     def position(self) -> FetchPosition | None:
@@ -130,7 +131,8 @@ class Following:
             return None
 
         def move(_: Records) -> None:
-            log.increment_log_start_offset(start_offset)
+            if not self._is_over:
+                log.increment_log_start_offset(start_offset)
 
         return self._put(move, b"", self._moved)
 
@@ -187,9 +189,13 @@ class Following:
         self._is_changing = False
 
     def _append(self, now_ms: int, records: Records) -> None:
+        if self._is_over:
+            return
         self._log.append_as_follower(records, now_ms=now_ms, leader_epoch=self.leader_epoch)
 
     def _cut(self, cut: Cut, now_ms: int, _: Records) -> None:
+        if self._is_over:
+            return
         if isinstance(cut, Truncate):
             self._log.truncate_to(cut.end_offset, now_ms)
         else:
@@ -223,5 +229,5 @@ class Following:
         return f"{log.directory.name} is truncated from {log.log_end_offset} to {cut.end_offset}{lost}"
 
 
-def _nothing(_: object) -> None:
+def _do_nothing() -> None:
     """What a barrier does."""

@@ -7,6 +7,8 @@ Guarantees
 - Only the leader of the current epoch appends and serves; others say so with the error that makes a client look again.
 - There is one way to append, for a client's batch and for what the broker writes itself. It is done at once, or put
   into the queue of a disk that must not hold up the others; either way the outcome names leader epoch and offset.
+- What waits in that queue when its leader epoch ends is refused, not written: the queue may let a later epoch begin
+  before its turn, and that epoch's leader or follower must know where the log ends.
 - A record is committed, and so visible and acknowledged under acks=all, once the high watermark has passed it in the
   leader epoch in which it was appended. After a change of leader another record may stand at its offset: whoever waits
   for the old one hears NOT_LEADER_OR_FOLLOWER, wherever the watermark is.
@@ -24,7 +26,7 @@ watermark from a checkpoint and, at the latest, from the replicas' next fetches.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.record_batch import BatchHeader
@@ -40,6 +42,8 @@ from ottla.storage.errors import StorageError
 from ottla.storage.log import AppendInfo, Log
 from ottla.storage.log_config import MAX_INT64, LogConfig
 from ottla.storage.transaction_verification import VerificationGuard
+
+T = TypeVar("T")
 
 NO_EPOCH = -1
 ACKS_ALL = -1
@@ -222,7 +226,7 @@ class Partition:
         if self._queue is not None:
             settle = partial(self._appended, len(records))
             work = self._append_work(now_ms, header, verification, transaction_version)
-            return self._queue.put(work, records, settle, is_own=header is None)
+            return self._queue.put(self._in_this_epoch(work), records, settle, is_own=header is None)
         try:
             if header is not None:
                 # The way of nearly every batch there is: a plain call.
@@ -275,7 +279,7 @@ class Partition:
             return self.log.log_start_offset
 
         if self._queue is not None:
-            return self._queue.put(delete, b"", lambda _: self.tell_log_start())
+            return self._queue.put(self._in_this_epoch(delete), b"", lambda _: self.tell_log_start())
         log_start_offset = delete(b"")
         self.tell_log_start()
         return log_start_offset
@@ -295,7 +299,7 @@ class Partition:
 
     @property
     def has_queue(self) -> bool:
-        """Whether appends wait for their turn: some may be on their way to the log, of an earlier epoch as well."""
+        """Whether appends wait for their turn: one of an earlier epoch may be on its way to the log."""
         return self._queue is not None
 
     def barrier(self) -> Appending[None] | None:
@@ -510,7 +514,7 @@ class Partition:
             leader.epoch_began(log.log_end_offset)
             return
 
-        def begin(_: Records) -> int:
+        def begin() -> int:
             log.assign_leader_epoch(epoch)
             return log.log_end_offset
 
@@ -520,8 +524,21 @@ class Partition:
                 self._count(leader, max(start_offset, leader.log_end_offset))
                 self._publish_high_watermark()
 
-        # After the appends of the epoch before, wherever they will have come to by then.
-        self._queue.put(begin, b"", began)
+        # After the change of the epoch before that may be under way. Those that wait will not be made.
+        self._queue.barrier(begin, began)
+
+    def _in_this_epoch(self, work: Callable[[Records], T]) -> Callable[[Records], T]:
+        """The same work, which is refused if its turn comes after this leader epoch."""
+        epoch = self.leader_epoch
+
+        def work_unless_over(records: Records) -> T:
+            # The loop may change the epoch right after this look: the barrier of the new one waits for this work.
+            if self.leader_epoch != epoch:
+                message = f"Leader epoch {epoch} of {self.topic}-{self.index} ended before its disk had its turn"
+                raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)
+            return work(records)
+
+        return work_unless_over
 
     def _append_work(
         self,

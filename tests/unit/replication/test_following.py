@@ -1,47 +1,25 @@
 """A follower's log under its leader's answers."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
+from ottla.broker.disks import directory_writer
 from ottla.protocol.batch_builder import BatchBuilder
+from ottla.protocol.errors import ApiError
 from ottla.protocol.record_batch import PLACEMENT
 from ottla.protocol.records import CorruptRecords
-from ottla.protocol.schema import Records
-from ottla.replication.append_queue import Appending
 from ottla.replication.follower_state import LeaderAnswer, StartAnew, Truncate
 from ottla.replication.following import Cut, Following
 from ottla.replication.leader_state import Leadership
-from ottla.replication.partition import Partition
+from ottla.replication.partition import ACKS_ALL, Partition
+from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.leader_epochs import EpochEnd
-from unit.replication.partitions import TRIO, append, make, to_leader
+from unit.replication.partitions import TRIO, append, batch_of_one, make, to_leader
+from unit.replication.slow_disks import SlowDisk, hold_back_clients, outcome_of, run_on_slow_disk
 
-T = TypeVar("T")
 FOLLOWED = Leadership(leader_id=2, leader_epoch=3, replicas=(1, 2, 3), in_sync=(1, 2, 3), partition_epoch=3)
-
-
-class Queue:
-    """The queue of a disk that works when a test says so."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
-
-    def put(
-        self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None], *, is_own: bool = False
-    ) -> Appending[T]:
-        del is_own
-        self.waiting.append(lambda: settle(work(records)))
-        # Nobody here waits for it.
-        done: Any = object()
-        return done
-
-    def run(self) -> None:
-        waiting, self.waiting = self.waiting, []
-        for work in waiting:
-            work()
 
 
 def batch(offset: int, epoch: int = 3, count: int = 1) -> bytes:
@@ -155,28 +133,47 @@ def test_damaged_records_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_queued_append_holds_the_position_back_until_it_is_done(tmp_path: Path) -> None:
-    queue = Queue()
-    partition = make(tmp_path, FOLLOWED, queue)
-    following = following_of(partition)
-    assert following.position is None, "appends of the epoch before may be on their way"
-    queue.run()
-    take(following, batch(0), high_watermark=1)
-    assert following.position is None
-    queue.run()
-    assert place(following) == (1, 3)
-    assert partition.log.high_watermark == 1
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, FOLLOWED, disk.queue)
+        following = following_of(partition)
+        assert following.position is None, "an append of the epoch before may be under way"
+        await disk.settle()
+        take(following, batch(0), high_watermark=1)
+        disk.work_off()
+        assert following.position is None
+        await disk.settle()
+        assert place(following) == (1, 3)
+        assert partition.log.high_watermark == 1
+
+    run_on_slow_disk(scenario)
 
 
-def test_what_was_queued_before_a_change_of_leader_moves_no_watermark_after_it(tmp_path: Path) -> None:
-    queue = Queue()
-    partition = make(tmp_path, FOLLOWED, queue)
-    queue.run()
-    take(following_of(partition), batch(0), high_watermark=1)
-    to_leader(partition)
-    assert partition.following is None
-    queue.run()
-    assert partition.log.log_end_offset == 1
-    assert partition.log.high_watermark == 0
+def test_what_was_appended_before_a_change_of_leader_moves_no_watermark_after_it(tmp_path: Path) -> None:
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, FOLLOWED, disk.queue)
+        await disk.settle()
+        take(following_of(partition), batch(0), high_watermark=1)
+        disk.work_off()
+        to_leader(partition)
+        assert partition.following is None
+        await disk.settle()
+        assert partition.log.log_end_offset == 1
+        assert partition.log.high_watermark == 0
+
+    run_on_slow_disk(scenario)
+
+
+def test_what_waits_for_the_disk_at_a_change_of_leader_is_not_appended(tmp_path: Path) -> None:
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, FOLLOWED, disk.queue)
+        await disk.settle()
+        disk.hang()
+        take(following_of(partition), batch(0), high_watermark=1)
+        to_leader(partition)
+        await disk.wake_up()
+        assert partition.log.log_end_offset == 0
+
+    run_on_slow_disk(scenario)
 
 
 def test_a_partition_without_a_leader_follows_nobody(tmp_path: Path) -> None:
@@ -194,3 +191,74 @@ def test_a_closed_partition_follows_nobody_until_it_is_opened_again(tmp_path: Pa
     assert following.position is None
     partition.reopen()
     assert place(following_of(partition)) == (0, -1)
+
+
+def enqueue(partition: Partition) -> None:
+    """A client appends."""
+    records = batch_of_one()
+    partition.append(records, acks=1, now_ms=1, header=validate_client_batch(records, partition.log.config))
+
+
+def test_an_append_that_was_held_back_does_not_grow_the_log_behind_a_new_followers_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, TRIO, disk.queue)
+        await disk.wake_up()
+        disk.hang()
+        enqueue(partition)
+        partition.apply(FOLLOWED)
+        await disk.wake_up()
+        following = following_of(partition)
+        assert following.position is not None
+        assert following.position.fetch_offset == partition.log.log_end_offset
+        take(following, batch(following.position.fetch_offset))
+        await disk.wake_up()
+        assert place(following) == (partition.log.log_end_offset, 3)
+
+    hold_back_clients(monkeypatch)
+    run_on_slow_disk(scenario)
+
+
+def test_a_partition_becomes_a_follower_however_much_waits_for_its_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directory_writer, "OWN_QUEUED_BYTES_MAX", 1)
+
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, TRIO, disk.queue)
+        await disk.wake_up()
+        disk.hang()
+        partition.append(batch_of_one(), acks=1, now_ms=1)
+        with pytest.raises(ApiError, match="Too much waits"):
+            partition.append(batch_of_one(), acks=1, now_ms=1)
+        partition.apply(FOLLOWED)
+        await disk.wake_up()
+        following = following_of(partition)
+        assert following.position is not None
+        assert following.position.fetch_offset == partition.log.log_end_offset
+
+    hold_back_clients(monkeypatch)
+    run_on_slow_disk(scenario)
+
+
+def test_a_cut_that_was_held_back_takes_nothing_of_the_next_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, FOLLOWED, disk.queue)
+        await disk.wake_up()
+        following = following_of(partition)
+        take(following, batch(0, count=2))
+        await disk.wake_up()
+        disk.hang()
+        following.begin_cut(Truncate(1), now_ms=1)
+        to_leader(partition, in_sync=(1,))
+        appending = partition.append(batch_of_one(), acks=1, now_ms=1)
+        await disk.wake_up()
+        info = await outcome_of(appending)
+        assert partition.is_acknowledged(ACKS_ALL, info)
+        assert partition.log.log_end_offset > info.last_offset
+
+    hold_back_clients(monkeypatch)
+    run_on_slow_disk(scenario)

@@ -1,18 +1,14 @@
 """Leadership, the in-sync set and the high watermark, on a real log."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.protocol.schema import Records
-from ottla.replication.append_queue import Appending
-from ottla.replication.partition import ACKS_ALL, Partition
+from ottla.replication.partition import ACKS_ALL, AppendOutcome, Partition
 from ottla.replication.watchers import Interest
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.log import AppendInfo
@@ -30,8 +26,7 @@ from unit.replication.partitions import (
     to_follower,
     to_leader,
 )
-
-T = TypeVar("T")
+from unit.replication.slow_disks import SlowDisk, hold_back_clients, outcome_of, run_on_slow_disk
 
 
 def code_of(refused: pytest.ExceptionInfo[ApiError]) -> ErrorCode:
@@ -400,97 +395,99 @@ def test_a_marker_that_comes_again_is_not_written_again(tmp_path: Path) -> None:
     assert partition.log.log_end_offset == 3, "before version 2 nobody can tell"
 
 
-class HandQueue:
-    """Appends when it is told to, and settles when it is told to."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Callable[[], Callable[[], None]]] = []
-        self._appended: list[Callable[[], None]] = []
-
-    def put(
-        self, work: Callable[[Records], T], records: Records, settle: Callable[[T], None], *, is_own: bool = False
-    ) -> Appending[T]:
-        del is_own
-
-        def run() -> Callable[[], None]:
-            outcome = work(records)
-            return lambda: settle(outcome)
-
-        self._waiting.append(run)
-        unused: Any = None
-        return unused
-
-    def append_all(self) -> None:
-        self._appended += [run() for run in self._waiting]
-        self._waiting.clear()
-
-    def settle_one(self) -> None:
-        self._appended.pop(0)()
+def enqueue(partition: Partition, acks: int = 1) -> AppendOutcome:
+    batch = batch_of_one()
+    return partition.append(batch, acks=acks, now_ms=1, header=validate_client_batch(batch, partition.log.config))
 
 
 def test_a_guard_is_looked_at_when_the_queued_append_has_its_turn(tmp_path: Path) -> None:
-    queue = HandQueue()
-    partition = make(tmp_path, ALONE, queue, transaction_verification_enabled=True)
-    queue.append_all()
-    guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=True)
-    partition.append(marker(7, epoch=1), acks=ACKS_ALL, now_ms=1, transaction_version=2)
-    batch = transactional(0)
-    header = validate_client_batch(batch, partition.log.config)
-    partition.append(batch, acks=ACKS_ALL, now_ms=1, header=header, verification=guard)
-    with pytest.raises(ApiError) as refused:
-        queue.append_all()
-    assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
-    assert partition.log.log_end_offset == 1, "the marker came first"
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, ALONE, disk.queue, transaction_verification_enabled=True)
+        await disk.settle()
+        disk.hang()
+        guard = partition.begin_verification(7, 0, 0, supports_epoch_bump=True)
+        partition.append(marker(7, epoch=1), acks=ACKS_ALL, now_ms=1, transaction_version=2)
+        batch = transactional(0)
+        header = validate_client_batch(batch, partition.log.config)
+        waiting = partition.append(batch, acks=ACKS_ALL, now_ms=1, header=header, verification=guard)
+        await disk.wake_up()
+        with pytest.raises(ApiError) as refused:
+            await outcome_of(waiting)
+        assert code_of(refused) == ErrorCode.INVALID_TXN_STATE
+        assert partition.log.log_end_offset == 1, "the marker came first"
 
-
-def enqueue(partition: Partition, acks: int = 1) -> None:
-    batch = batch_of_one()
-    partition.append(batch, acks=acks, now_ms=1, header=validate_client_batch(batch, partition.log.config))
+    run_on_slow_disk(scenario)
 
 
 def test_what_a_thread_appended_is_committed_as_it_is_settled(tmp_path: Path) -> None:
-    queue = HandQueue()
-    partition = make(tmp_path, ALONE, queue)
-    readable: list[int] = []
-    partition.watch(readable.append)
-    enqueue(partition)
-    enqueue(partition, ACKS_ALL)
-    assert partition.log.log_end_offset == 0
-    queue.append_all()
-    queue.settle_one()
-    assert (partition.log.log_end_offset, partition.log.high_watermark) == (2, 0), "that was the leader's epoch"
-    queue.settle_one()
-    assert partition.log.high_watermark == 1
-    queue.settle_one()
-    assert partition.log.high_watermark == 2
-    assert readable == [len(batch_of_one())] * 2
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, ALONE, disk.queue)
+        readable: list[tuple[int, int]] = []
+        partition.watch(lambda size_bytes: readable.append((size_bytes, partition.log.high_watermark)))
+        enqueue(partition)
+        enqueue(partition, ACKS_ALL)
+        disk.work_off()
+        assert (partition.log.log_end_offset, partition.log.high_watermark) == (2, 0)
+        await disk.settle()
+        assert readable == [(len(batch_of_one()), 1), (len(batch_of_one()), 2)]
+
+    run_on_slow_disk(scenario)
 
 
-def test_an_epoch_begins_behind_what_was_still_waiting_to_be_appended_in_the_one_before(tmp_path: Path) -> None:
-    queue = HandQueue()
-    partition = make(tmp_path, ALONE, queue)
-    enqueue(partition)
-    partition.apply(replace(ALONE, leader_epoch=3, partition_epoch=1))
-    enqueue(partition)
-    queue.append_all()
-    assert partition.log.end_offset_for_epoch(0) == (0, 1)
-    assert partition.log.end_offset_for_epoch(3) == (3, 2)
+def test_an_epoch_begins_behind_what_was_appended_in_the_one_before(tmp_path: Path) -> None:
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, ALONE, disk.queue)
+        enqueue(partition)
+        disk.work_off()
+        partition.apply(replace(ALONE, leader_epoch=3, partition_epoch=1))
+        enqueue(partition)
+        await disk.settle()
+        assert partition.log.end_offset_for_epoch(0) == (0, 1)
+        assert partition.log.end_offset_for_epoch(3) == (3, 2)
+
+    run_on_slow_disk(scenario)
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_what_waits_for_the_disk_when_its_epoch_ends_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_full: bool
+) -> None:
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, ALONE, disk.queue)
+        await disk.settle()
+        disk.hang()
+        waiting = [enqueue(partition), partition.append(batch_of_one(), acks=1, now_ms=1)]
+        partition.apply(replace(ALONE, leader_epoch=3, partition_epoch=1))
+        own = partition.append(batch_of_one(), acks=1, now_ms=1)
+        await disk.wake_up()
+        for one in waiting:
+            with pytest.raises(ApiError, match="Leader epoch 0 of orders-0 ended") as refused:
+                await outcome_of(one)
+            assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert (await outcome_of(own)).first_offset == 0
+        assert partition.log.leader_epochs.entries == [(3, 0)]
+
+    if is_full:
+        hold_back_clients(monkeypatch)
+    run_on_slow_disk(scenario)
 
 
 def test_what_is_refused_is_not_put_into_the_queue(tmp_path: Path) -> None:
-    queue = HandQueue()
-    partition = make(tmp_path, replace(TRIO, in_sync=(1,)), queue, min_insync_replicas=2)
-    with pytest.raises(ApiError) as refused:
-        enqueue(partition, ACKS_ALL)
-    assert code_of(refused) == ErrorCode.NOT_ENOUGH_REPLICAS
-    with pytest.raises(ApiError):
-        partition.append(batch_of_one(), acks=ACKS_ALL, now_ms=1)
-    partition.close()
-    with pytest.raises(ApiError) as refused:
-        enqueue(partition)
-    assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    queue.append_all()
-    assert partition.log.log_end_offset == 0
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, replace(TRIO, in_sync=(1,)), disk.queue, min_insync_replicas=2)
+        with pytest.raises(ApiError) as refused:
+            enqueue(partition, ACKS_ALL)
+        assert code_of(refused) == ErrorCode.NOT_ENOUGH_REPLICAS
+        with pytest.raises(ApiError):
+            partition.append(batch_of_one(), acks=ACKS_ALL, now_ms=1)
+        partition.close()
+        with pytest.raises(ApiError) as refused:
+            enqueue(partition)
+        assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        await disk.settle()
+        assert partition.log.log_end_offset == 0
+
+    run_on_slow_disk(scenario)
 
 
 # -- committed in its own epoch
@@ -510,15 +507,16 @@ def test_a_record_that_was_cut_off_is_not_committed_by_another_one_at_its_offset
 
 
 def test_a_queued_append_of_an_epoch_that_is_over_moves_no_watermark(tmp_path: Path) -> None:
-    queue = HandQueue()
-    partition = make(tmp_path, TRIO, queue)
-    queue.append_all()
-    queue.settle_one()
-    enqueue(partition)
-    queue.append_all()
-    to_follower(partition)
-    queue.settle_one()
-    assert partition.log.high_watermark == 0
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, TRIO, disk.queue)
+        await disk.settle()
+        enqueue(partition)
+        disk.work_off()
+        to_follower(partition)
+        await disk.settle()
+        assert partition.log.high_watermark == 0
+
+    run_on_slow_disk(scenario)
 
 
 def test_what_was_committed_before_a_partition_was_closed_stays_known_and_the_rest_does_not(tmp_path: Path) -> None:
@@ -583,13 +581,15 @@ def test_records_are_deleted_at_once_or_in_turn(tmp_path: Path) -> None:
     partition = make(tmp_path / "plain", ALONE)
     append(partition)
     assert partition.delete_records(1) == 1
-    queue = HandQueue()
-    queued = make(tmp_path / "queued", ALONE, queue)
-    enqueue(queued)
-    queue.append_all()
-    queue.settle_one()
-    queue.settle_one()
-    queued.delete_records(1)
-    assert queued.log.log_start_offset == 0
-    queue.append_all()
-    assert queued.log.log_start_offset == 1
+
+    async def scenario(disk: SlowDisk) -> None:
+        queued = make(tmp_path / "queued", ALONE, disk.queue)
+        enqueue(queued)
+        await disk.settle()
+        disk.hang()
+        queued.delete_records(1)
+        assert queued.log.log_start_offset == 0
+        await disk.wake_up()
+        assert queued.log.log_start_offset == 1
+
+    run_on_slow_disk(scenario)

@@ -5,17 +5,21 @@ it would block every client. A node with one directory has nothing else to serve
 fastest. With several directories, each has a writer: its thread appends; `settle` and the answer run on the loop.
 
 Guarantees
-- Order: appends happen in the order of `put`. `settle` runs on the loop in the same order, whether or not anybody still
-  waits, and before those who wait get the outcome.
+- Order: whatever is handed to the thread happens in that order. `settle` runs on the loop in the same order, whether or
+  not anybody still waits, and before those who wait get the outcome. Appends are handed over in the order of `put`,
+  unless some are held back: then the broker's own appends and barriers pass those.
 - Every wait has a deadline, and ends with REQUEST_TIMED_OUT then. The append stays in the queue all the same and
-  happens when the disk wakes up, so that the log keeps the order of the queue. As after any timeout, the client cannot
-  know the outcome; an idempotent producer repeats the batch, and it is written once.
+  happens when the disk wakes up, so that the log keeps the order of the queue, unless its partition refuses it by then.
+  As after any timeout, the client cannot know the outcome; an idempotent producer repeats the batch, and it is written
+  once.
 - Memory: the queue holds QUEUED_BYTES_MAX at most, plus the one append that passes the limit, however long the disk
   hangs and however often clients retry. Any further append is held back while its request waits, one for each
   connection, and dropped as soon as the request gives up.
 - The broker's own writes (coordinators, markers) pass those that are held back: producers that keep a disk busy must
   not stop groups and transactions. They are never held back, because coordinators keep deciding meanwhile; beyond
   OWN_QUEUED_BYTES_MAX they are refused.
+- Barriers, with which leader epochs begin, are handed over at once and never refused. They hold no records, and each
+  change of leader puts one.
 - A disk that fails is reported. Then everybody who waits gets KAFKA_STORAGE_ERROR, and so does every later append.
 
 Nothing here survives a crash: what is in the queue was not acknowledged.
@@ -219,8 +223,15 @@ class DirectoryWriter:
             self._held[append] = None
         return append
 
+    def barrier(self, work: Callable[[], T], settle: Callable[[T], None]) -> None:
+        """Calls `work` in the thread after all that was handed to it, then `settle` with the outcome on the loop."""
+        if self._failure is not None:
+            raise _without_stack(self._failure)
+        self._hand_over(QueuedAppend(lambda _: work(), b"", settle, is_own=False))
+
     async def drain(self, deadline: float) -> None:
-        """Returns when every append that was put before is done; REQUEST_TIMED_OUT if the disk hangs until then."""
+        """Returns when every append that was put before is done, also those that were held back; REQUEST_TIMED_OUT if
+        the disk hangs until then."""
         await self.put(_nothing, b"", _nothing).result(deadline)
 
     def fail(self, error: ApiError) -> None:
@@ -280,4 +291,4 @@ class DirectoryWriter:
 
 
 def _nothing(_: object) -> None:
-    """The work of a barrier."""
+    """What is put only to know that its turn has come."""

@@ -243,6 +243,24 @@ def test_what_the_broker_writes_itself_is_refused_when_too_much_of_it_waits(
     run(disk, scenario)
 
 
+def test_a_barrier_passes_what_is_held_back_and_is_never_refused(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 8000)
+    monkeypatch.setattr(directory_writer, "OWN_QUEUED_BYTES_MAX", 1)
+
+    async def scenario(writing: Writing) -> None:
+        for number in range(4):
+            writing.put(b"%d" % number)
+        writing.writer.put(disk.write, b"own", writing.settled.append, is_own=True)
+        for _ in range(3):
+            writing.writer.barrier(lambda: disk.write(b"barrier"), writing.settled.append)
+        disk.is_awake.set()
+        await writing.writer.drain(within(PATIENCE_S))
+        assert disk.written == [b"0", b"1", b"own", b"barrier", b"barrier", b"barrier", b"2", b"3"]
+        assert writing.settled == [1, 2, 3, 4, 5, 6, 7, 8]
+
+    run(disk, scenario)
+
+
 def test_an_append_that_failed_leaves_nothing_of_what_it_worked_with(disk: Disk) -> None:
     class OpenFile:
         pass
