@@ -302,8 +302,15 @@ def test_a_shard_is_loaded_from_what_was_on_its_way_to_an_empty_log_when_the_lea
             coordinator.runtime.become_leader(0, 1)
             await coordinator.runtime.loaded()
             for disk in node.disks:
+                disk.is_asked.clear()
                 disk.takes_appends.clear()
             coordinator.runtime.serving("any").writes.append(batch_of_one(), lambda _: None)
+
+            async def is_at_the_disk() -> bool:
+                return any(disk.is_asked.is_set() for disk in node.disks)
+
+            # What the disk has begun to write is written; what still waits for it when the epoch ends is refused.
+            await eventually_async(is_at_the_disk)
             node.lead(3, in_sync=(7,))
             coordinator.runtime.become_leader(0, 3)
             assert coordinator.code() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
