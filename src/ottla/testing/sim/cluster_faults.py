@@ -330,5 +330,6 @@ _STORIES: dict[str, Callable[[ClusterFaults, SimulatedServer], Awaitable[None]]]
 }
 KINDS = tuple(kind for kind in _STORIES if kind != CONTROLLER_KILLED)
 _DEATHS = ("kill", "power cut")
-# A node that hears nothing, or leads nothing any more and has not heard of it yet, may still answer.
-_LEAVES_FORMER_LEADERS = ("pause", "isolation", "one-way cut", "late words", "restart")
+# A node that hears nothing, or leads nothing any more and has not heard of it yet, may still answer. One that cannot
+# write the metadata, or not soon, does not hear of them either.
+_LEAVES_FORMER_LEADERS = ("pause", "isolation", "one-way cut", "late words", "restart", "full disk", "slow disk")
