@@ -85,6 +85,11 @@ class FrameReader:
         for _ in range(count):
             self.pending_bytes -= len(self._frames.popleft())
 
+    def put_back(self, frame: bytearray) -> None:
+        """Makes a frame that was taken out the oldest again."""
+        self._frames.appendleft(frame)
+        self.pending_bytes += len(frame)
+
     def forget_arriving(self) -> None:
         """Lets go of a frame whose rest will not come; whole frames stay."""
         self._buffer = _shared

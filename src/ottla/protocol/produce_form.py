@@ -63,6 +63,7 @@ class ProduceForm:
         "_size_position",
         "acks",
         "index",
+        "timeout_ms",
         "topic",
         "topic_id",
         "version",
@@ -73,6 +74,7 @@ class ProduceForm:
         (data,) = topic.partition_data
         self.version = version
         self.acks = request.acks
+        self.timeout_ms = max(request.timeout_ms, 0)
         # The name, or, from version 13 on, the id.
         self.topic = topic.name
         self.topic_id = topic.topic_id

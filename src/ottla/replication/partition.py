@@ -246,8 +246,8 @@ class Partition:
         self._appended(len(records), info)
         return info
 
-    def acknowledges_at_once(self, acks: int) -> bool:
-        """Whether an append is acknowledged as soon as it is done: nothing waits for a disk, or for replicas."""
+    def appends_at_once(self, acks: int) -> bool:
+        """Whether an append is not refused because of its acks, and done without a wait for a disk."""
         leader = self._leader
         return (
             leader is not None
@@ -255,11 +255,16 @@ class Partition:
             and acks in KNOWN_ACKS
             and self._queue is None
             and self.log.config.flush_messages == MAX_INT64
-            and not (acks == ACKS_ALL and (leader.followers or leader.is_under_min_isr))
+            and not (acks == ACKS_ALL and leader.is_under_min_isr)
         )
 
+    @property
+    def has_followers(self) -> bool:
+        """Whether acks=all waits for other replicas."""
+        return self._leader is not None and bool(self._leader.followers)
+
     def append_run(self, run: ClientRun, *, now_ms: int) -> AppendInfo | None:
-        """Appends batches of clients in one write, all or none, to a partition that `acknowledges_at_once`.
+        """Appends batches of clients in one write, all or none, to a partition that `appends_at_once`.
 
         Their headers were checked. None, or ApiError, if they cannot be appended together; nothing is written then.
         """

@@ -94,16 +94,9 @@ def handle(
 
 def error_response(context: RequestContext, request: ProduceRequest, error: ApiError) -> ProduceResponse:
     """The same error for every partition."""
-    del context
-    rows = [
-        TopicProduceResponse(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            partition_responses=[_refused(row.index, error) for row in topic.partition_data],
-        )
-        for topic in request.topic_data
-    ]
-    return ProduceResponse(responses=rows)
+    production = _Production(context, request)
+    production.refuse_all(error)
+    return production.response()
 
 
 class _Unverified(NamedTuple):
@@ -294,9 +287,23 @@ class _Production:
         return self.context.deadline(timeout_ms) + lacking_ms / 1000
 
     def refuse_all(self, error: ApiError) -> None:
-        """Nothing of the request is written."""
-        self.has_failed = True
-        self.responses = list(error_response(self.context, self.request, error).responses)
+        """Refuses every partition of the request with the same error."""
+        for topic in self.request.topic_data:
+            rows = [PartitionProduceResponse(index=data.index) for data in topic.partition_data]
+            self.responses.append(
+                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=rows)
+            )
+            for row in rows:
+                self._refuse(row, self._name_of(topic), error)
+
+    def _name_of(self, topic: TopicProduceData) -> str:
+        """What a topic is called, as far as that is known here."""
+        if not self._by_topic_id:
+            return topic.name
+        try:
+            return self.context.broker.replicas.topic_name(topic.topic_id)
+        except ApiError:
+            return ""
 
     def _refuse(self, row: PartitionProduceResponse, topic: str, error: ApiError) -> None:
         self.has_failed = True
@@ -333,6 +340,10 @@ class _Production:
             if self.has_failed:
                 raise CloseConnection("a batch sent with acks=0 was refused; closing is the only way to say so")
             return None
+        return self.response()
+
+    def response(self) -> ProduceResponse:
+        """What is known so far, with where to find other leaders."""
         if not self.hinted_leaders:
             return ProduceResponse(responses=self.responses)
         endpoints = [
@@ -345,7 +356,3 @@ class _Production:
 def _check_codec(header: BatchHeader) -> None:
     if header.codec is Codec.ZSTD:
         raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce version {_ZSTD_VERSION} or later")
-
-
-def _refused(index: int, error: ApiError) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index=index, error_code=error.code, base_offset=-1, error_message=error.message)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.broker.metrics.latency import Latency
 from ottla.broker.metrics.topic_traffic import TopicTraffic, is_from_follower
-from ottla.broker.requests.dispatch import Answer, Api, Dispatcher, HandlerModule
+from ottla.broker.requests.dispatch import Answer, Api, Dispatcher, HandlerModule, RunAnswers
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.response_errors import error_codes
 from ottla.protocol.schema import Message
@@ -58,6 +58,7 @@ class MeasuredDispatcher(Dispatcher):
         self.consumer_fetches = RequestTimes(fetches)
         self.follower_fetches = RequestTimes(fetches)
         self._is_from_follower = False
+        self._run_began_ns = 0
         # (API key, error code) -> how often.
         self.errors: Counter[tuple[int, int]] = Counter()
         self.traffic = TopicTraffic(self._topic_name)
@@ -82,19 +83,27 @@ class MeasuredDispatcher(Dispatcher):
         return answer
 
     def _serve_run(self, first: bytearray, following: Iterable[bytearray]) -> ProduceRun:
-        started_ns = perf_counter_ns()
+        self._run_began_ns = perf_counter_ns()
         run = Dispatcher._serve_run(self, first, following)
-        served = [form for form, answer in zip(run.forms, run.answers, strict=True) if answer is not None]
-        if served:
+        served = [one.form for one, answer in zip(run.requests, run.answers, strict=True) if answer is not None]
+        times = self.times[ApiKey.PRODUCE]
+        for form in served:
+            times.versions[form.version] += 1
+        for part in run.parts:
+            if part.appended is not None:
+                self.traffic.appended(part.partition.topic, part.batches)
+        if served and not run.waiting:
             # One cannot tell them apart: each took its share.
-            times = self.times[ApiKey.PRODUCE]
-            times.immediate.observe((perf_counter_ns() - started_ns) // 1000 // len(served), len(served))
-            for form in served:
-                times.versions[form.version] += 1
-            for part in run.partitions:
-                if part.was_appended:
-                    self.traffic.appended(part.partition.topic, part.batches)
+            times.immediate.observe(self._run_us() // len(served), len(served))
         return run
+
+    def _finish_run(self, connection: Connection, api: Api, run: ProduceRun) -> asyncio.Future[RunAnswers]:
+        answers = Dispatcher._finish_run(self, connection, api, run)
+        self._await(answers, self.times[ApiKey.PRODUCE], self._run_began_ns, self._run_us(), len(run.requests))
+        return answers
+
+    def _run_us(self) -> int:
+        return (perf_counter_ns() - self._run_began_ns) // 1000
 
     def _observe(self, times: RequestTimes, version: int, answer: object, started_ns: int, local_us: int) -> None:
         if version in times.versions:
@@ -104,15 +113,17 @@ class MeasuredDispatcher(Dispatcher):
         else:
             times.immediate.observe(local_us)
 
-    def _await(self, answer: asyncio.Future[Answer], times: RequestTimes, started_ns: int, local_us: int) -> None:
-        times.waiting += 1
+    def _await(
+        self, answer: asyncio.Future[Any], times: RequestTimes, started_ns: int, local_us: int, count: int = 1
+    ) -> None:
+        times.waiting += count
 
-        def answered(_: asyncio.Future[Answer]) -> None:
+        def answered(_: asyncio.Future[Any]) -> None:
             total_us = (perf_counter_ns() - started_ns) // 1000
-            times.waiting -= 1
-            times.deferred_local.observe(local_us)
-            times.deferred_remote.observe(total_us - local_us)
-            times.deferred_total.observe(total_us)
+            times.waiting -= count
+            times.deferred_local.observe(local_us // count, count)
+            times.deferred_remote.observe(total_us - local_us, count)
+            times.deferred_total.observe(total_us, count)
 
         answer.add_done_callback(answered)
 

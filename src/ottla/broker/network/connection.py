@@ -6,9 +6,9 @@ request whose answer is ready at once is read, handled and answered within one c
 task. Which request may begin, when to read and how to end is decided in `connection_state`; this is the shell around
 it, which moves the bytes.
 
-One exception: Produce requests that are here at the same time and wait for nothing are served together, see
-`produce_run`. In each partition they take effect in their order, and all are answered in it. If one of them is refused,
-those behind it have taken effect when it is answered, as if they had gone to another broker.
+One exception: Produce requests that are here at the same time are served together, see `produce_run`. In each
+partition they take effect in their order, and all are answered in it. If one of them is refused, or waits for its
+followers, those behind it have taken effect when it is answered, as if they had gone to another broker.
 
 Bounds. A frame has at most `socket.request.max.bytes`. Reading stops while more than PENDING_BYTES_MAX of whole
 requests wait. Large requests share `queued.max.request.bytes` with those of all connections. A client that does not
@@ -33,7 +33,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ottla.broker.network.connection_state import (
     ENDED,
@@ -55,7 +55,7 @@ from ottla.protocol.produce_form import PRODUCE_KEY
 from ottla.protocol.response_frame import is_large
 
 if TYPE_CHECKING:
-    from ottla.broker.requests.dispatch import Answer, Dispatcher
+    from ottla.broker.requests.dispatch import Answer, Dispatcher, RunAnswers
     from ottla.protocol.schema import Records
 
 logger = logging.getLogger("ottla.broker.network.connection")
@@ -118,7 +118,7 @@ class Connection(asyncio.BufferedProtocol):
         # order; None for one that was not.
         self._answered_ahead: deque[bytes | None] = deque()
         # The request in progress, and its size.
-        self._pending: asyncio.Future[Answer] | None = None
+        self._pending: asyncio.Future[Any] | None = None
         self._pending_bytes = 0
         # Of the large requests that are here, waiting, in progress or arriving.
         self._reserved_bytes = 0
@@ -238,6 +238,8 @@ class Connection(asyncio.BufferedProtocol):
                 begun += 1
                 if frame.startswith(PRODUCE_KEY):
                     served = self._serve_run(frame, requests_max - begun)
+                    if served is None:
+                        continue
                     if served:
                         begun += len(served) - 1
                         answers += served
@@ -260,12 +262,21 @@ class Connection(asyncio.BufferedProtocol):
         self._finish(state.end_turn(has_backlog=frames.pending_bytes > 0))
         self._limit_reading()
 
-    def _serve_run(self, frame: bytearray, following_max: int) -> list[bytes]:
-        """Serves a Produce request and those behind it that can be served with it; no answer if it cannot be."""
+    def _serve_run(self, frame: bytearray, following_max: int) -> list[bytes] | None:
+        """Serves a Produce request and those behind it that can be served with it.
+
+        The answers, none if it has to be dispatched alone; None if it has to wait.
+        """
         if self._answered_ahead:
             ready = self._answered_ahead.popleft()
             return [] if ready is None else [ready]
         answers = self._dispatcher.dispatch_run(self, frame, self._frames.peek(following_max))
+        if isinstance(answers, asyncio.Future):
+            # The requests stay until they are answered.
+            self._frames.put_back(frame)
+            self._begin(answers, is_for_client=False)
+            answers.add_done_callback(self._take_run)
+            return None
         if not answers:
             return []
         whole = answers.index(None) if None in answers else len(answers)
@@ -275,18 +286,19 @@ class Connection(asyncio.BufferedProtocol):
         return cast("list[bytes]", answers[:whole])
 
     def _await(self, answer: asyncio.Future[Answer], frame: bytearray) -> None:
-        self._pending = answer
         self._pending_bytes = len(frame)
-        self._state.begin(is_for_client=_api_key(frame) in _WAITS_ALONE)
+        self._begin(answer, is_for_client=_api_key(frame) in _WAITS_ALONE)
+        answer.add_done_callback(self._take_answer)
+
+    def _begin(self, pending: asyncio.Future[Any], *, is_for_client: bool) -> None:
+        self._pending = pending
+        self._state.begin(is_for_client=is_for_client)
         if self._state.is_in_vain:
             self._cancel_pending()
-        answer.add_done_callback(self._take_answer)
 
     def _take_answer(self, future: asyncio.Future[Answer]) -> None:
         """The request in progress is done: sends its answer and goes on to the next."""
-        self._pending = None
-        self._state.complete()
-        self.last_active = self._loop.time()
+        self._complete()
         self._release(self._pending_bytes)
         if self._state.life is ENDED:
             return
@@ -301,6 +313,27 @@ class Connection(asyncio.BufferedProtocol):
         if answer := future.result():
             self._write(answer, has_large=is_large(answer))
         self._work()
+
+    def _take_run(self, future: asyncio.Future[RunAnswers]) -> None:
+        """The requests in progress are done: each is answered when its turn comes."""
+        self._complete()
+        if self._state.life is ENDED:
+            return
+        if future.cancelled():
+            # The node ends. These requests have taken effect, and must not be served again.
+            self.abort()
+            return
+        error = future.exception()
+        if error is not None:
+            self._fail(error)
+            return
+        self._answered_ahead.extend(future.result())
+        self._work()
+
+    def _complete(self) -> None:
+        self._pending = None
+        self._state.complete()
+        self.last_active = self._loop.time()
 
     def _write(self, parts: list[Records], *, has_large: bool) -> None:
         if not parts or self._state.life is LEFT:

@@ -45,6 +45,8 @@ logger = logging.getLogger("ottla.broker.dispatch")
 
 # None: the client wants no answer (Produce with acks=0).
 Answer: TypeAlias = "list[Records] | None"
+# To the requests of a run, in their order; None: that one is to be dispatched by itself.
+RunAnswers: TypeAlias = "list[bytes | None]"
 
 
 # Requests whose bytes are mostly records or a group's own data, which stay unopened, may be as large as
@@ -118,21 +120,11 @@ class Dispatcher:
 
     def dispatch(self, connection: Connection, frame: bytearray) -> Answer | asyncio.Future[Answer]:
         """The answer to a request, or its future."""
-        api_key, api_version, correlation_id, client_id, position = read_request_header(frame, self._flexible_from)
+        context, position = self._read_context(connection, frame)
+        api_key, api_version = context.api_key, context.api_version
         api = self.apis.get(api_key)
         if api is None:
-            raise UnservedApi(api_key, client_id)
-        context = RequestContext(
-            api_key,
-            api_version,
-            client_id,
-            connection.client_host,
-            connection.listener,
-            connection.principal,
-            self.services,
-            correlation_id,
-            connection,
-        )
+            raise UnservedApi(api_key, context.client_id)
         if api_version not in api.versions:
             return self._refuse_version(api, context)
         frame_bytes = len(frame)
@@ -158,7 +150,7 @@ class Dispatcher:
 
     def dispatch_run(
         self, connection: Connection, first: bytearray, following: Iterable[bytearray]
-    ) -> list[bytes | None]:
+    ) -> RunAnswers | asyncio.Future[RunAnswers]:
         """The answers to a Produce request and to those that follow it, as many as can be served the straight way.
 
         A None among them stands for a request that is to be dispatched by itself.
@@ -166,10 +158,43 @@ class Dispatcher:
         api = self.apis.get(_PRODUCE)
         if api is None or not self.authorizer.is_allowed(connection.principal, api.permission):
             return []
-        return self._serve_run(first, following).answers
+        run = self._serve_run(first, following)
+        return self._finish_run(connection, api, run) if run.waiting else run.answers
 
     def _serve_run(self, first: bytearray, following: Iterable[bytearray]) -> ProduceRun:
         return serve_run(self.services, self._produce_forms, first, following)
+
+    def _finish_run(self, connection: Connection, api: Api, run: ProduceRun) -> asyncio.Future[RunAnswers]:
+        async def finish() -> RunAnswers:
+            for place, error in (await run.refusals()).items():
+                run.answers[place] = self._refuse(connection, api, run.requests[place].frame, error)
+            return run.answers
+
+        return self.services.tasks.start(finish())
+
+    def _refuse(self, connection: Connection, api: Api, frame: bytearray, error: ApiError) -> bytes:
+        """The answer to a request that has to be refused, and has not been read yet."""
+        context, position = self._read_context(connection, frame)
+        request, _ = decode_at(api.request, frame, context.api_version, position, api.elements_max)
+        answer = self._encode(api, context, self._answer_failure(api, context, request, error))
+        assert answer is not None
+        return b"".join(answer)
+
+    def _read_context(self, connection: Connection, frame: bytearray) -> tuple[RequestContext, int]:
+        """Who asks for what, and where the body of the request begins."""
+        api_key, api_version, correlation_id, client_id, position = read_request_header(frame, self._flexible_from)
+        context = RequestContext(
+            api_key,
+            api_version,
+            client_id,
+            connection.client_host,
+            connection.listener,
+            connection.principal,
+            self.services,
+            correlation_id,
+            connection,
+        )
+        return context, position
 
     async def answer(self, context: RequestContext, frame: bytearray, position: int) -> Message | None:
         """The response to a request that came inside another one, whose body begins at a position; MalformedMessage if

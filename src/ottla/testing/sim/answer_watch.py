@@ -36,6 +36,7 @@ from ottla.broker.coordinators.transactions.markers import MarkerWriter
 from ottla.broker.handlers import k00_produce, k02_list_offsets, k27_write_txn_markers
 from ottla.broker.quorum.network import QuorumNetwork
 from ottla.broker.quorum.quorum_state_file import FILE_NAME
+from ottla.broker.requests import produce_run
 from ottla.broker.requests.fetching import READ_COMMITTED
 from ottla.metadata.controller.heartbeats import Heartbeat, HeartbeatResult
 from ottla.metadata.decision import Decision
@@ -103,8 +104,8 @@ class AnswerWatch:
                 (deciders, "answer_heartbeat", self._note_heartbeat),
             ):
                 stack.enter_context(after(owner, name, note))
-            for handler in (k00_produce, k27_write_txn_markers):
-                stack.enter_context(after_awaited(handler, "wait_until_acknowledged", self._note_waited))
+            for module in (k00_produce, produce_run, k27_write_txn_markers):
+                stack.enter_context(after_awaited(module, "wait_until_acknowledged", self._note_waited))
             stack.enter_context(after_awaited(ControllerRole, "submit", self._note_decided))
             for owner, name, begin in (
                 (FollowerState, "answered", self._note_fetched),
