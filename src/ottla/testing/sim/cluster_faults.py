@@ -6,9 +6,11 @@ Servers that are down, for whatever reason, are started again after a while.
 
 How much is too much. A process that is killed leaves what it wrote in the kernel's memory, so any number of them may
 die at any time. A power cut takes what was not synced, and nothing is synced before it is acknowledged: the promise
-rests on the other replicas. So power is cut only while every replica of every partition is in sync, and not again
-before that is so once more. More would be beyond what `min.insync.replicas` promises. Some of these nodes come back
-without any replica, as after a change of the disk; it is the same loss, and easier to see.
+rests on the other replicas. So power is cut only while every replica of every partition is in sync, and until that is
+so once more no other node dies, or stops: the controller cannot tell a process that was killed from a machine without
+power, and may take the one that has lost something for the last that was in sync. More would be beyond what
+`min.insync.replicas` promises. Some of these nodes come back without any replica, as after a change of the disk; it is
+the same loss, and easier to see.
 
 A majority of the nodes is not always up. The cluster stands still then, and goes on afterwards.
 """
@@ -104,6 +106,8 @@ class ClusterFaults:
         # When a server that is down may be started again.
         self._down_until_s: dict[str, float] = {}
         self._failed_starts: Counter[str] = Counter()
+        # Whether a node that lost its power has not got back yet what it lost.
+        self._has_loss = False
 
     async def run(self) -> None:
         """Faults with pauses between them, until it is over; then everything is healed."""
@@ -134,7 +138,7 @@ class ClusterFaults:
             await asyncio.sleep(self._chance.expovariate(1 / self._plan.pause_s))
             server = self._chance.choice(self._servers)
             asking = await self._wait_for_a_bad_moment(server)
-            if self.is_over or server.life is not Life.UP:
+            if self.is_over or server.life is not Life.UP or (self._has_loss and kind in _ENDINGS):
                 continue
             self.counts[kind] += 1
             logger.info("%s of %s begins", kind, server.name)
@@ -208,7 +212,7 @@ class ClusterFaults:
     async def kill(self, server: SimulatedServer) -> None:
         if self._chance.random() < _SLOW_FIRST_SHARE:
             await self._slow_a_while(server, 3.0)
-        if server.life is Life.UP:
+        if server.life is Life.UP and not self._has_loss:
             server.kill()
             self._stay_down(server)
 
@@ -220,6 +224,7 @@ class ClusterFaults:
         if self._chance.random() < _SLOW_FIRST_SHARE:
             await self._slow_a_while(server, 3.0)
         if server.life is Life.UP and self._is_whole():
+            self._has_loss = True
             server.cut_power(self._chance.choice(list(Survival)))
             if self._chance.random() < _WIPED_SHARE:
                 self.counts["wiped"] += 1
@@ -227,6 +232,7 @@ class ClusterFaults:
             self._stay_down(server)
             while not (self._is_whole() or self.is_over):  # noqa: ASYNC110 - in simulated time that costs nothing
                 await asyncio.sleep(1.0)
+            self._has_loss = False
 
     async def restart(self, server: SimulatedServer) -> None:
         await server.shut_down()
@@ -330,6 +336,7 @@ _STORIES: dict[str, Callable[[ClusterFaults, SimulatedServer], Awaitable[None]]]
 }
 KINDS = tuple(kind for kind in _STORIES if kind != CONTROLLER_KILLED)
 _DEATHS = ("kill", "power cut")
+_ENDINGS = ("kill", "late words", "restart", CONTROLLER_KILLED)
 # A node that hears nothing, or leads nothing any more and has not heard of it yet, may still answer. One that cannot
 # write the metadata, or not soon, does not hear of them either.
 _LEAVES_FORMER_LEADERS = ("pause", "isolation", "one-way cut", "late words", "restart", "full disk", "slow disk")
