@@ -220,6 +220,9 @@ class ClusterWatch:
                 )
 
     def _note_cut(self, following: Following) -> None:
+        if following._is_over:
+            # Nothing was cut: the partition has another leader by now, or is gone.
+            return
         log = following._log
         newest = log.leader_epochs.entries[-1] if log.log_end_offset > log.log_start_offset else None
         if newest is not None and newest.start_offset >= log.log_end_offset:
