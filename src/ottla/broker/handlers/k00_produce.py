@@ -232,8 +232,19 @@ class _Production:
 
     def _require_in_service(self, partition: Partition) -> None:
         """A guard is good for the log that gave it: after a move to another directory the client asks again."""
-        if self.context.broker.replicas.partition(partition.topic, partition.index) is not partition:
+        if self._present(partition) is not partition:
             raise partition.not_leader()
+
+    def _present(self, partition: Partition) -> Partition:
+        """The same partition as it is in service now, or the error that tells a client why it is not. It may have moved
+        to another directory, and its name may be that of another topic by now."""
+        replicas = self.context.broker.replicas
+        if self._by_topic_id:
+            replicas.topic_name(partition.topic_id)
+        found = replicas.partition(partition.topic, partition.index)
+        if found.topic_id != partition.topic_id:
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{partition.topic} was deleted, and created anew")
+        return found
 
     async def _rewrite_and_append(
         self,
@@ -252,8 +263,8 @@ class _Production:
             )
             if guard is not None:
                 self._require_in_service(partition)
-            # Meanwhile it may have moved to another directory; a partition that is out of service takes nothing.
-            partition = self.context.broker.replicas.partition(partition.topic, partition.index)
+            # A partition that went out of service meanwhile takes nothing.
+            partition = self._present(partition)
             outcome = partition.append(batch, acks=self.acks, now_ms=now, header=header, verification=guard)
             await self._finish(partition, outcome, row)
         except ApiError as error:
@@ -276,7 +287,7 @@ class _Production:
     def _whereabouts(self, partition: Partition, gone: LogGone) -> ApiError:
         """What a client should hear of a log that went away while its batch waited: moved, deleted, or offline."""
         try:
-            self.context.broker.replicas.partition(partition.topic, partition.index)
+            self._present(partition)
         except ApiError as error:
             return error
         return gone

@@ -1,8 +1,10 @@
 """What a producer hears when its records cannot be made safe in time, or do not belong to a transaction."""
 
+import asyncio
 import gc
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -16,6 +18,7 @@ from ottla.broker.requests.request_slices import SLICE_RULES, SliceRule
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from ottla.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from ottla.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from ottla.replication.partition import Partition
 from ottla.storage.log import AppendInfo
@@ -102,6 +105,39 @@ def test_a_request_that_waited_for_its_disk_leaves_nothing_behind_it(tmp_path: P
 
     # With several directories every append waits for a thread.
     run_node(tmp_path / "data", scenario, {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"})
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(12, ErrorCode.NOT_LEADER_OR_FOLLOWER), (13, ErrorCode.UNKNOWN_TOPIC_ID)]
+)
+def test_a_batch_never_goes_to_the_next_topic_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int, code: ErrorCode
+) -> None:
+    is_opening, may_end = Event(), Event()
+    rewrite = k00_produce.rewrite_batch
+
+    def slow_rewrite(*batch):
+        is_opening.set()
+        assert may_end.wait(30)
+        return rewrite(*batch)
+
+    monkeypatch.setattr(k00_produce, "rewrite_batch", slow_rewrite)
+
+    async def scenario(running: RunningNode) -> None:
+        requests, admin = Requests(await running.connect()), Requests(await running.connect())
+        await requests.create("orders", 1, compression_type="gzip")
+        request = requests.produce_request(None, {("orders", 0): batch_of(b"v")}, version)
+        sent = requests.client.send(request, version)
+        await asyncio.to_thread(is_opening.wait, 30)
+        deleted = [DeleteTopicState(name="orders")]
+        await admin.client.call(DeleteTopicsRequest(topics=deleted, timeout_ms=10_000))
+        await admin.create("orders", 1, compression_type="gzip")
+        may_end.set()
+        (answered,) = (await requests.client.receive(ProduceRequest, version, sent)).responses
+        assert [ErrorCode(row.error_code) for row in answered.partition_responses] == [code]
+        assert running.node.replicas.partition("orders", 0).log.log_end_offset == 0
+
+    run_node(tmp_path / "data", scenario)
 
 
 Asked = list[tuple[str, set[tuple[str, int]], TransactionSupport]]
