@@ -108,10 +108,14 @@ def on_end_epoch_request(quorum: Quorum, request: EndQuorumEpochRequest, reply_t
     error = QuorumError.NONE
     if request.epoch < quorum.epoch:
         error = QuorumError.FENCED_LEADER_EPOCH
-    elif isinstance(quorum.role, Follower | Unattached | Prospective) or request.epoch > quorum.epoch:
-        quorum.become_unattached(request.epoch, now_ms, leader_id=request.leader_id)
-        if isinstance(quorum.role, Unattached):
-            quorum.role.election_deadline_ms = now_ms + _succession_delay_ms(quorum, request)
+    elif request.epoch > quorum.epoch:
+        # That the epoch has begun is enough to leave the present one. Who led it is a claim that nothing here confirms.
+        _await_successor(quorum, request, now_ms, leader_id=None)
+    elif request.leader_id != quorum.role.leader_id:
+        # Only the leader itself may end its epoch. Whoever else reaches the port changes nothing here.
+        error = QuorumError.INVALID_REQUEST
+    elif isinstance(quorum.role, Follower | Unattached | Prospective):
+        _await_successor(quorum, request, now_ms, leader_id=request.leader_id)
     response = EndQuorumEpochResponse(error, quorum.epoch, quorum.role.leader_id)
     quorum.ready.messages.append(Reply(reply_to, response))
 
@@ -136,6 +140,12 @@ def on_dead_peer(quorum: Quorum, peer_id: int, now_ms: int) -> None:
     if role.has_fetched:
         soon_ms = now_ms + quorum.jitter(quorum.settings.dead_leader_jitter_ms)
         role.fetch_deadline_ms = min(role.fetch_deadline_ms, soon_ms)
+
+
+def _await_successor(quorum: Quorum, request: EndQuorumEpochRequest, now_ms: int, *, leader_id: int | None) -> None:
+    quorum.become_unattached(request.epoch, now_ms, leader_id=leader_id)
+    if isinstance(quorum.role, Unattached):
+        quorum.role.election_deadline_ms = now_ms + _succession_delay_ms(quorum, request)
 
 
 def _succession_delay_ms(quorum: Quorum, request: EndQuorumEpochRequest) -> int:

@@ -16,7 +16,14 @@ from ottla.raft import (
     Tick,
     VoterHistory,
 )
-from ottla.raft.messages import BeginQuorumEpochRequest, FetchResponse, QuorumError, VoteRequest, VoteResponse
+from ottla.raft.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchResponse,
+    QuorumError,
+    VoteRequest,
+    VoteResponse,
+)
 from ottla.raft.ready import ElectionState
 from ottla.raft.roles import Follower, Prospective, Unattached
 from unit.raft.replicas import SETTINGS, answer, ask, batch, key, log_of, replica, requests_of, voters
@@ -105,6 +112,24 @@ def test_a_claim_of_another_leader_in_the_epoch_is_refused() -> None:
     for leader_id, epoch in ((2, 7), (1, 7), (1, 8)):
         assert ask(node, BeginQuorumEpochRequest(epoch, leader_id, key(1))).error is QuorumError.INVALID_REQUEST
         assert (node.leader_id, node.role.epoch) == (3, 7)
+
+
+def test_only_the_leader_itself_ends_its_epoch() -> None:
+    node = replica(election=ElectionState(7, 3))
+    for leader_id in (7, 2, 1):
+        request = EndQuorumEpochRequest(7, leader_id, (key(1),))
+        assert ask(node, request).error is QuorumError.INVALID_REQUEST
+        assert isinstance(node.role, Follower)
+        assert node.leader_id == 3
+    assert ask(node, EndQuorumEpochRequest(7, 3, (key(1),))).error is QuorumError.NONE
+    assert isinstance(node.role, Prospective)
+
+
+def test_an_end_does_not_name_the_leader_of_an_epoch_that_was_not_known() -> None:
+    node = replica(election=ElectionState(7, 3))
+    assert ask(node, EndQuorumEpochRequest(8, 7, (key(2), key(1)))).error is QuorumError.NONE
+    assert isinstance(node.role, Unattached)
+    assert (node.role.epoch, node.role.leader_id) == (8, None)
 
 
 def test_a_higher_epoch_without_a_leader_detaches() -> None:
