@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from ottla.broker.controller.controller import Controller, OwnRequest
 from ottla.broker.quorum.image_publisher import ImageReader
+from ottla.broker.tasks import Tasks
 from ottla.config.broker_config import BrokerConfig
 from ottla.metadata.controller.features import SUPPORTED, unsupported_level
 from ottla.metadata.image import ClusterImage
@@ -103,7 +104,7 @@ class BrokerLifecycle:
         self._registration: BrokerRegistrationRequest
         self._offline_log_dirs: tuple[bytes, ...] = ()
         self._cordoned_log_dirs: tuple[bytes, ...] = ()
-        self._heartbeats: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
         self._has_news = asyncio.Event()
 
     # --- registration ---------------------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ class BrokerLifecycle:
         try:
             await self._ask_until_registered(deadline_s)
             await self._ask_until_unfenced(deadline_s)
-            self._heartbeats = asyncio.create_task(self._send_heartbeats(), name="heartbeats")
+            self._tasks.start_background("heartbeats", self._send_heartbeats())
             await self._until_image(lambda image: image.brokers.is_active(self._broker_id))
         except ApiError as error:
             raise BrokerRefused(f"The controller refused this broker: {self._explain(error)}") from error
@@ -233,20 +234,28 @@ class BrokerLifecycle:
         while True:
             await self._pause(pause_s)
             try:
-                await self._heartbeat(wants_shutdown=False)
-            except ApiError as error:
-                if error.code in _REGISTER_AGAIN:
-                    await self._register_again(error)
-                else:
-                    logger.warning("A heartbeat was not answered: %s", error.message or error.code.name)
+                is_heard = await self._is_heard()
             except Exception:
                 # Whatever it is, the next heartbeat must follow: without them the broker is fenced while it lives.
                 logger.exception("A heartbeat failed; the next one follows")
-            else:
+                is_heard = False
+            if is_heard:
                 pause_s, backoff_s = interval_s, _FIRST_BACKOFF_S
-                continue
-            pause_s = backoff_s
-            backoff_s = min(2 * backoff_s, interval_s)
+            else:
+                pause_s = backoff_s
+                backoff_s = min(2 * backoff_s, interval_s)
+
+    async def _is_heard(self) -> bool:
+        """Whether the controller takes a heartbeat. If it does not know this life, the broker registers again."""
+        try:
+            await self._heartbeat(wants_shutdown=False)
+        except ApiError as error:
+            if error.code in _REGISTER_AGAIN:
+                await self._register_again(error)
+            else:
+                logger.warning("A heartbeat was not answered: %s", error.message or error.code.name)
+            return False
+        return True
 
     async def _pause(self, pause_s: float) -> None:
         try:
@@ -265,9 +274,7 @@ class BrokerLifecycle:
 
     async def stop(self) -> None:
         """Sends no more heartbeats."""
-        if self._heartbeats is not None:
-            self._heartbeats.cancel()
-            await asyncio.gather(self._heartbeats, return_exceptions=True)
+        await self._tasks.cancel_all()
 
     # --- the end --------------------------------------------------------------------------------------------------
 

@@ -149,9 +149,13 @@ class OverTheWire:
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
         self.asked: list[Message] = []
+        # What becomes of the next registrations.
+        self.failures: list[Exception] = []
 
     async def handle(self, origin: RequestOrigin, request: Message) -> Message:
         self.asked.append(request)
+        if isinstance(request, BrokerRegistrationRequest) and self.failures:
+            raise self.failures.pop(0)
         remote = SimpleNamespace(api_version=origin.api_version, principal="User:b", client_host="10.0.0.1")
         try:
             return await self._controller.handle(remote, request)
@@ -202,9 +206,11 @@ def test_a_broker_tells_which_life_ended_cleanly_and_goes_on_with_heartbeats() -
     asyncio.run(scenario())
 
 
-def test_a_broker_that_the_controller_has_forgotten_registers_again() -> None:
+@pytest.mark.parametrize("failures", [[], [RuntimeError("nobody has foreseen this")]], ids=["well", "after a failure"])
+def test_a_broker_that_the_controller_has_forgotten_registers_again(failures: list[Exception]) -> None:
     async def scenario() -> None:
-        async with quorum() as running, remote_broker(running) as (life, reader, _):
+        async with quorum() as running, remote_broker(running) as (life, reader, controller):
+            controller.failures = list(failures)
             former = life.broker_epoch
             record = UnregisterBrokerRecord(broker_id=1, broker_epoch=former)
             await running.controller.submit(lambda image: Decision([record], None))

@@ -60,11 +60,14 @@ class ControllerRegistration:
             while self._is_due():
                 try:
                     await self._controller.handle(OwnRequest.of(self._request, _TIMEOUT_S), self._request)
+                    self._is_accepted = True
+                    continue
                 except ApiError as error:
                     logger.info("The registration of this controller is tried again: %s", error)
-                    await asyncio.sleep(_RETRY_S)
-                else:
-                    self._is_accepted = True
+                except Exception:
+                    # Whatever it is, the next attempt must follow: nobody else registers this controller.
+                    logger.exception("The registration of this controller failed and is tried again")
+                await asyncio.sleep(_RETRY_S)
 
     def _is_due(self) -> bool:
         if self._image.metadata_version < OLDEST_METADATA_VERSION:

@@ -167,17 +167,20 @@ class ReplicaFetcher:
     async def run(self) -> None:
         """Fetches until it is cancelled."""
         while True:
-            await self._prepare()
-            if not self._session:
-                await self._pause(self._delay_ms())
-                continue
             try:
-                await self._fetch()
+                await self._prepare()
+                if self._session:
+                    await self._fetch()
+                else:
+                    await self._pause(self._delay_ms())
+                continue
             except PeerUnavailable as error:
-                self._session.lost()
-                delay_ms = self._backoff.next_ms()
-                logger.debug("The next fetch from broker %d is in %d ms: %s", self.leader_id, delay_ms, error)
-                await self._pause(delay_ms)
+                logger.debug("A fetch from broker %d has no answer: %s", self.leader_id, error)
+            except Exception:
+                # Whatever it is, the next fetch must follow: nobody else fetches these partitions.
+                logger.exception("A fetch from broker %d failed; the next one follows", self.leader_id)
+            self._session.lost()
+            await self._pause(self._backoff.next_ms())
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
@@ -199,17 +202,24 @@ class ReplicaFetcher:
                 # Its log is not open yet, or moves to another directory.
                 self._session.drop(key)
                 self.plan.delay(key, now_ms)
-            elif following.first_cut is not None:
-                self._begin(key, partial(self._replicas.cut, partition, following, following.first_cut))
-            elif (position := following.position) is None:
-                self._session.drop(key)
-                self.plan.delay(key, now_ms)
-            elif following.must_flush:
-                self._begin(key, partial(self._replicas.sync, partition))
-            elif (moving := following.begin_log_start()) is not None:
-                self._begin(key, partial(_queued, following, moving))
-            else:
-                self._session.want(key, Asked(position, following.log_start_offset))
+                continue
+            try:
+                self._look_at(key, partition, following, now_ms)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it concerns this partition alone
+                self._went_wrong(key, partition, error)
+
+    def _look_at(self, key: TopicIdPartition, partition: Partition, following: Following, now_ms: int) -> None:
+        if following.first_cut is not None:
+            self._begin(key, partial(self._replicas.cut, partition, following, following.first_cut))
+        elif (position := following.position) is None:
+            self._session.drop(key)
+            self.plan.delay(key, now_ms)
+        elif following.must_flush:
+            self._begin(key, partial(self._replicas.sync, partition))
+        elif (moving := following.begin_log_start()) is not None:
+            self._begin(key, partial(_queued, following, moving))
+        else:
+            self._session.want(key, Asked(position, following.log_start_offset))
 
     async def _fetch(self) -> None:
         request = self._request()

@@ -1,12 +1,21 @@
 """Controllers tell where they listen, in one event loop."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from immutables import Map
 
 from harness.loop_cluster import LoopCluster, run_cluster
 from harness.waiting import eventually_async
-from ottla.metadata.controller.controllers import registered_controllers
+from ottla.broker.controller import registration
+from ottla.broker.controller.controller import RequestOrigin
+from ottla.broker.controller.registration import ControllerRegistration
+from ottla.metadata.controller.controllers import OLDEST_METADATA_VERSION, registered_controllers
+from ottla.metadata.image import ClusterImage
+from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.protocol.messages.controller_registration_response import ControllerRegistrationResponse
+from ottla.protocol.schema import Message
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -46,3 +55,32 @@ def test_every_controller_registers_in_each_of_its_lives(tmp_path: Path) -> None
         assert {key: second[key] for key in (1, 2)} == {key: first[key] for key in (1, 2)}
 
     run_cluster(LoopCluster(tmp_path, controllers=3, brokers=0), scenario)
+
+
+class FailingController:
+    """Accepts a registration at the third attempt."""
+
+    def __init__(self) -> None:
+        self.failures = [ApiError(ErrorCode.NOT_CONTROLLER), RuntimeError("nobody has foreseen this")]
+        self.is_registered = asyncio.Event()
+
+    async def handle(self, origin: RequestOrigin, request: Message) -> Message:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.is_registered.set()
+        return ControllerRegistrationResponse()
+
+
+def test_a_registration_that_fails_is_tried_again_whatever_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "_RETRY_S", 0.001)
+
+    async def scenario() -> None:
+        controller = FailingController()
+        own = ControllerRegistration(controller, node_id=1, incarnation_id=b"i" * 16, listeners=())
+        own.image_changed(ClusterImage(features=Map({"metadata.version": OLDEST_METADATA_VERSION})))
+        keeping = asyncio.ensure_future(own.keep_registered())
+        async with asyncio.timeout(10):
+            await controller.is_registered.wait()
+        keeping.cancel()
+
+    asyncio.run(scenario())

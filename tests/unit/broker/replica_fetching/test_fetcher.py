@@ -64,7 +64,7 @@ class Leader:
         self.requests: asyncio.Queue[FetchRequest] = asyncio.Queue()
         # What it says that it has: its log start and its log end.
         self.offsets = {-2: 0, -1: 0}
-        self.answers: asyncio.Queue[FetchResponse | PeerUnavailable] = asyncio.Queue()
+        self.answers: asyncio.Queue[FetchResponse | Exception] = asyncio.Queue()
 
     async def send(self, request: Message) -> Message:
         if isinstance(request, ListOffsetsRequest):
@@ -72,7 +72,7 @@ class Leader:
         assert isinstance(request, FetchRequest)
         self.requests.put_nowait(request)
         answer = await self.answers.get()
-        if isinstance(answer, PeerUnavailable):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 
@@ -139,17 +139,39 @@ def test_an_answer_to_an_earlier_epoch_is_discarded(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_after_a_broken_connection_everything_is_named_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("failure", [PeerUnavailable(2, "it is gone"), RuntimeError("nobody has foreseen this")])
+def test_after_a_failed_fetch_everything_is_named_anew(tmp_path: Path, failure: Exception) -> None:
     async def scenario(leader: Leader, fetcher: ReplicaFetcher, partitions: OnePartition) -> None:
         await leader.requests.get()
         leader.answer()
         await leader.requests.get()
-        leader.answers.put_nowait(PeerUnavailable(2, "it is gone"))
+        leader.answers.put_nowait(failure)
         again = await leader.requests.get()
         assert (again.session_id, again.session_epoch, len(again.topics)) == (7, 0, 1)
         leader.answer(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         again = await leader.requests.get()
         assert (again.session_id, again.session_epoch, len(again.topics)) == (0, 0, 1)
+
+    play(tmp_path, scenario)
+
+
+def test_a_partition_that_cannot_be_looked_at_does_not_end_the_fetcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [RuntimeError("nobody has foreseen this")]
+    begin = Following.begin_log_start
+
+    def begin_log_start(self):
+        if failures:
+            raise failures.pop()
+        return begin(self)
+
+    monkeypatch.setattr(Following, "begin_log_start", begin_log_start)
+
+    async def scenario(leader: Leader, fetcher: ReplicaFetcher, partitions: OnePartition) -> None:
+        await until(lambda: fetcher.plan.failed_count == 1)
+        fetcher.add(KEY)
+        assert (await leader.requests.get()).topics[0].partitions[0].fetch_offset == 0
 
     play(tmp_path, scenario)
 

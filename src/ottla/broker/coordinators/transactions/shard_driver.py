@@ -118,15 +118,16 @@ class TransactionShardDriver:
             try:
                 # However long that takes: the disk may refuse the record long after a client would have given up.
                 await self._append((self.shard.complete(metadata.transactional_id, self._clock()),)).wait()
+                return
             except ApiError as error:
                 if self._writes.is_closed:
                     return
                 logger.warning(
                     "The completion of a transaction of %s could not be logged: %s", metadata.transactional_id, error
                 )
-                await asyncio.sleep(_RETRY_PAUSE_S)
-            else:
-                return
+            except Exception:
+                logger.exception("Logging the end of a transaction of %s failed; retrying", metadata.transactional_id)
+            await asyncio.sleep(_RETRY_PAUSE_S)
 
     def _append(self, states: Sequence[TransactionMetadata]) -> Write:
         try:

@@ -114,3 +114,38 @@ def test_a_decided_transaction_completes_though_a_disk_hung_and_then_refused_the
             await node.stop()
 
     asyncio.run(scenario())
+
+
+def test_a_decided_transaction_completes_after_an_error_that_nobody_has_foreseen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_driver, "_RETRY_PAUSE_S", 0.001)
+    failures = [RuntimeError("nobody has foreseen this")]
+
+    def clock() -> int:
+        if failures:
+            raise failures.pop()
+        return 1
+
+    async def scenario() -> None:
+        node = DiskNode([tmp_path / "a"])
+        await node.replicas.apply_all(node.image)
+        shard = TransactionShard()
+        of_deleted_topic = frozenset({TopicPartition("deleted", 0)})
+        prepared = TransactionMetadata("tx", 3, 0, 1000, TransactionState.PREPARE_COMMIT, of_deleted_topic, 1, 1)
+        shard.replay("tx", prepared)
+        log = PartitionCoordinatorLog(node.replicas, OFFSETS_TOPIC, LOAD_BUFFER_BYTES)
+        writes = ShardWrites(log, OFFSETS_TOPIC, 0, 0, node.tasks, 60_000, unexpected)
+        markers = MarkerWriter(7, cast(TransactionChannel, None), lambda: node.image, node.tasks)
+        driver = TransactionShardDriver(shard, writes, markers, node.tasks, clock, lambda: 2)
+        try:
+            completion = driver.completion("tx")
+            assert completion is not None
+            await completion
+            known = shard.get("tx")
+            assert known is not None
+            assert known.state is TransactionState.COMPLETE_COMMIT
+        finally:
+            await node.stop()
+
+    asyncio.run(scenario())
