@@ -143,8 +143,10 @@ class ActiveControllerFinder:
             async with asyncio.timeout_at(deadline_s):
                 while not asking.done():
                     changed = asyncio.ensure_future(self._log.leader_change.wait())
-                    await asyncio.wait((asking, changed), return_when=asyncio.FIRST_COMPLETED)
-                    changed.cancel()
+                    try:
+                        await asyncio.wait((asking, changed), return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        changed.cancel()
                     if not asking.done() and self._log.leader_id not in (None, leader_id):
                         lane.drop(f"node {leader_id} does not lead any more")
                         raise _NotActive(f"node {self._log.leader_id} leads instead of {leader_id}")

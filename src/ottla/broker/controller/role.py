@@ -77,8 +77,10 @@ class ControllerRole:
     async def until_active(self) -> None:
         """Returns when there is an active controller, here or elsewhere; if here, with its first records published."""
         begun = asyncio.create_task(self._is_begun.wait())
-        await asyncio.wait((begun, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
-        begun.cancel()
+        try:
+            await asyncio.wait((begun, self._log.failed), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            begun.cancel()
         if self._log.failed.done():
             raise self._log.failed.result()
 

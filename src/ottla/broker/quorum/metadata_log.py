@@ -200,9 +200,11 @@ class MetadataLog:
         """Returns when the image has everything that the leader of the quorum had committed when this node first heard
         from it; raises the error of a log that failed."""
         caught_up = asyncio.ensure_future(self._catch_up())
-        await asyncio.wait((caught_up, self.failed), return_when=asyncio.FIRST_COMPLETED)
-        if self.failed.done():
+        try:
+            await asyncio.wait((caught_up, self.failed), return_when=asyncio.FIRST_COMPLETED)
+        finally:
             caught_up.cancel()
+        if self.failed.done():
             raise self.failed.result()
 
     async def _catch_up(self) -> None:
@@ -214,8 +216,10 @@ class MetadataLog:
         while not (self.failed.done() or self._majority_is_gone):
             self._refused.clear()
             refused = asyncio.ensure_future(self._refused.wait())
-            await asyncio.wait((refused, self.failed), return_when=asyncio.FIRST_COMPLETED)
-            refused.cancel()
+            try:
+                await asyncio.wait((refused, self.failed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                refused.cancel()
         if self.failed.done():
             return f"the metadata log has failed: {self.failed.result()}"
         return f"nobody listens at controllers {', '.join(map(str, self._gone_voters))}, the rest is no majority"

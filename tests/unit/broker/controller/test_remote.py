@@ -2,13 +2,17 @@
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from harness.loop_cluster import LoopCluster, run_cluster
 from ottla.broker.controller.controller import OwnRequest
 from ottla.broker.controller.remote import ActiveControllerFinder
+from ottla.broker.quorum.metadata_log import MetadataLog
 from ottla.broker.requests.request_context import CloseConnection
+from ottla.client.addresses import Address
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -121,6 +125,26 @@ def test_without_a_controller_a_request_ends_with_its_time(tmp_path: Path) -> No
         await cluster.start(1)
 
     run_cluster(LoopCluster(tmp_path, controllers=1, brokers=1), scenario)
+
+
+def test_a_request_that_is_given_up_leaves_no_task_behind() -> None:
+    async def silent(*asked: object) -> None:
+        await asyncio.Event().wait()
+
+    async def scenario() -> None:
+        log = SimpleNamespace(leader_id=2, leader_address=Address("elsewhere", 9093), leader_change=asyncio.Event())
+        asking = ActiveControllerFinder(cast(MetadataLog, log), None, node_id=1)
+        asking._send = silent
+        for timeout_s, patience_s in ((0.02, None), (30.0, 0.02)):
+            request = create("t")
+            asked = asyncio.ensure_future(asking.handle(OwnRequest.of(request, timeout_s), request))
+            await asyncio.wait((asked,), timeout=patience_s)
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+            await asyncio.sleep(0)
+            assert len(asyncio.all_tasks()) == 1, "nobody but the test itself"
+
+    asyncio.run(scenario())
 
 
 def test_a_version_that_the_controller_lacks_ends_the_clients_connection(tmp_path: Path) -> None:

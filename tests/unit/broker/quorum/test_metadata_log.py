@@ -353,6 +353,28 @@ def test_a_snapshot_that_contradicts_itself_is_named(tmp_path: Path) -> None:
         asyncio.run(scenario())
 
 
+def test_whoever_gives_up_waiting_leaves_no_task_behind(node: Node) -> None:
+    async def scenario() -> None:
+        async with node.running() as quorum:
+            former = asyncio.all_tasks()
+            # Nothing that is waited for will happen.
+            quorum.log._first_caught_up_offset = asyncio.get_running_loop().create_future()
+            quorum.controller._is_begun.clear()
+            for wait in (
+                quorum.log.until_undecidable(),
+                quorum.log.until_caught_up(),
+                quorum.controller.until_active(),
+            ):
+                waiting = asyncio.ensure_future(wait)
+                await asyncio.sleep(0.01)
+                waiting.cancel()
+                await asyncio.gather(waiting, return_exceptions=True)
+                await asyncio.sleep(0)
+                assert asyncio.all_tasks() <= former
+
+    asyncio.run(scenario())
+
+
 def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
     async def scenario() -> None:
         async with node.running() as quorum:
