@@ -54,7 +54,7 @@ def describe_quorum(node: RaftNode, *, local: ReplicaKey, monotonic_ms: int, wal
 
     if isinstance(role, Leader):
         voters = tuple(describe_replica(role.progress[voter_id]) for voter_id in node.voters.ids)
-        observers = tuple(describe_replica(progress) for progress in role.observers.values())
+        observers = tuple(describe_replica(progress) for progress in role.present_observers(monotonic_ms))
     else:
         voters = tuple(
             ReplicaDescription(voter.key.id, voter.key.directory_id, UNKNOWN, UNKNOWN, UNKNOWN)

@@ -16,6 +16,8 @@ from ottla.raft.voters import ReplicaKey, VoterSet
 
 # The leader tracks at most this many observers, so that invented replica ids cannot exhaust its memory.
 MAX_OBSERVERS = 1000
+# Observers that have not fetched for this long are gone, as in Kafka.
+OBSERVER_SESSION_TIMEOUT_MS = 300_000
 
 
 @dataclass(slots=True)
@@ -102,10 +104,14 @@ class Leader:
             # Any fetch of this epoch shows that the voter knows of the new leader.
             self.unacknowledged_ids.discard(replica.id)
         else:
-            self._make_room_for(replica)
+            self._make_room_for(replica, now_ms)
             progress = self.observers.setdefault(replica, ReplicaProgress(replica))
         progress.fetched(fetch_offset, leader_end_offset, now_ms)
         return self._advance()
+
+    def present_observers(self, now_ms: int) -> list[ReplicaProgress]:
+        """The replicas without a vote that fetch. A node that was removed, or lost its disk, does not come back."""
+        return [one for one in self.observers.values() if now_ms - one.last_fetch_ms < OBSERVER_SESSION_TIMEOUT_MS]
 
     def heard_from(self, replica: ReplicaKey, now_ms: int) -> None:
         """Note that a replica is alive; a voter counts as alive even while it reconciles its log."""
@@ -154,7 +160,10 @@ class Leader:
         self.high_watermark = candidate
         return True
 
-    def _make_room_for(self, replica: ReplicaKey) -> None:
-        if replica not in self.observers and len(self.observers) >= MAX_OBSERVERS:
+    def _make_room_for(self, replica: ReplicaKey, now_ms: int) -> None:
+        if replica in self.observers:
+            return
+        self.observers = {one.key: one for one in self.present_observers(now_ms)}
+        if len(self.observers) >= MAX_OBSERVERS:
             stalest = min(self.observers, key=lambda key: self.observers[key].last_fetch_ms)
             del self.observers[stalest]

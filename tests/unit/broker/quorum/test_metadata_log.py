@@ -28,6 +28,8 @@ from ottla.protocol.messages.no_op_record import NoOpRecord
 from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.raft import ReplicaKey, Voter, VoterEndpoint, VoterSet
+from ottla.raft.roles import Leader
+from ottla.raft.roles.leader import OBSERVER_SESSION_TIMEOUT_MS
 from ottla.storage.errors import DamagedFile, DiskFull, StorageError
 from ottla.storage.file_system import OsFileSystem
 from unit.broker.quorum.memory_log_store import MemoryLogStore
@@ -386,6 +388,19 @@ def test_the_description_tells_the_truth_about_a_lone_voter(node: Node) -> None:
             assert voter.last_caught_up_timestamp_ms == node.wall_ms
             assert described.observers == ()
             assert described.voter_endpoints == {1: (VoterEndpoint("CONTROLLER", "localhost", 9093),)}
+
+    asyncio.run(scenario())
+
+
+def test_the_description_leaves_out_observers_that_fell_silent(node: Node) -> None:
+    async def scenario() -> None:
+        async with node.running() as quorum:
+            role = quorum.log._shell.node.role
+            assert isinstance(role, Leader)
+            now_ms = quorum.log.monotonic_ms()
+            role.fetched(ReplicaKey(8, b"directory of one"), 0, 7, now_ms - OBSERVER_SESSION_TIMEOUT_MS)
+            role.fetched(ReplicaKey(9, b"directory of two"), 0, 7, now_ms - 1)
+            assert [one.id for one in quorum.log.describe().observers] == [9]
 
     asyncio.run(scenario())
 

@@ -1,4 +1,4 @@
-from ottla.raft.roles.leader import MAX_OBSERVERS, Leader
+from ottla.raft.roles.leader import MAX_OBSERVERS, OBSERVER_SESSION_TIMEOUT_MS, Leader
 from unit.raft.replicas import key, voters
 
 
@@ -66,6 +66,17 @@ def test_invented_observers_do_not_grow_the_leader() -> None:
     for replica_id in range(100, 100 + MAX_OBSERVERS + 5):
         role.fetched(key(1).__class__(replica_id), 0, 20, replica_id)
     assert len(role.observers) == MAX_OBSERVERS
+
+
+def test_observers_that_fell_silent_are_forgotten() -> None:
+    role = leader(1, 2, 3)
+    role.fetched(key(8), 0, 20, 1000)
+    role.fetched(key(9), 0, 20, 1001)
+    late_ms = 1000 + OBSERVER_SESSION_TIMEOUT_MS
+    assert [one.key for one in role.present_observers(late_ms - 1)] == [key(8), key(9)]
+    assert [one.key for one in role.present_observers(late_ms)] == [key(9)]
+    role.fetched(key(7), 0, 20, late_ms)
+    assert list(role.observers) == [key(9), key(7)]
 
 
 def test_voters_that_change_decide_from_then_on() -> None:
