@@ -114,7 +114,7 @@ class ControllerRole:
 
         def decide_and_note(image: ClusterImage) -> Decision[Message]:
             decision: Decision[Message] = decide(image, origin, request, surroundings)
-            self._note_decision(origin, request, decision, image.end_offset + len(decision.records))
+            self._note_decision(origin, request, decision, image)
             return decision
 
         return await self.submit(decide_and_note)
@@ -153,9 +153,11 @@ class ControllerRole:
             )
 
     def _note_decision(
-        self, origin: RequestOrigin, request: Message, decision: Decision[Message], end_offset: int
+        self, origin: RequestOrigin, request: Message, decision: Decision[Message], image: ClusterImage
     ) -> None:
+        """`image` is that on which it was decided."""
         sessions, response = self._surroundings.sessions, decision.response
+        end_offset = image.end_offset + len(decision.records)
         if isinstance(request, BrokerRegistrationRequest) and isinstance(response, BrokerRegistrationResponse):
             # The registration is the last record of its decision.
             offset, now_ms = end_offset - 1, self._surroundings.now_ms()
@@ -166,7 +168,10 @@ class ControllerRole:
                 # It may start again before its session would end.
                 sessions.forget(request.broker_id)
             elif decision.records:
-                sessions.is_shutting_down(request.broker_id, end_offset)
+                broker = image.brokers.get(request.broker_id)
+                # Once it shuts down, every heartbeat moves leaderships away, even one that does not ask for it.
+                if request.want_shut_down or (broker is not None and broker.is_in_controlled_shutdown):
+                    sessions.is_shutting_down(request.broker_id, end_offset)
         elif isinstance(request, UnregisterBrokerRequest):
             sessions.forget(request.broker_id)
 

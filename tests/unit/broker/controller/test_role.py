@@ -20,8 +20,10 @@ from ottla.metadata.image import ClusterImage, ImageDelta
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from ottla.protocol.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from ottla.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from ottla.protocol.messages.broker_registration_response import BrokerRegistrationResponse
 from ottla.protocol.messages.metadata_request import MetadataRequest
+from ottla.protocol.messages.partition_record import PartitionRecord
 from ottla.protocol.messages.topic_record import TopicRecord
 from ottla.protocol.schema import Message
 from ottla.raft import OffsetAndEpoch
@@ -234,6 +236,41 @@ class TestBrokers:
 
         asyncio.run(scenario())
 
+    def test_a_shutdown_waits_for_what_it_moved_away_and_for_nothing_else(self, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            log, controller, epoch = await self.with_broker(tmp_path, session_timeout_ms=3_600_000)
+            sessions = controller._surroundings.sessions
+            beat = heartbeat(epoch, log)
+
+            async def all_have_followed(cordoned: list[bytes]) -> bool:
+                """Whether its last decision was followed by the broker, which names an old offset."""
+                beat.cordoned_log_dirs = cordoned
+                await controller.handle(elsewhere(beat), beat)
+                return sessions.all_have_followed_shutdown(image, broker)
+
+            image = log.image
+            broker = image.brokers.get(7)
+            assert broker is not None
+            await controller.submit(create_topic("t"))
+            assert await all_have_followed([*broker.log_dirs])
+            leaving = BrokerRegistrationChangeRecord(broker_id=7, broker_epoch=epoch, in_controlled_shutdown=1)
+            other = PartitionRecord(
+                topic_id=b"t".ljust(16), replicas=[7, 8], isr=[7, 8], leader=7, directories=[bytes(16)] * 2
+            )
+            registration = registration_request(8, "cluster")
+            registered = await controller.handle(elsewhere(registration), registration)
+            assert isinstance(registered, BrokerRegistrationResponse)
+            beat_of_other = heartbeat(registered.broker_epoch, log, broker_id=8)
+            await controller.handle(elsewhere(beat_of_other), beat_of_other)
+            await controller.submit(lambda image: Decision([leaving, other], None))
+            # It does not say so any more, and leaves all the same.
+            assert not beat.want_shut_down
+            assert not await all_have_followed([])
+            await controller.stop()
+            await log.stop()
+
+        asyncio.run(scenario())
+
     def test_an_id_is_taken_while_its_session_lives(self, tmp_path: Path) -> None:
         async def scenario() -> None:
             log, controller, _ = await self.with_broker(tmp_path, session_timeout_ms=3_600_000)
@@ -261,8 +298,8 @@ def elsewhere(request: Message) -> Elsewhere:
     return Elsewhere(OwnRequest.of(request).api_version)
 
 
-def heartbeat(epoch: int, log: MetadataLog) -> BrokerHeartbeatRequest:
-    return BrokerHeartbeatRequest(broker_id=7, broker_epoch=epoch, current_metadata_offset=log.committed_offset)
+def heartbeat(epoch: int, log: MetadataLog, broker_id: int = 7) -> BrokerHeartbeatRequest:
+    return BrokerHeartbeatRequest(broker_id=broker_id, broker_epoch=epoch, current_metadata_offset=log.committed_offset)
 
 
 async def until_fenced(log: MetadataLog, broker_id: int) -> None:
