@@ -1,7 +1,8 @@
-"""Registered brokers and controllers.
+"""Registered brokers. Controllers are in `kept_records`.
 
 A broker is fenced until the controller has seen it caught up and alive; only unfenced brokers lead partitions and
-appear to clients. Its epoch is the offset of its registration record: one epoch per life of the process.
+appear to clients. It has one epoch per life of the process: the offset at which the decision to register it begins. The
+registration is the last record of that decision.
 """
 
 from __future__ import annotations
