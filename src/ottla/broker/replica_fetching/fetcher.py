@@ -48,7 +48,7 @@ from ottla.replication.append_queue import Appending
 from ottla.replication.follower_state import FetchPosition, LeaderAnswer, StartAnew, Truncate
 from ottla.replication.following import Cut, Following
 from ottla.replication.partition import Partition
-from ottla.storage.errors import LogGone, StorageError
+from ottla.storage.errors import StorageError
 from ottla.storage.leader_epochs import EpochEnd
 
 logger = logging.getLogger("ottla.broker.replica_fetching")
@@ -73,8 +73,8 @@ class _LeadsNowhere(Exception):
     """The leader refuses a position, and names no other one."""
 
 
-# What asking again may cure.
-_PASSING = (ApiError, CorruptRecords, PeerUnavailable, LogGone, _LeadsNowhere)
+# What asking again may cure. A log that is gone for the moment is an ApiError.
+_PASSING = (ApiError, CorruptRecords, PeerUnavailable, _LeadsNowhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +373,7 @@ class ReplicaFetcher:
         self._new_works.append(self._tasks.start_background("following a partition", guarded()))
 
     def _went_wrong(self, key: TopicIdPartition, partition: Partition, error: Exception) -> None:
-        if isinstance(error, StorageError) and not isinstance(error, LogGone):
+        if isinstance(error, StorageError):
             error = self._replicas.disk_failed(error)
         if isinstance(error, _PASSING):
             self._put_off(key, partition, str(error))
