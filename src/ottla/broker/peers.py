@@ -21,8 +21,9 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
+from ottla.broker.lane import Lane
 from ottla.client.addresses import Address
-from ottla.client.connection import Connection, close_all, open_connection
+from ottla.client.connection import close_all
 from ottla.client.errors import BrokerUnreachable, ClientClosed, ClientError, RequestTimedOut, UnsupportedByBroker
 from ottla.metadata.image import BrokerImage, ClusterImage
 from ottla.protocol.response_types import response_type
@@ -85,7 +86,8 @@ class Peers:
         self._node_id = node_id
         self._listener = listener
         self._image = ClusterImage()
-        self._lanes: dict[tuple[int, Purpose], _Lane] = {}
+        # Each belongs to one life of its broker.
+        self._lanes: dict[tuple[int, Purpose], tuple[_Life, Lane]] = {}
         # Brokers whose last request failed; what is wrong with them was logged.
         self._failing: set[int] = set()
         self._is_closed = False
@@ -93,8 +95,8 @@ class Peers:
     def image_changed(self, image: ClusterImage) -> None:
         """Ends the connections to brokers that are gone, have begun another life, or listen at another address."""
         self._image = image
-        for (broker_id, purpose), lane in list(self._lanes.items()):
-            if lane.life != self._life(image.brokers.get(broker_id)):
+        for (broker_id, purpose), (life, lane) in list(self._lanes.items()):
+            if life != self._life(image.brokers.get(broker_id)):
                 del self._lanes[broker_id, purpose]
                 lane.end("it has restarted, moved, or left the cluster")
 
@@ -116,10 +118,11 @@ class Peers:
     async def close(self) -> None:
         """Ends every connection; requests that wait fail, and later ones are refused."""
         self._is_closed = True
-        lanes, self._lanes = self._lanes, {}
-        for lane in lanes.values():
+        lanes = [lane for _, lane in self._lanes.values()]
+        self._lanes.clear()
+        for lane in lanes:
             lane.end("this broker is shutting down")
-        await close_all([lane.connection for lane in lanes.values() if lane.connection is not None])
+        await close_all([lane.connection for lane in lanes if lane.connection is not None])
 
     async def _send(self, broker_id: int, purpose: Purpose, request: Message, timeout_s: float) -> Message:
         if self._is_closed:
@@ -127,12 +130,16 @@ class Peers:
         life = self._life(self._image.brokers.get(broker_id))
         if life is None:
             raise BrokerUnreachable(f"it is not registered with an address for listener {self._listener}")
-        lane = self._lanes.get((broker_id, purpose))
-        if lane is None:
-            lane = self._lanes[broker_id, purpose] = _Lane(life, f"{CLIENT_ID_PREFIX}{self._node_id}-{purpose}")
+        known = self._lanes.get((broker_id, purpose))
+        if known is None:
+            known = self._lanes[broker_id, purpose] = life, Lane(f"{CLIENT_ID_PREFIX}{self._node_id}-{purpose}")
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + timeout_s
-        connection = await lane.connect(deadline_s)
+        try:
+            async with asyncio.timeout_at(deadline_s):
+                connection = await known[1].connected(life.address, timeout_s)
+        except TimeoutError as error:
+            raise RequestTimedOut(f"{life.address} was not connected in time") from error
         remaining_ms = max(deadline_s - loop.time(), 0.0) * 1000
         return await connection.request(request, response_type(type(request)), timeout_ms=remaining_ms)
 
@@ -146,48 +153,3 @@ class Peers:
         if failure.broker_id not in self._failing and not self._is_closed:
             self._failing.add(failure.broker_id)
             logger.warning("Broker %d does not answer: %s", failure.broker_id, failure.reason)
-
-
-class _Lane:
-    """The connection to one life of a broker, for one purpose."""
-
-    def __init__(self, life: _Life, client_id: str) -> None:
-        self.life = life
-        self.connection: Connection | None = None
-        self._client_id = client_id
-        self._turn = asyncio.Lock()
-        self._end_reason: str | None = None
-
-    async def connect(self, deadline_s: float) -> Connection:
-        """The open connection. Those who come while it is being opened wait for it, each until its own deadline."""
-        try:
-            async with asyncio.timeout_at(deadline_s), self._turn:
-                if self.connection is None or not self.connection.is_open:
-                    self.connection = await self._open(deadline_s)
-                return self.connection
-        except TimeoutError as error:
-            raise RequestTimedOut(f"{self.life.address} was not connected in time") from error
-
-    async def _open(self, deadline_s: float) -> Connection:
-        self._require_alive()
-        timeout_s = max(deadline_s - asyncio.get_running_loop().time(), 0.0)
-        connection = await open_connection(
-            self.life.address, client_id=self._client_id, connect_timeout_s=timeout_s, request_timeout_s=timeout_s
-        )
-        try:
-            self._require_alive()
-        except BrokerUnreachable as error:
-            # The broker restarted, or this one stopped, while the connection was being opened.
-            connection.abort(error)
-            raise
-        return connection
-
-    def _require_alive(self) -> None:
-        if self._end_reason is not None:
-            raise BrokerUnreachable(self._end_reason)
-
-    def end(self, reason: str) -> None:
-        """Fails every request that waits; no further one is sent."""
-        self._end_reason = reason
-        if self.connection is not None:
-            self.connection.abort(BrokerUnreachable(reason))

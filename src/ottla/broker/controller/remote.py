@@ -24,11 +24,13 @@ from typing import Final
 
 from ottla.broker.controller.controller import OwnRequest, RequestOrigin
 from ottla.broker.controller.role import ControllerRole
+from ottla.broker.lane import Lane
+from ottla.broker.peers import CLIENT_ID_PREFIX
 from ottla.broker.quorum.metadata_log import MetadataLog
 from ottla.broker.requests.request_context import CloseConnection
 from ottla.client.addresses import Address
-from ottla.client.connection import Connection, close_all, open_connection
-from ottla.client.errors import BrokerUnreachable, ClientError, NotKafka, UnsupportedByBroker, code_of
+from ottla.client.connection import close_all
+from ottla.client.errors import ClientError, NotKafka, UnsupportedByBroker, code_of
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.codec import MalformedMessage
 from ottla.protocol.envelope import FORWARDABLE, open_response, seal
@@ -68,7 +70,8 @@ class ActiveControllerFinder:
         self._role = role
         self._node_id = node_id
         self._retry_backoff_s = retry_backoff_s
-        self._lanes: dict[str, _Lane] = {}
+        self._client_id = f"{CLIENT_ID_PREFIX}{node_id}"
+        self._lanes: dict[str, Lane] = {}
         self._is_closed = False
 
     @property
@@ -103,6 +106,8 @@ class ActiveControllerFinder:
         """Ends every connection; requests that wait fail."""
         self._is_closed = True
         lanes = list(self._lanes.values())
+        for lane in lanes:
+            lane.end("this node is shutting down")
         await close_all([lane.connection for lane in lanes if lane.connection is not None])
 
     async def _attempt(self, origin: RequestOrigin, request: Message, deadline_s: float) -> Message:
@@ -132,8 +137,8 @@ class ActiveControllerFinder:
     ) -> Message:
         is_own = isinstance(origin, OwnRequest)
         name = _LANES.get(request.API_KEY, _FORWARDING) if is_own else _FORWARDING
-        client_id = f"broker-{self._node_id}-{name.replace(' ', '-')}"
-        lane = self._lanes.setdefault(name, _Lane(client_id, is_shared=name == _FORWARDING))
+        if (lane := self._lanes.get(name)) is None:
+            lane = self._lanes[name] = Lane(f"{self._client_id}-{name.replace(' ', '-')}")
         asking = asyncio.ensure_future(
             self._send(lane, address, request, deadline_s)
             if is_own
@@ -156,9 +161,9 @@ class ActiveControllerFinder:
         finally:
             asking.cancel()
 
-    async def _send(self, lane: _Lane, address: Address, request: Message, deadline_s: float) -> Message:
-        connection = await lane.connected(address, deadline_s)
-        timeout_ms = lane.patience_ms(deadline_s)
+    async def _send(self, lane: Lane, address: Address, request: Message, deadline_s: float) -> Message:
+        connection = await lane.connected(address, _remaining_s(deadline_s))
+        timeout_ms = self._patience_s(lane, deadline_s) * 1000
         response = await connection.request(request, response_type(type(request)), timeout_ms=timeout_ms)
         if ErrorCode.NOT_CONTROLLER in error_codes(response):
             raise _NotActive(f"{address} is not the active controller")
@@ -167,9 +172,9 @@ class ActiveControllerFinder:
         return response
 
     async def _forward(
-        self, lane: _Lane, address: Address, origin: RequestOrigin, request: Message, deadline_s: float
+        self, lane: Lane, address: Address, origin: RequestOrigin, request: Message, deadline_s: float
     ) -> Message:
-        connection = await lane.connected(address, deadline_s)
+        connection = await lane.connected(address, _remaining_s(deadline_s))
         version = origin.api_version
         served = connection.versions.ranges.get(request.API_KEY)
         if request.API_KEY not in FORWARDABLE or served is None or not served[0] <= version <= served[1]:
@@ -179,9 +184,9 @@ class ActiveControllerFinder:
             version,
             principal=origin.principal,
             client_host=origin.client_host,
-            client_id=f"broker-{self._node_id}",
+            client_id=self._client_id,
         )
-        timeout_ms = lane.patience_ms(deadline_s)
+        timeout_ms = self._patience_s(lane, deadline_s) * 1000
         answer = await connection.request(envelope, EnvelopeResponse, timeout_ms=timeout_ms)
         if answer.error_code == ErrorCode.NOT_CONTROLLER:
             raise _NotActive(f"{address} is not the active controller")
@@ -196,40 +201,15 @@ class ActiveControllerFinder:
         except MalformedMessage as error:
             raise NotKafka(f"{address} answered something that cannot be read: {error}") from None
 
-
-class _Lane:
-    """One connection to the active controller, opened when it is needed."""
-
-    def __init__(self, client_id: str, *, is_shared: bool) -> None:
-        """A shared one carries requests of several clients."""
-        self._client_id = client_id
-        self._is_shared = is_shared
-        self.connection: Connection | None = None
-        self._turn = asyncio.Lock()
-
-    async def connected(self, address: Address, deadline_s: float) -> Connection:
-        async with self._turn:
-            connection = self.connection
-            if connection is not None and connection.is_open:
-                if connection.address == address:
-                    return connection
-                connection.abort(BrokerUnreachable("another node leads"))
-            timeout_s = max(deadline_s - asyncio.get_running_loop().time(), 0.0)
-            self.connection = await open_connection(
-                address, client_id=self._client_id, connect_timeout_s=timeout_s, request_timeout_s=timeout_s
-            )
-            return self.connection
-
-    def patience_ms(self, deadline_s: float) -> float:
+    def _patience_s(self, lane: Lane, deadline_s: float) -> float:
         """How long the controller may be silent before the connection ends. A client that is in a hurry must not end
         it for the others."""
-        remaining_s = max(deadline_s - asyncio.get_running_loop().time(), 0.0)
-        return 1000 * (max(remaining_s, FORWARDING_TIMEOUT_S) if self._is_shared else remaining_s)
+        is_shared = lane is self._lanes.get(_FORWARDING)
+        return max(_remaining_s(deadline_s), FORWARDING_TIMEOUT_S if is_shared else 0.0)
 
-    def drop(self, reason: str) -> None:
-        """Ends a connection that may never answer."""
-        if self.connection is not None:
-            self.connection.abort(BrokerUnreachable(reason))
+
+def _remaining_s(deadline_s: float) -> float:
+    return max(deadline_s - asyncio.get_running_loop().time(), 0.0)
 
 
 def _timeout_s(origin: RequestOrigin, request: Message) -> float:

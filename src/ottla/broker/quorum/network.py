@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Final
 
+from ottla.broker.lane import Lane
 from ottla.broker.quorum.peer_addresses import PeerAddresses
 from ottla.broker.quorum.transport import Replica, UnusableQuorum
 from ottla.broker.quorum.wire import (
@@ -40,7 +41,7 @@ from ottla.broker.quorum.wire import (
 )
 from ottla.broker.tasks import Tasks
 from ottla.client.addresses import Address
-from ottla.client.connection import Connection, open_connection
+from ottla.client.connection import close_all
 from ottla.client.errors import BrokerUnreachable, ClientError, ConnectionRefused
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest as WireBeginQuorumEpochRequest
@@ -78,7 +79,7 @@ logger = logging.getLogger("ottla.broker.quorum")
 
 # As Kafka's controllers have it.
 RECONNECT_BACKOFF_S: Final = 0.05
-RECONNECT_BACKOFF_MAX_S: Final = 0.5
+RECONNECT_BACKOFF_S_MAX: Final = 0.5
 
 
 class QuorumNetwork:
@@ -101,7 +102,7 @@ class QuorumNetwork:
         self._replica: Replica
         self._tasks = Tasks()
         # By node, and whether it is the lane of long polls.
-        self._lanes: dict[tuple[int, bool], _Lane] = {}
+        self._lanes: dict[tuple[int, bool], Lane] = {}
         # Peers that did not answer their last request; what is wrong with them was logged.
         self._failing: set[int] = set()
         # Where nobody listened at the last attempt.
@@ -135,8 +136,7 @@ class QuorumNetwork:
         for reply in self._waiting.values():
             if not reply.done():
                 reply.set_exception(ApiError(ErrorCode.BROKER_NOT_AVAILABLE, "The node is shutting down"))
-        for lane in self._lanes.values():
-            await lane.close()
+        await close_all([lane.connection for lane in self._lanes.values() if lane.connection is not None])
 
     def send(self, messages: Sequence[Message]) -> None:
         for message in messages:
@@ -176,9 +176,8 @@ class QuorumNetwork:
         timeout_ms = settings.request_timeout_ms + (message.max_wait_ms if isinstance(message, FetchRequest) else 0)
         is_snapshot = isinstance(message, FetchSnapshotRequest)
         max_bytes = settings.fetch_snapshot_max_bytes if is_snapshot else settings.fetch_max_bytes
-        lane = self._lanes.setdefault((peer_id, is_long_poll), _Lane(f"quorum-{self._node_id}"))
         try:
-            connection = await lane.connected(address, settings.request_timeout_ms / 1000)
+            connection = await self._lane(peer_id, is_long_poll).connected(address, settings.request_timeout_ms / 1000)
         except BrokerUnreachable as error:
             if isinstance(error, ConnectionRefused):
                 self._refusing.add(address)
@@ -190,6 +189,14 @@ class QuorumNetwork:
         wire_request = encode_request(message, self._sender, max_bytes)
         response = await connection.request(wire_request, response_type(type(wire_request)), timeout_ms=timeout_ms)
         return decode_response(response, is_pre_vote=isinstance(message, VoteRequest) and message.pre_vote)
+
+    def _lane(self, peer_id: int, is_long_poll: bool) -> Lane:
+        lane = self._lanes.get((peer_id, is_long_poll))
+        if lane is None:
+            lane = self._lanes[peer_id, is_long_poll] = Lane(
+                f"quorum-{self._node_id}", backoff_s=RECONNECT_BACKOFF_S, backoff_s_max=RECONNECT_BACKOFF_S_MAX
+            )
+        return lane
 
     def _note_failure(self, peer_id: int, error: Exception) -> None:
         if not isinstance(error, ClientError | UnusableResponse):
@@ -275,43 +282,3 @@ class QuorumNetwork:
         reply = self._waiting.get(reply_to) if isinstance(reply_to, int) else None
         if reply is not None and not reply.done():
             reply.set_exception(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(failure)))
-
-
-class _Lane:
-    """One connection to one peer, opened when it is needed."""
-
-    def __init__(self, client_id: str) -> None:
-        self._client_id = client_id
-        self._connection: Connection | None = None
-        self._turn = asyncio.Lock()
-        self._backoff_s = 0.0
-        # Where the last attempt failed.
-        self._failed_address: Address | None = None
-        self._retry_at_s = 0.0
-
-    async def connected(self, address: Address, timeout_s: float) -> Connection:
-        """The open connection to this address. After an attempt that failed, the next one waits a while."""
-        async with self._turn:
-            connection = self._connection
-            if connection is not None and connection.is_open:
-                if connection.address == address:
-                    return connection
-                connection.abort(BrokerUnreachable(f"the node has moved to {address}"))
-            loop = asyncio.get_running_loop()
-            if self._failed_address == address:
-                await asyncio.sleep(max(self._retry_at_s - loop.time(), 0.0))
-            try:
-                self._connection = await open_connection(
-                    address, client_id=self._client_id, connect_timeout_s=timeout_s, request_timeout_s=timeout_s
-                )
-            except BrokerUnreachable:
-                self._backoff_s = min(max(2 * self._backoff_s, RECONNECT_BACKOFF_S), RECONNECT_BACKOFF_MAX_S)
-                self._retry_at_s = loop.time() + self._backoff_s
-                self._failed_address = address
-                raise
-            self._backoff_s, self._failed_address = 0.0, None
-            return self._connection
-
-    async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
