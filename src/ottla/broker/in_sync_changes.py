@@ -116,12 +116,16 @@ class InSyncChanges:
         except Exception as error:  # noqa: BLE001 - a change that is not asked for again would stay pending for ever
             self.failure_count += 1
             logger.log(level, "%d changes of in-sync sets are asked for again: %s", len(asked), error or repr(error))
-            return {partition: proposal for partition, proposal in asked.items() if partition.is_leader}
+            return {partition: proposal for partition, proposal in asked.items() if partition.is_pending(proposal)}
         answers = {(topic.topic_id, row.partition_index): row for topic in response.topics for row in topic.partitions}
         again = {}
         for partition, proposal in asked.items():
             answer = answers.get((partition.topic_id, partition.index))
-            if answer is None or self._answer(partition, proposal, answer, level) is not None:
+            if answer is None:
+                is_again = partition.is_pending(proposal)
+            else:
+                is_again = self._answer(partition, proposal, answer, level) is not None
+            if is_again:
                 again[partition] = proposal
         return again
 

@@ -376,7 +376,7 @@ class ReplicaManager:
         if partitions.get(partition.index) is not partition:
             return False
         del partitions[partition.index]
-        partition.close()
+        partition.suspend()
         successor = partition
         try:
             writer = self.threads[move.source].writer
@@ -385,8 +385,10 @@ class ReplicaManager:
             log = await self._run_copier(self.logs.finish_move, move, partition.topic_id, self.host.now_ms())
             successor = self._partition(partition.topic, partition.index, partition.topic_id, log, partition.leadership)
         finally:
-            if not successor.log.is_gone:
-                successor.reopen()
+            if successor.log.is_gone:
+                successor.close()
+            else:
+                successor.resume()
                 partitions[partition.index] = successor
         return True
 

@@ -233,11 +233,19 @@ class LeaderState:
                     return proposal
         return None
 
+    def is_pending(self, proposal: InSyncProposal) -> bool:
+        """Whether the answer to a proposal is still of interest."""
+        return proposal is self._pending
+
+    def withdraw(self) -> None:
+        """Nobody here leads any more: what was proposed is void, and may come about all the same."""
+        self._pending = None
+
     def answered(
         self, proposal: InSyncProposal, answer: InSyncDecision | ErrorCode, now_ms: int
     ) -> InSyncProposal | None:
         """The controller's answer to a proposal; the proposal again if it is to be sent again."""
-        if proposal is not self._pending:
+        if not self.is_pending(proposal):
             # The image was faster.
             return None
         if isinstance(answer, InSyncDecision):

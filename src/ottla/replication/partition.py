@@ -122,7 +122,8 @@ class Partition:
         self.leadership = leadership
         self.leader_epoch = NO_EPOCH
         self.is_leader = False
-        # Of the current epoch; of its end, once the partition is closed. None while another broker leads.
+        # Of the current epoch, also while the partition is suspended; of its end, once it is closed. None while another
+        # broker leads.
         self._leader: LeaderState | None = None
         # While another broker leads.
         self.following: Following | None = None
@@ -162,19 +163,27 @@ class Partition:
             self._publish_high_watermark()
 
     def close(self) -> None:
-        """Takes the partition out of service here: it was deleted or moved, or its disk failed.
+        """Takes the partition out of service here for good: it was deleted or reassigned, or its disk failed."""
+        self.suspend()
+        if self._leader is not None:
+            self._leader.withdraw()
 
-        Whoever still holds it hears that it is not led here, and looks again.
+    def suspend(self) -> None:
+        """Takes the partition out of service for a moment, at the end of which its log may have moved.
+
+        Whoever holds it hears that it is not led here, and looks again. Its leader epoch goes on: what the controller
+        answers meanwhile counts, or an in-sync set would be believed that is none any more.
         """
         self.is_leader = False
         self._end_following()
         self._watchers.wake_all()
 
-    def reopen(self) -> None:
-        """Puts a closed partition back into service: its log stays where it is."""
+    def resume(self) -> None:
+        """Puts a suspended partition back into service."""
         self.is_leader = self._leader is not None
         if not self.is_leader:
             self._follow()
+        self._publish_high_watermark()
         self.sync_again()
 
     # -- the leader's side --------------------------------------------------------------------------------------------
@@ -398,13 +407,19 @@ class Partition:
     def in_sync_answered(self, proposal: InSyncProposal, answer: InSyncDecision | ErrorCode) -> InSyncProposal | None:
         """The controller's answer to a proposal; the proposal again if it is to be sent again."""
         leader = self._leader
-        if leader is None or not self.is_leader:
+        if leader is None:
             return None
         again = leader.answered(proposal, answer, self._broker.monotonic_ms())
-        self._publish_high_watermark()
+        if self.is_leader:
+            # Otherwise its log may be on the move: `resume` does it.
+            self._publish_high_watermark()
         if isinstance(answer, InSyncDecision):
             self.expand_in_sync()
         return again
+
+    def is_pending(self, proposal: InSyncProposal) -> bool:
+        """Whether a proposal that was not answered is to be sent again."""
+        return self._leader is not None and self._leader.is_pending(proposal)
 
     def _caught_up_as_of(self, replica_id: int) -> int | None:
         return self._broker.caught_up_as_of(self, replica_id)

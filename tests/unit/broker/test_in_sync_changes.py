@@ -1,11 +1,14 @@
 """What is asked of the controller, and what its answers come to."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from harness.joined_brokers import TOPIC_ID, JoinedBrokers, run_joined, until
+import pytest
+
+from harness.joined_brokers import TOPIC, TOPIC_ID, JoinedBrokers, run_joined, until
 from ottla.broker.controller.controller import RequestOrigin
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest
@@ -16,8 +19,8 @@ from ottla.protocol.schema import Message
 class StubbornController(JoinedBrokers):
     """Answers as told before it decides."""
 
-    def __init__(self, home: Path, *answers: ApiError | int, partitions: int = 1) -> None:
-        super().__init__(home, 2, partitions=partitions)
+    def __init__(self, home: Path, *answers: ApiError | int, partitions: int = 1, directories: int = 1) -> None:
+        super().__init__(home, 2, partitions=partitions, directories=directories)
         self.answers = list(answers)
         self.asked: list[AlterPartitionRequest] = []
         self.may_answer = asyncio.Event()
@@ -126,6 +129,42 @@ def test_a_leader_that_resigned_asks_for_nothing_more(tmp_path: Path) -> None:
         assert len(cluster.asked) == 1
 
     play(StubbornController(tmp_path), scenario)
+
+
+@pytest.mark.parametrize(
+    "answer", [ApiError(ErrorCode.NOT_CONTROLLER, "another node is"), ErrorCode.INELIGIBLE_REPLICA]
+)
+def test_a_move_that_fails_does_not_freeze_the_in_sync_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: ApiError | ErrorCode
+) -> None:
+    monkeypatch.setattr("ottla.broker.replica_manager._SWAP_PATIENCE_S", 0.5)
+    is_awake = threading.Event()
+
+    async def scenario(cluster: StubbornController) -> None:
+        cluster.may_answer.clear()
+        await cluster.lead_alone()
+        await until(lambda: bool(cluster.asked))
+        replicas, in_sync = cluster.brokers[1].replicas, cluster.brokers[1].in_sync
+        source = replicas.logs.directory_of(TOPIC, 0)
+        (target,) = (directory for directory in replicas.logs.directories if directory is not source)
+        replicas.partition(TOPIC, 0)._queue.put(lambda _: is_awake.wait(30), b"", lambda _: None)  # type: ignore[union-attr]
+        move = replicas.move(TOPIC, 0, target)
+        assert move is not None
+        moving = asyncio.ensure_future(move)
+        await until(lambda: replicas.is_swapping(TOPIC, 0))
+        cluster.answers = [answer]
+        cluster.may_answer.set()
+        await until(lambda: in_sync.failure_count == 1)
+        await moving
+        assert replicas.logs.directory_of(TOPIC, 0) is source
+        is_awake.set()
+        await in_sync.tick()
+        await until(lambda: set(cluster.state.isr) == {1, 2})
+
+    try:
+        play(StubbornController(tmp_path, directories=2), scenario)
+    finally:
+        is_awake.set()
 
 
 def test_two_replicas_that_catch_up_at_once_both_get_in(tmp_path: Path) -> None:

@@ -183,13 +183,13 @@ def test_a_partition_without_a_leader_follows_nobody(tmp_path: Path) -> None:
     assert following_of(partition).leader_epoch == 4
 
 
-def test_a_closed_partition_follows_nobody_until_it_is_opened_again(tmp_path: Path) -> None:
+def test_a_suspended_partition_follows_nobody_until_it_is_back(tmp_path: Path) -> None:
     partition = make(tmp_path, FOLLOWED)
     following = following_of(partition)
-    partition.close()
+    partition.suspend()
     assert partition.following is None
     assert following.position is None
-    partition.reopen()
+    partition.resume()
     assert place(following_of(partition)) == (0, -1)
 
 

@@ -148,12 +148,12 @@ def test_a_setting_that_asks_for_no_sync_any_more_releases_what_waited_for_one(t
     assert partition.log.high_watermark == 1
 
 
-def test_a_sync_that_fails_while_the_partition_is_closed_is_tried_again_when_it_is_back(tmp_path: Path) -> None:
+def test_a_sync_that_fails_while_the_partition_is_suspended_is_tried_again_when_it_is_back(tmp_path: Path) -> None:
     partition = make(tmp_path, ALONE, flush_messages=1)
     info = append(partition)
-    partition.close()
+    partition.suspend()
     partition.sync_failed(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "full"))
-    partition.reopen()
+    partition.resume()
     assert len(broker_of(partition).syncing) == 2
     synced(partition)
     assert partition.is_acknowledged(1, info)
@@ -519,18 +519,18 @@ def test_a_queued_append_of_an_epoch_that_is_over_moves_no_watermark(tmp_path: P
     run_on_slow_disk(scenario)
 
 
-def test_what_was_committed_before_a_partition_was_closed_stays_known_and_the_rest_does_not(tmp_path: Path) -> None:
+def test_what_was_committed_before_a_partition_was_suspended_stays_known_and_the_rest_does_not(tmp_path: Path) -> None:
     partition = make(tmp_path, TRIO)
     committed = append(partition)
     for replica in (2, 3):
         fetch(partition, replica, 1)
     pending = append(partition)
-    partition.close()
+    partition.suspend()
     assert partition.is_committed(committed.leader_epoch, committed.last_offset)
     with pytest.raises(ApiError) as refused:
         partition.is_committed(pending.leader_epoch, pending.last_offset)
     assert code_of(refused) == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    partition.reopen()
+    partition.resume()
     assert not partition.is_committed(pending.leader_epoch, pending.last_offset)
 
 
