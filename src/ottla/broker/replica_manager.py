@@ -203,11 +203,11 @@ class ReplicaManager:
         except ApiError as gone:
             partition.sync_failed(gone)
         else:
-            sync.add_done_callback(partial(self._sync_ended, partition))
+            sync.add_done_callback(partial(self._sync_ended, partition, partition.log))
 
-    def _sync_ended(self, partition: Partition, sync: "asyncio.Future[None]") -> None:
-        if sync.cancelled():
-            # The node stops.
+    def _sync_ended(self, partition: Partition, log: Log, sync: "asyncio.Future[None]") -> None:
+        if sync.cancelled() or partition.log is not log:
+            # The node stops, or the log has moved to another directory, and its copy is synced.
             return
         error = sync.exception()
         if error is None:
@@ -377,19 +377,20 @@ class ReplicaManager:
             return False
         del partitions[partition.index]
         partition.suspend()
-        successor = partition
         try:
             writer = self.threads[move.source].writer
             assert writer is not None, "only a broker with several directories moves logs"
             await writer.drain(asyncio.get_running_loop().time() + _SWAP_PATIENCE_S)
             log = await self._run_copier(self.logs.finish_move, move, partition.topic_id, self.host.now_ms())
-            successor = self._partition(partition.topic, partition.index, partition.topic_id, log, partition.leadership)
+            partition.move_to(log, self.threads[move.target].writer)
         finally:
-            if successor.log.is_gone:
-                successor.close()
+            if partition.log.is_gone:
+                partition.close()
             else:
-                successor.resume()
-                partitions[partition.index] = successor
+                partition.resume()
+                partitions[partition.index] = partition
+        if self.on_placed is not None:
+            self.on_placed(partition)
         return True
 
     async def _run_copier(self, work: Callable[..., T], *arguments: object) -> T:

@@ -18,7 +18,8 @@ Guarantees
   producers hear so at once. A disk that is only full may have space later: the records stay in the log, the broker
   tries again, and coordinators wait for that.
 
-Invariants: log start <= high watermark <= log end; epochs only grow; a log has one `Partition`.
+Invariants: log start <= high watermark <= log end; epochs only grow; a log has one `Partition`. When a log moves to
+another directory, the partition goes with it: it is the same replica, and the same leader in the same epoch.
 
 What survives a crash is the log and the metadata log; in-sync set and epochs come back from the latter, the high
 watermark from a checkpoint and, at the latest, from the replicas' next fetches.
@@ -177,6 +178,19 @@ class Partition:
         self.is_leader = False
         self._end_following()
         self._watchers.wake_all()
+
+    def move_to(self, log: Log, queue: AppendQueue | None) -> None:
+        """The log of a suspended partition has moved: this is its copy, which is synced and has all of it.
+
+        Nothing is on its way to the log. What its leader knows stays true, the change of the in-sync set that it has
+        asked for above all: the controller may have decided on it, and the image does not tell yet.
+        """
+        self.log = log
+        self._queue = queue
+        # A sync of the old log may be under way; it is of no interest any more.
+        self._unsynced = UnsyncedTail()
+        if self._leader is not None:
+            self._count(self._leader, log.log_end_offset)
 
     def resume(self) -> None:
         """Puts a suspended partition back into service."""

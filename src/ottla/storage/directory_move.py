@@ -106,6 +106,8 @@ class DirectoryMove:
         # Opening a log forgets an epoch that began at its end, as after a crash; here its leader still leads.
         moved.assign_leader_epoch(self._log.leader_epochs.latest)
         moved.update_high_watermark(self._log.high_watermark)
+        # Somebody may be asking a coordinator now, to write with its guard afterwards.
+        moved.producers.verification = self._log.producers.verification
         return moved
 
     def abandon(self) -> None:

@@ -15,8 +15,9 @@ higher epoch, which voids the guard, and fences the writer besides.
 A guard knows the lowest sequence that any writer of its epoch has brought since. A batch of a higher sequence must not
 be the first: it overtook the batch before it, which was answered later, or with an error that is retried.
 
-Nothing here is stored: after a restart or a change of leader the question is asked again. Guards are created on the
-event loop and removed by appends, in any thread; each step is a single operation on a dictionary.
+Nothing here is stored: after a restart or a change of leader the question is asked again. A log that moves to another
+directory takes its guards along. Guards are created on the event loop and removed by appends, in any thread; each step
+is a single operation on a dictionary.
 """
 
 from ottla.protocol.errors import ApiError, ErrorCode

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 from harness.joined_brokers import TOPIC, TOPIC_ID, JoinedBrokers, run_joined, until
 from ottla.broker.controller.controller import RequestOrigin
+from ottla.metadata.controller.alter_partition import alter_partition
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.messages.alter_partition_request import AlterPartitionRequest
 from ottla.protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from ottla.protocol.schema import Message
+from unit.replication.partitions import batch_of_one
 
 
 class StubbornController(JoinedBrokers):
@@ -131,6 +134,38 @@ def test_a_leader_that_resigned_asks_for_nothing_more(tmp_path: Path) -> None:
     play(StubbornController(tmp_path), scenario)
 
 
+class Move:
+    """Of the partition to the other directory of broker 1; its end waits for the disk until `wake_up`."""
+
+    def __init__(self, cluster: JoinedBrokers) -> None:
+        self.replicas = cluster.brokers[1].replicas
+        self.logs = self.replicas.logs
+        self.source = self.logs.directory_of(TOPIC, 0)
+        self._is_awake = threading.Event()
+        self._moving: asyncio.Future[None] | None = None
+
+    async def begin(self) -> None:
+        """Returns when the partition is out of service."""
+        assert self.source is not None
+        writer = self.replicas.threads[self.source].writer
+        assert writer is not None
+        writer.put(lambda _: self._is_awake.wait(30), b"", lambda _: None)
+        (target,) = (directory for directory in self.logs.directories if directory is not self.source)
+        move = self.replicas.move(TOPIC, 0, target)
+        assert move is not None
+        self._moving = asyncio.ensure_future(move)
+        await until(lambda: self.replicas.is_swapping(TOPIC, 0))
+
+    def wake_up(self) -> None:
+        self._is_awake.set()
+
+    async def end(self) -> bool:
+        """Whether the log has moved."""
+        assert self._moving is not None
+        await self._moving
+        return self.logs.directory_of(TOPIC, 0) is not self.source
+
+
 @pytest.mark.parametrize(
     "answer", [ApiError(ErrorCode.NOT_CONTROLLER, "another node is"), ErrorCode.INELIGIBLE_REPLICA]
 )
@@ -138,33 +173,65 @@ def test_a_move_that_fails_does_not_freeze_the_in_sync_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: ApiError | ErrorCode
 ) -> None:
     monkeypatch.setattr("ottla.broker.replica_manager._SWAP_PATIENCE_S", 0.5)
-    is_awake = threading.Event()
 
     async def scenario(cluster: StubbornController) -> None:
+        in_sync = cluster.brokers[1].in_sync
         cluster.may_answer.clear()
         await cluster.lead_alone()
         await until(lambda: bool(cluster.asked))
-        replicas, in_sync = cluster.brokers[1].replicas, cluster.brokers[1].in_sync
-        source = replicas.logs.directory_of(TOPIC, 0)
-        (target,) = (directory for directory in replicas.logs.directories if directory is not source)
-        replicas.partition(TOPIC, 0)._queue.put(lambda _: is_awake.wait(30), b"", lambda _: None)  # type: ignore[union-attr]
-        move = replicas.move(TOPIC, 0, target)
-        assert move is not None
-        moving = asyncio.ensure_future(move)
-        await until(lambda: replicas.is_swapping(TOPIC, 0))
-        cluster.answers = [answer]
-        cluster.may_answer.set()
-        await until(lambda: in_sync.failure_count == 1)
-        await moving
-        assert replicas.logs.directory_of(TOPIC, 0) is source
-        is_awake.set()
+        move = Move(cluster)
+        try:
+            await move.begin()
+            cluster.answers = [answer]
+            cluster.may_answer.set()
+            await until(lambda: in_sync.failure_count == 1)
+            assert not await move.end()
+        finally:
+            move.wake_up()
         await in_sync.tick()
         await until(lambda: set(cluster.state.isr) == {1, 2})
 
-    try:
-        play(StubbornController(tmp_path, directories=2), scenario)
-    finally:
-        is_awake.set()
+    play(StubbornController(tmp_path, directories=2), scenario)
+
+
+class SlowImage(JoinedBrokers):
+    """A controller whose answers, once they may come, are long before the image."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home, 3, directories=2)
+        self.log_config = replace(self.log_config, min_insync_replicas=2)
+        self.may_answer = asyncio.Event()
+        self.asked: list[AlterPartitionRequest] = []
+
+    async def handle(self, origin: RequestOrigin, request: Message) -> Message:
+        assert isinstance(request, AlterPartitionRequest)
+        self.asked.append(request)
+        await self.may_answer.wait()
+        return alter_partition(self.image, request, api_version=origin.api_version, rules=self.rules).response
+
+
+def test_a_record_waits_for_who_joins_the_in_sync_set_while_the_log_moves(tmp_path: Path) -> None:
+    cluster = SlowImage(tmp_path)
+
+    async def scenario(_: Any) -> None:
+        leader = cluster.brokers[1]
+        await cluster.elect(1, (1, 2))
+        await until(lambda: bool(cluster.asked))
+        # Broker 3 may lead from now on, so nothing is committed without it.
+        cluster.cut_off.add(3)
+        move = Move(cluster)
+        try:
+            await move.begin()
+            cluster.may_answer.set()
+            await until(lambda: leader.in_sync.expand_count == 1)
+        finally:
+            move.wake_up()
+        assert await move.end()
+        assert await leader.produce(batch_of_one(), timeout_ms=500) == (ErrorCode.REQUEST_TIMED_OUT, 0)
+        cluster.cut_off.discard(3)
+        await until(lambda: leader.partition.log.high_watermark == 1)
+
+    run_joined(cluster, scenario)
 
 
 def test_two_replicas_that_catch_up_at_once_both_get_in(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_a_moved_log_has_the_same_batches_epochs_and_bounds(tmp_path: Path) -> N
     append(log, 40)
     log.update_high_watermark(40)
     log.increment_log_start_offset(15)
+    guard = log.producers.verification.begin(7, 0, 0, supports_epoch_bump=False)
     move = logs.begin_move("orders", 0, logs.directories[1], 0)
     move.catch_up(0)
     append(log, 5)
@@ -69,6 +70,7 @@ def test_a_moved_log_has_the_same_batches_epochs_and_bounds(tmp_path: Path) -> N
     assert contents(moved) == before
     assert (moved.log_start_offset, moved.log_end_offset, moved.high_watermark) == (15, 45, 40)
     assert moved.end_offset_for_epoch(3) == (3, 45)
+    assert moved.producers.verification.is_current(7, guard)
     assert logs.directory_of("orders", 0) is logs.directories[1]
     append(moved, 1)
     close(logs)

@@ -231,7 +231,7 @@ class _Production:
         return await self.finish()
 
     def _require_in_service(self, partition: Partition) -> None:
-        """A guard is good for the log that gave it: after a move to another directory the client asks again."""
+        """A guard is good for the partition that gave it, wherever its log has moved since."""
         if self._present(partition) is not partition:
             raise partition.not_leader()
 

@@ -36,8 +36,7 @@ def test_the_records_name_the_directory_of_each_replica_and_follow_a_move(tmp_pa
         move = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=str(target), topics=[topic])])
         await requests.client.call(move)
         # For a moment it is out of service.
-        await until(lambda: running.node.replicas.find("orders", 0) not in (None, partition))
-        assert running.node.replicas.partition("orders", 0).log.directory.parent == target
+        await until(lambda: partition.is_leader and partition.log.directory.parent == target)
         await until(lambda: recorded(running) == actual(running))
 
     run_node(tmp_path / "a", scenario, {"log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"})
