@@ -36,12 +36,11 @@ class LeaderModel(RuleBasedStateMachine):
         self.state = LeaderState(
             FakeLeadingBroker(LEADER, self.live, LAG_MS),
             self.history[0],
-            log_end_offset=self.end,
-            high_watermark=0,
             min_insync_replicas=2,
             now_ms=0,
         )
-        self.state.epoch_began(self.end)
+        self.state.epoch_began(self.end, high_watermark=0)
+        self.state.log_end_offset = self.end
 
     @property
     def truth(self) -> Leadership:

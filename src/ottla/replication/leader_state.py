@@ -118,8 +118,6 @@ class LeaderState:
         broker: LeadingBroker,
         leadership: Leadership,
         *,
-        log_end_offset: int,
-        high_watermark: int,
         min_insync_replicas: int,
         now_ms: int,
     ) -> None:
@@ -128,9 +126,8 @@ class LeaderState:
         self._pending: InSyncProposal | None = None
         self._last_tick_ms = now_ms
         self.leader_epoch = leadership.leader_epoch
-        self.log_end_offset = log_end_offset
-        self.high_watermark = high_watermark
-        # Unknown while appends of an earlier epoch are still on their way to the log.
+        # Nothing is known of the log while a change of an earlier epoch is still under way there: it may be cut.
+        self.log_end_offset = self.high_watermark = 0
         self.epoch_start_offset: int | None = None
         self.followers: dict[int, FollowerProgress] = {}
         self.partition_epoch = leadership.partition_epoch
@@ -142,9 +139,10 @@ class LeaderState:
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
-    def epoch_began(self, start_offset: int) -> None:
-        """The epoch is in the log, which ended there."""
+    def epoch_began(self, start_offset: int, high_watermark: int) -> None:
+        """The epoch is in the log, which ended there. What of it counts is yet to be told, with `appended`."""
         self.epoch_start_offset = start_offset
+        self.log_end_offset = self.high_watermark = high_watermark
 
     def changed(self, leadership: Leadership, now_ms: int) -> None:
         """The image has changed within the epoch: the in-sync set, or the replicas in a reassignment."""
@@ -264,9 +262,7 @@ class LeaderState:
     @property
     def has_reached_epoch_start(self) -> bool:
         """Whether the watermark is at least where any earlier leader may have told it to be (KIP-207)."""
-        if self.epoch_start_offset is None:
-            return not self.followers
-        return self.high_watermark >= self.epoch_start_offset
+        return self.epoch_start_offset is not None and self.high_watermark >= self.epoch_start_offset
 
     def low_watermark(self, log_start_offset: int) -> int:
         """The lowest log start of this leader, whose own is given, and of the followers whose brokers are live."""

@@ -529,37 +529,34 @@ class Partition:
             self.following = None
 
     def _begin_to_lead(self, leadership: Leadership) -> None:
-        log = self.log
+        log, epoch = self.log, leadership.leader_epoch
         leader = self._leader = LeaderState(
             self._broker,
             leadership,
-            log_end_offset=log.high_watermark,
-            high_watermark=log.high_watermark,
             min_insync_replicas=log.config.min_insync_replicas,
             now_ms=self._broker.monotonic_ms(),
         )
         self._uncommitted_bytes = 0
         self._unsynced.clear()
-        # What a crash left unsynced waits for its sync as well.
-        self._count(leader, log.log_end_offset)
-        epoch = leadership.leader_epoch
-        if self._queue is None:
-            log.assign_leader_epoch(epoch)
-            leader.epoch_began(log.log_end_offset)
-            return
 
         def begin() -> int:
             log.assign_leader_epoch(epoch)
             return log.log_end_offset
 
         def began(start_offset: int) -> None:
-            leader.epoch_began(start_offset)
+            leader.epoch_began(start_offset, log.high_watermark)
             if self._leader is leader:
-                self._count(leader, max(start_offset, leader.log_end_offset))
+                # Not what the log has now: what a thread has appended since is counted as it is settled. What a crash
+                # left unsynced waits for its sync as well.
+                self._count(leader, start_offset)
                 self._publish_high_watermark()
 
-        # After the change of the epoch before that may be under way. Those that wait will not be made.
-        self._queue.barrier(begin, began)
+        if self._queue is None:
+            began(begin())
+        else:
+            # After the change of the epoch before that may be under way, and may cut the log. Those that wait will not
+            # be made.
+            self._queue.barrier(begin, began)
 
     def _in_this_epoch(self, work: Callable[[Records], T]) -> Callable[[Records], T]:
         """The same work, which is refused if its turn comes after this leader epoch."""

@@ -53,6 +53,12 @@ def make(tmp_path: Path, leadership: Leadership, queue: AppendQueue | None = Non
     return Partition("orders", 0, bytes(16), Broker(), log, leadership, queue)
 
 
+def broker_of(partition: Partition) -> Broker:
+    broker = partition._broker
+    assert isinstance(broker, Broker)
+    return broker
+
+
 def batch_of_one() -> bytes:
     builder = BatchBuilder()
     builder.append(b"k", b"v", timestamp_ms=1)

@@ -1,5 +1,6 @@
 """A follower's log under its leader's answers."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from ottla.replication.leader_state import Leadership
 from ottla.replication.partition import ACKS_ALL, Partition
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.leader_epochs import EpochEnd
-from unit.replication.partitions import TRIO, append, batch_of_one, make, to_leader
-from unit.replication.slow_disks import SlowDisk, hold_back_clients, outcome_of, run_on_slow_disk
+from unit.replication.partitions import TRIO, append, batch_of_one, broker_of, fetch, make, to_leader
+from unit.replication.slow_disks import PATIENCE_S, SlowDisk, hold_back_clients, outcome_of, run_on_slow_disk
 
 FOLLOWED = Leadership(leader_id=2, leader_epoch=3, replicas=(1, 2, 3), in_sync=(1, 2, 3), partition_epoch=3)
 
@@ -172,6 +173,41 @@ def test_what_waits_for_the_disk_at_a_change_of_leader_is_not_appended(tmp_path:
         to_leader(partition)
         await disk.wake_up()
         assert partition.log.log_end_offset == 0
+
+    run_on_slow_disk(scenario)
+
+
+def test_a_leader_elected_while_its_log_is_cut_begins_with_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cut has looked whether its epoch is over, and is in the log when it ends."""
+    is_cutting, may_cut = threading.Event(), threading.Event()
+
+    async def scenario(disk: SlowDisk) -> None:
+        partition = make(tmp_path, FOLLOWED, disk.queue)
+        await disk.settle()
+        take(following_of(partition), batch(0, count=1) + batch(1, count=9), high_watermark=10)
+        await disk.settle()
+        log = partition.log
+        truncate = log.truncate_to
+
+        def truncate_slowly(offset: int, now_ms: int) -> bool:
+            is_cutting.set()
+            assert may_cut.wait(PATIENCE_S)
+            return truncate(offset, now_ms)
+
+        monkeypatch.setattr(log, "truncate_to", truncate_slowly)
+        following_of(partition).begin_cut(Truncate(1), now_ms=1)
+        assert is_cutting.wait(PATIENCE_S)
+        to_leader(partition, in_sync=(1,))
+        appended = partition.append(batch_of_one(), acks=ACKS_ALL, now_ms=1)
+        may_cut.set()
+        info = await outcome_of(appended)
+        assert (info.first_offset, log.log_end_offset, log.high_watermark) == (1, 2, 2)
+        assert partition.is_committed(info.leader_epoch, 1)
+        assert not partition.is_committed(info.leader_epoch, 2)
+        fetch(partition, 2, 2)
+        assert [replica for replica, _ in broker_of(partition).proposals[0].in_sync] == [1, 2]
 
     run_on_slow_disk(scenario)
 

@@ -24,12 +24,11 @@ class Led:
         self.state = LeaderState(
             FakeLeadingBroker(1, self.live, LAG_MS),
             leadership,
-            log_end_offset=end,
-            high_watermark=0,
             min_insync_replicas=min_isr,
             now_ms=0,
         )
-        self.state.epoch_began(end)
+        self.state.epoch_began(end, high_watermark=0)
+        self.state.log_end_offset = end
 
     @property
     def watermark(self) -> int:
@@ -334,3 +333,17 @@ def test_a_new_leader_does_not_tell_a_watermark_before_the_start_of_its_epoch() 
     assert not led.state.has_reached_epoch_start
     led.fetch(2, 10)
     assert led.state.has_reached_epoch_start
+
+
+def test_a_leader_knows_nothing_of_its_log_before_its_epoch_has_begun_there() -> None:
+    state = LeaderState(
+        FakeLeadingBroker(1, {1: 11}, LAG_MS),
+        replace(TRIO, replicas=(1,), in_sync=(1,)),
+        min_insync_replicas=1,
+        now_ms=0,
+    )
+    assert not state.has_reached_epoch_start
+    state.epoch_began(10, high_watermark=4)
+    assert not state.has_reached_epoch_start
+    assert state.appended(10, 0) == 10
+    assert state.has_reached_epoch_start

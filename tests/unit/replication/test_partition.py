@@ -16,11 +16,11 @@ from ottla.storage.transaction_verification import VerificationGuard
 from unit.replication.partitions import (
     ALONE,
     TRIO,
-    Broker,
     append,
     append_own,
     at_once,
     batch_of_one,
+    broker_of,
     fetch,
     make,
     to_follower,
@@ -42,12 +42,6 @@ def test_a_leader_alone_in_sync_commits_as_it_appends(tmp_path: Path) -> None:
 def synced(partition: Partition) -> None:
     partition.log.flush(1)
     partition.synced()
-
-
-def broker_of(partition: Partition) -> Broker:
-    broker = partition._broker
-    assert isinstance(broker, Broker)
-    return broker
 
 
 def test_of_flush_messages_the_append_that_reaches_it_waits_for_the_sync(tmp_path: Path) -> None:

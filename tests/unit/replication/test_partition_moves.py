@@ -9,13 +9,7 @@ from ottla.replication.leader_state import InSyncDecision, InSyncProposal
 from ottla.replication.partition import ACKS_ALL, Partition
 from ottla.storage.file_system import OsFileSystem
 from ottla.storage.log import Log
-from unit.replication.partitions import ALONE, TRIO, Broker, append, fetch, make
-
-
-def broker_of(partition: Partition) -> Broker:
-    broker = partition._broker
-    assert isinstance(broker, Broker)
-    return broker
+from unit.replication.partitions import ALONE, TRIO, append, broker_of, fetch, make
 
 
 def shrink(partition: Partition) -> InSyncProposal:
