@@ -18,6 +18,7 @@ from immutables import Map
 
 from harness.waiting import eventually_async
 from ottla.broker.controller.controller import RequestOrigin
+from ottla.broker.disks.directory_moves import DirectoryMoves
 from ottla.broker.handlers import k00_produce, k01_fetch, k02_list_offsets, k21_delete_records
 from ottla.broker.host import Machine
 from ottla.broker.in_sync_changes import InSyncChanges
@@ -82,6 +83,7 @@ class JoinedBroker:
         self.logs = LogManager([LogDirectory(OsFileSystem(path)) for path in paths])
         self.replicas = ReplicaManager(broker_id, self.logs, lambda *_: cluster.log_config, Machine())
         self.replicas.replica_lag_time_max_ms = cluster.lag_time_max_ms
+        self.moves = DirectoryMoves(self.replicas)
         self.sessions = FetchSessionCache(100, 120_000, lambda: self.replicas.host.random_below(2**31 - 1))
         self.tasks = Tasks()
         self.in_sync = InSyncChanges(
@@ -150,7 +152,7 @@ class JoinedBroker:
     async def stop(self) -> None:
         await self.fetchers.close()
         await self.tasks.cancel_all()
-        await asyncio.to_thread(self.replicas.stop_copying)
+        await asyncio.to_thread(self.moves.stop)
         for threads in self.replicas.threads.values():
             await asyncio.to_thread(threads.stop)
             threads.directory.take_offline()

@@ -44,6 +44,7 @@ from ottla.broker.coordinators.transactions.markers import MarkerWriter
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
 from ottla.broker.disks.cordoning import Cordoning
 from ottla.broker.disks.directory_closing import close_directories, wait_unless_hanging
+from ottla.broker.disks.directory_moves import DirectoryMoves
 from ottla.broker.disks.directory_reports import DirectoryReports
 from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.disks.node_storage import NodeStorage
@@ -103,6 +104,7 @@ class BrokerRole:
         self.socket_server = SocketServer(config.broker_listeners, config, dispatcher, self._tasks, host)
         self.maintenance: Maintenance
         self.replicas: ReplicaManager
+        self.moves: DirectoryMoves
         self._storage: NodeStorage
         self._log: MetadataLog
         self._controller_role: ControllerRole | None
@@ -183,6 +185,7 @@ class BrokerRole:
             directory_ids=ids,
             replica_lag_time_max_ms=self.config.get_int("replica.lag.time.max.ms"),
         )
+        self.moves = DirectoryMoves(self.replicas)
         self._prepare_replication(controller)
 
     def _prepare_replication(self, controller: Controller) -> None:
@@ -272,6 +275,7 @@ class BrokerRole:
             metadata=self._cluster_metadata(topic_creation),
             dispatcher=dispatcher,
             replicas=self.replicas,
+            moves=self.moves,
             volumes=Volumes(self._host),
             data_path=DataPath(
                 fetch_sessions=self._sessions,
@@ -426,7 +430,7 @@ class BrokerRole:
 
         def end_passes() -> None:
             self.maintenance.join()
-            self.replicas.stop_copying()
+            self.moves.stop()
 
         def close(directory: LogDirectory) -> None:
             self._logs.close(

@@ -16,10 +16,10 @@ A disk that hangs affects only those who need it: everything that may wait for i
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ottla.broker.disks.damage_reports import DamageReports
 from ottla.broker.disks.directory_threads import DirectoryThreads
@@ -31,12 +31,12 @@ from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, Resou
 from ottla.protocol.errors import ApiError, ErrorCode
 from ottla.protocol.records import CorruptRecords
 from ottla.protocol.topic_partition import TopicPartition
+from ottla.replication.append_queue import AppendQueue
 from ottla.replication.fetch_session import FetchSessionCache
 from ottla.replication.following import Cut, Following
 from ottla.replication.leader_state import InSyncProposal, Leadership
 from ottla.replication.partition import Partition
 from ottla.replication.replica_whereabouts import Whereabouts, decide_whereabouts
-from ottla.storage.directory_move import DirectoryMove
 from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import Log
 from ottla.storage.log_config import LogConfig
@@ -46,13 +46,9 @@ from ottla.storage.log_manager import LogManager
 logger = logging.getLogger("ottla.broker.replicas")
 
 T = TypeVar("T")
-# Once a copy is this close to the end of its log, appends are stopped and the copy is finished.
-_SWAP_LAG_BYTES_MAX = 1024 * 1024
 SPACE_RETRY_S = 1.0
 # Kafka's default.
 REPLICA_LAG_TIME_MAX_MS = 30_000
-# How long the swap at the end of a move waits for appends in progress.
-_SWAP_PATIENCE_S = 3.0
 # How long a client waits at most for a search without a timeout of its own.
 _SEARCH_PATIENCE_S = 10.0
 _SEARCH_LOOK_S = 1.0
@@ -104,11 +100,10 @@ class ReplicaManager:
         # Partitions whose last sync failed, in the order of their failures: the disk was full.
         self._unsynced: dict[Partition, None] = {}
         self._is_closing = False
-        self.moves: dict[TopicPartition, DirectoryMove] = {}
-        self._moving: set[TopicPartition] = set()
-        # Held by a change from the metadata log, or by the swap at the end of a move: one at a time.
+        # Out of service for a moment, while a log is replaced.
+        self._suspended: set[TopicPartition] = set()
+        # Held by a change from the metadata log, or while a log is replaced: one at a time.
         self._changing = asyncio.Lock()
-        self._copier = host.thread_pool(1, "log-copier")
         # Followers whose logs are being cut in a thread.
         self._cuts: dict[Partition, asyncio.Future[None]] = {}
         self._on_lost: list[OnLost] = []
@@ -143,7 +138,7 @@ class ReplicaManager:
             partition = partitions.get(index)
             if partition is not None:
                 return partition
-            if (topic, index) in self.moves:
+            if (topic, index) in self._suspended:
                 raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is moving to another directory")
             if (topic, index) in self._offline:
                 raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The disk that holds {topic}-{index} has failed")
@@ -169,9 +164,9 @@ class ReplicaManager:
         """Whether the partition is in service here."""
         return index in self._topics.get(topic, {})
 
-    def is_swapping(self, topic: str, index: int) -> bool:
+    def is_suspended(self, topic: str, index: int) -> bool:
         """Whether the partition is out of service for the moment at the end of a move between directories."""
-        return (topic, index) in self.moves and self.find(topic, index) is None
+        return (topic, index) in self._suspended
 
     async def wait_for_changes(self) -> None:
         """Returns when no change of partitions is in progress."""
@@ -337,70 +332,35 @@ class ReplicaManager:
         for on_lost in self._on_lost:
             asyncio.get_running_loop().call_soon(on_lost, lost)
 
-    def move(self, topic: str, index: int, target: LogDirectory) -> Coroutine[Any, Any, None] | None:
-        """The coroutine that moves a partition's log to another directory; None if the log is there or moving."""
-        key = TopicPartition(topic, index)
-        partition = self.partition(topic, index)
-        if key in self._moving or self.logs.directory_of(topic, index) is target:
-            return None
-        self._moving.add(key)
-        return self._move(partition, target)
+    async def replace_log(self, partition: Partition, replace: Callable[[], Awaitable[Log]]) -> bool:
+        """Takes a partition out of service until `replace` has moved its log, or has failed: then the log stays.
 
-    async def _move(self, partition: Partition, target: LogDirectory) -> None:
-        """Copies the log while it is in use, then swaps log and copy."""
-        key = TopicPartition(partition.topic, partition.index)
-        move: DirectoryMove | None = None
-        is_done = False
-        try:
-            move = self.moves[key] = await self._run_copier(self.logs.begin_move, *key, target, self.host.now_ms())
-            while move.lag_bytes > _SWAP_LAG_BYTES_MAX:
-                await self._run_copier(move.catch_up, self.host.now_ms())
-            async with self._changing:
-                is_done = await self._swap(partition, move)
-        except StorageError as error:
-            self.disk_failed(error)
-        except ApiError as error:
-            logger.warning("%s-%d was not moved to another directory: %s", *key, error)
-        finally:
-            if move is not None and not is_done:
-                await self._run_copier(move.abandon)
-            self.moves.pop(key, None)
-            self._moving.discard(key)
-
-    async def _swap(self, partition: Partition, move: DirectoryMove) -> bool:
-        """Replaces the log by its copy; False if the partition was removed while it was copied.
-
-        Meanwhile the partition is out of service: clients get NOT_LEADER_OR_FOLLOWER and retry.
+        False if the partition is not in service. Meanwhile clients get NOT_LEADER_OR_FOLLOWER and retry, and no change
+        of the metadata is applied.
         """
-        partitions = self._topics.get(partition.topic, {})
-        if partitions.get(partition.index) is not partition:
-            return False
-        del partitions[partition.index]
-        partition.suspend()
-        try:
-            writer = self.threads[move.source].writer
-            assert writer is not None, "only a broker with several directories moves logs"
-            await writer.drain(asyncio.get_running_loop().time() + _SWAP_PATIENCE_S)
-            log = await self._run_copier(self.logs.finish_move, move, partition.topic_id, self.host.now_ms())
-            partition.move_to(log, self.threads[move.target].writer)
-        finally:
-            if partition.log.is_gone:
-                partition.close()
-            else:
-                partition.resume()
-                partitions[partition.index] = partition
-        if self.on_placed is not None:
-            self.on_placed(partition)
-        return True
-
-    async def _run_copier(self, work: Callable[..., T], *arguments: object) -> T:
-        """Runs the work of a move in a thread of its own, so that a long copy does not block other work on the
-        disks."""
-        return await asyncio.get_running_loop().run_in_executor(self._copier, work, *arguments)
-
-    def stop_copying(self) -> None:
-        """Waits for the copier, which starts nothing new once the tasks have ended. Blocks, so call it in a thread."""
-        self._copier.shutdown()
+        async with self._changing:
+            key = TopicPartition(partition.topic, partition.index)
+            partitions = self._topics.get(partition.topic, {})
+            if partitions.get(partition.index) is not partition:
+                return False
+            del partitions[partition.index]
+            self._suspended.add(key)
+            partition.suspend()
+            try:
+                log = await replace()
+                partition.move_to(log, self._queue_of(*key))
+            finally:
+                self._suspended.discard(key)
+                if partition.log.is_gone:
+                    partition.close()
+                else:
+                    partition.resume()
+                    partitions[partition.index] = partition
+                    # The disk that it came from may have failed since.
+                    self._offline.discard(key)
+            if self.on_placed is not None:
+                self.on_placed(partition)
+            return True
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
@@ -522,10 +482,12 @@ class ReplicaManager:
     def _id_of(self, directory: LogDirectory) -> bytes | None:
         return self._directory_ids.get(directory.path)
 
-    def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
+    def _queue_of(self, topic: str, index: int) -> AppendQueue | None:
         directory = self.logs.directory_of(topic, index)
-        queue = None if directory is None else self.threads[directory].writer
-        partition = Partition(topic, index, topic_id, self, log, leadership, queue)
+        return None if directory is None else self.threads[directory].writer
+
+    def _partition(self, topic: str, index: int, topic_id: bytes, log: Log, leadership: Leadership) -> Partition:
+        partition = Partition(topic, index, topic_id, self, log, leadership, self._queue_of(topic, index))
         if self.on_placed is not None:
             self.on_placed(partition)
         return partition

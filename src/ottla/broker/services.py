@@ -17,6 +17,7 @@ from ottla.broker.controller.role import ControllerRole
 from ottla.broker.coordinators.groups import GroupCoordinator
 from ottla.broker.coordinators.transactions.coordinator import TransactionCoordinator
 from ottla.broker.coordinators.transactions.partition_adding import PartitionAdding
+from ottla.broker.disks.directory_moves import DirectoryMoves
 from ottla.broker.disks.volumes import Volumes
 from ottla.broker.host import Host
 from ottla.broker.in_sync_changes import InSyncChanges
@@ -106,6 +107,7 @@ class Services(NodeServices):
     """The parts of a broker that answer requests."""
 
     replicas: ReplicaManager
+    moves: DirectoryMoves
     volumes: Volumes
     data_path: DataPath
     replication: Replication

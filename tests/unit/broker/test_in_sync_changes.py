@@ -139,6 +139,7 @@ class Move:
 
     def __init__(self, cluster: JoinedBrokers) -> None:
         self.replicas = cluster.brokers[1].replicas
+        self._moves = cluster.brokers[1].moves
         self.logs = self.replicas.logs
         self.source = self.logs.directory_of(TOPIC, 0)
         self._is_awake = threading.Event()
@@ -151,10 +152,10 @@ class Move:
         assert writer is not None
         writer.put(lambda _: self._is_awake.wait(30), b"", lambda _: None)
         (target,) = (directory for directory in self.logs.directories if directory is not self.source)
-        move = self.replicas.move(TOPIC, 0, target)
+        move = self._moves.move(TOPIC, 0, target)
         assert move is not None
         self._moving = asyncio.ensure_future(move)
-        await until(lambda: self.replicas.is_swapping(TOPIC, 0))
+        await until(lambda: self.replicas.is_suspended(TOPIC, 0))
 
     def wake_up(self) -> None:
         self._is_awake.set()
@@ -172,7 +173,7 @@ class Move:
 def test_a_move_that_fails_does_not_freeze_the_in_sync_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: ApiError | ErrorCode
 ) -> None:
-    monkeypatch.setattr("ottla.broker.replica_manager._SWAP_PATIENCE_S", 0.5)
+    monkeypatch.setattr("ottla.broker.disks.directory_moves._SWAP_PATIENCE_S", 0.5)
 
     async def scenario(cluster: StubbornController) -> None:
         in_sync = cluster.brokers[1].in_sync

@@ -494,10 +494,12 @@ def test_no_acknowledged_record_is_lost_when_a_topic_that_is_rewritten_moves(tmp
 
         writing = asyncio.ensure_future(write())
         replicas = running.node.replicas
+        assert running.node.broker is not None
+        moves = running.node.broker.moves
         for _ in range(6):
             source = replicas.logs.directory_of("orders", 0)
             target = next(x for x in replicas.logs.directories if x is not source)
-            move = replicas.move("orders", 0, target)
+            move = moves.move("orders", 0, target)
             assert move is not None
             await move
             wrote.clear()

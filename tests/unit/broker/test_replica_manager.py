@@ -1,86 +1,20 @@
 """Partitions on two disks, of which one does not answer."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from immutables import Map
 
-from harness.stubborn_file_system import StubbornFileSystem
-from ottla.broker.host import Machine
-from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.purgatory import wait_until_acknowledged, wait_until_committed
-from ottla.metadata.image import ClusterImage, ImageDelta, PartitionState, TopicImage
-from ottla.protocol.batch_builder import BatchBuilder
+from ottla.metadata.image import ImageDelta, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.append_queue import Appending
 from ottla.replication.partition import ACKS_ALL, Partition
-from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.errors import DiskFull, StorageError
 from ottla.storage.log import AppendInfo
-from ottla.storage.log_config import LogConfig
-from ottla.storage.log_directory import LogDirectory
-from ottla.storage.log_manager import LogManager
 from unit.broker.coordinators.groups.fakes import NODE_ID, TOPIC_ID, image_with, partition_state
-
-PATIENCE_S = 30.0
-ID_OF_FIRST, ID_OF_SECOND = b"first directory ", b"second directory"
-
-
-class TwoDisks:
-    """Partition 0 of topic `t` is on the disk that can be told to hang, partition 1 on the other."""
-
-    def __init__(self, home: Path) -> None:
-        self.disk, self.other = (StubbornFileSystem(home / name) for name in ("a", "b"))
-        self.logs = LogManager([LogDirectory(self.disk), LogDirectory(self.other)])
-        self.config = LogConfig()
-        self.topics_without_config: set[str] = set()
-        self.made_topics: list[str] = []
-        ids = {self.disk.root: ID_OF_FIRST, self.other.root: ID_OF_SECOND}
-        self.replicas = ReplicaManager(NODE_ID, self.logs, self._config_of, Machine(), directory_ids=ids)
-
-    def _config_of(self, _image: ClusterImage, topic: str) -> LogConfig:
-        self.made_topics.append(topic)
-        if topic in self.topics_without_config:
-            raise RuntimeError(f"{topic} has no config")
-        return self.config
-
-    @property
-    def partition(self) -> Partition:
-        return self.replicas.partition("t", 0)
-
-    def append(self, partition: Partition) -> Appending[AppendInfo]:
-        builder = BatchBuilder()
-        builder.append(b"k", b"v", timestamp_ms=1)
-        batch = bytes(builder.build())
-        header = validate_client_batch(batch, partition.log.config)
-        outcome = partition.append(batch, acks=-1, now_ms=1, header=header)
-        assert not isinstance(outcome, AppendInfo), "there is a queue"
-        return outcome
-
-
-def run(home: Path, scenario: Callable[[TwoDisks], Coroutine[Any, Any, None]]) -> None:
-    async def with_disks() -> None:
-        disks = TwoDisks(home)
-        await disks.replicas.apply_all(image_with(offsets_partitions=0))
-        assert disks.partition.log.directory.parent == disks.disk.root
-        try:
-            await scenario(disks)
-        finally:
-            disks.disk.wake_up()
-            await asyncio.to_thread(disks.replicas.stop_copying)
-            for threads in disks.replicas.threads.values():
-                await asyncio.to_thread(threads.stop)
-                threads.directory.take_offline()
-
-    asyncio.run(with_disks())
-
-
-async def outcome(append: Appending[AppendInfo], seconds: float = PATIENCE_S) -> AppendInfo:
-    return await append.result(asyncio.get_running_loop().time() + seconds)
+from unit.broker.two_disks import ID_OF_FIRST, ID_OF_SECOND, PATIENCE_S, TwoDisks, outcome, run
 
 
 def asks_for_syncs(disks: TwoDisks) -> Partition:
@@ -202,40 +136,6 @@ def test_a_disk_that_fails_while_it_hangs_is_given_up_without_waiting_for_it(tmp
             disks.replicas.partition("t", 0)
         assert offline.value.code is ErrorCode.KAFKA_STORAGE_ERROR
         assert (await outcome(disks.append(disks.replicas.partition("t", 1)))).first_offset == 0
-
-    run(tmp_path, scenario)
-
-
-def test_a_log_moves_with_what_was_still_waiting_to_be_appended(tmp_path: Path) -> None:
-    async def scenario(disks: TwoDisks) -> None:
-        move = disks.replicas.move("t", 0, disks.logs.directories[1])
-        assert move is not None
-        moving = asyncio.ensure_future(move)
-        waiting = [disks.append(disks.partition) for _ in range(100)]
-        await moving
-        assert [(await outcome(one)).first_offset for one in waiting] == list(range(100))
-        assert disks.partition.log.directory.parent == disks.other.root
-        assert disks.partition.log.log_end_offset == 100
-        assert (await outcome(disks.append(disks.partition))).first_offset == 100
-
-    run(tmp_path, scenario)
-
-
-def test_a_log_whose_disk_hangs_at_the_end_of_its_move_stays_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ottla.broker.replica_manager._SWAP_PATIENCE_S", 0.05)
-
-    async def scenario(disks: TwoDisks) -> None:
-        disks.disk.takes_appends.clear()
-        waiting = disks.append(disks.partition)
-        move = disks.replicas.move("t", 0, disks.logs.directories[1])
-        assert move is not None
-        await move
-        assert disks.partition.log.directory.parent == disks.disk.root
-        disks.disk.wake_up()
-        assert (await outcome(waiting)).first_offset == 0
-        assert (await outcome(disks.append(disks.partition))).first_offset == 1
 
     run(tmp_path, scenario)
 

@@ -181,7 +181,7 @@ class PartitionCoordinatorLog:
         return led
 
     async def _after_move(self, partition: int, leader_epoch: int) -> Partition:
-        if self._replicas.is_swapping(self._topic, partition):
+        if self._replicas.is_suspended(self._topic, partition):
             await self._replicas.wait_for_changes()
         return self._led(partition, leader_epoch)
 
@@ -195,7 +195,7 @@ class PartitionCoordinatorLog:
                 ):
                     return
             except ApiError:
-                if not self._replicas.is_swapping(self._topic, partition):
+                if not self._replicas.is_suspended(self._topic, partition):
                     raise
             else:
                 message = f"{self._topic}-{partition} was not replicated in time"

@@ -43,7 +43,7 @@ def _begin_move(context: RequestContext, topic: str, index: int, path: str) -> E
             raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not among this broker's log.dirs")
         if target.path in replicas.logs.cordoned and replicas.logs.directory_of(topic, index) is not target:
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{path} is cordoned")
-        move = replicas.move(topic, index, target)
+        move = context.broker.moves.move(topic, index, target)
     except ApiError as error:
         # Kafka's code for this request since before there was the other one.
         return ErrorCode.REPLICA_NOT_AVAILABLE if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER else error.code

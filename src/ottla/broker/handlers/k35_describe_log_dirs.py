@@ -74,7 +74,7 @@ async def _topics(
             rows[topic].append(
                 DescribeLogDirsPartition(partition_index=index, partition_size=log.size_bytes, offset_lag=lag)
             )
-    for (topic, index), move in context.broker.replicas.moves.items():
+    for (topic, index), move in context.broker.moves.under_way.items():
         if move.target is directory and (chosen is None or (topic, index) in chosen):
             rows[topic].append(
                 DescribeLogDirsPartition(

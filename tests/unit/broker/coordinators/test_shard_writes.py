@@ -11,6 +11,7 @@ from harness.waiting import eventually_async
 from ottla.broker.coordinators.internal_topic import OFFSETS_TOPIC
 from ottla.broker.coordinators.partition_log import PartitionCoordinatorLog
 from ottla.broker.coordinators.shard_writes import ShardWrites, Write
+from ottla.broker.disks.directory_moves import DirectoryMoves
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
 from unit.broker.coordinators.groups.disk_node import LOAD_BUFFER_BYTES, DiskNode
@@ -226,21 +227,23 @@ def test_what_a_full_disk_refuses_while_the_log_moves_is_taken_back_or_the_shard
         await shard.writes.wait(shard.write())
         disk = shard.disk
         target = next(directory for directory in node.replicas.logs.online_directories if directory.path != disk.root)
-        move = node.replicas.move(OFFSETS_TOPIC, 0, target)
+        moves = DirectoryMoves(node.replicas)
+        move = moves.move(OFFSETS_TOPIC, 0, target)
         assert move is not None
         disk.takes_appends.clear()
         write = shard.write(can_be_taken_back=can_be_taken_back)
         moving = asyncio.ensure_future(move)
 
-        async def is_swapping() -> bool:
-            return node.replicas.is_swapping(OFFSETS_TOPIC, 0)
+        async def is_suspended() -> bool:
+            return node.replicas.is_suspended(OFFSETS_TOPIC, 0)
 
         # The swap waits for the disk, as the write does.
-        await eventually_async(is_swapping)
+        await eventually_async(is_suspended)
         disk.is_full = True
         disk.wake_up()
         assert await error_of(shard, write) is ErrorCode.NOT_COORDINATOR
         await moving
+        moves.stop()
         assert node.partition.log.log_end_offset == 1, "the record is nowhere"
         assert (shard.refused, shard.lost) == (([1], 0) if can_be_taken_back else ([], 1))
 
