@@ -348,20 +348,27 @@ class BrokerRole:
                 await self.replicas.apply_all(image)
                 self._has_partitions = True
             return
-        await self.replicas.apply(delta, image)
-        self._fetchers.apply(delta, image)
+        await self.replicas.apply(delta, image, lambda: self._partitions_changed(delta, image))
+        self._partitions_changed(delta, image)
         self._fetchers.resize(self._configs.current(image).get_int("num.replica.fetchers"), image)
         self._journal.note(delta, image)
-        for name, shards in self._coordinators():
-            if name in delta.deleted_topics.values():
-                shards.resign_all()
         if delta.deleted_topics:
             self._groups.topics_deleted(list(delta.deleted_topics.values()))
-        self._lead_coordinators(image)
         self.socket_server.apply(self._configs.current(image))
         self.maintenance.apply(self._configs.current(image))
         self._cordoning.apply(self._configs.current(image))
         self._lifecycle.followed(image)
+
+    def _partitions_changed(self, delta: ImageDelta, image: ClusterImage) -> None:
+        """Follows and coordinates what the image says, as far as it is here.
+
+        Called twice if new logs are created: those who were here before do not wait for them.
+        """
+        self._fetchers.apply(delta, image)
+        for name, shards in self._coordinators():
+            if name in delta.deleted_topics.values():
+                shards.resign_all()
+        self._lead_coordinators(image)
 
     def _coordinators(self) -> tuple[tuple[str, CoordinatorRuntime[Any, Any]], ...]:
         return (OFFSETS_TOPIC, self._groups.shards), (TRANSACTION_TOPIC, self._transactions.shards)

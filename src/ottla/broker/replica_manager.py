@@ -1,8 +1,9 @@
 """The partitions that live on this broker: created, changed and removed as the metadata log says.
 
 The image decides, this module follows: each partition that has a replica on this broker has a log and a `Partition`
-around it. A change is applied in two steps: files are created or renamed in a thread, because the event loop never
-waits for a disk; then the partitions change on the loop, all at once.
+around it. A change is applied in two steps. First the partitions that are here change on the loop, all at once: whoever
+leads or follows anew does not wait for the files of others. Then logs are created and removed, topic by topic, in
+threads, because the event loop never waits for a disk; a new partition goes into service with its log.
 
 When a disk fails, the partitions of its directory go offline. They stay known, so that clients get KAFKA_STORAGE_ERROR
 and not "unknown topic"; the other directories are not affected. Subscribers that keep state of such partitions are
@@ -364,58 +365,92 @@ class ReplicaManager:
 
     # -- what the metadata log says ---------------------------------------------------------------------------------
 
-    async def apply(self, delta: ImageDelta, image: ClusterImage) -> None:
-        """Applies a change of the image."""
+    async def apply(
+        self, delta: ImageDelta, image: ClusterImage, on_changed: Callable[[], None] = lambda: None
+    ) -> None:
+        """Applies a change of the image. If files are to be created or deleted, `on_changed` is called before that:
+        the partitions that are here have their new states then."""
         async with self._changing:
-            await self._apply(delta, image)
+            await self._apply(delta, image, on_changed)
 
-    async def _apply(self, delta: ImageDelta, image: ClusterImage) -> None:
+    async def _apply(self, delta: ImageDelta, image: ClusterImage, on_changed: Callable[[], None]) -> None:
         if delta.changed_brokers:
             self._update_live_brokers(image)
-        for topic_id, name in delta.deleted_topics.items():
-            await self._remove_topic(topic_id, name)
+        deleted = {name: self._close_topic(topic_id, name) for topic_id, name in delta.deleted_topics.items()}
         # The order decides in which directories new logs are created, so it must be repeatable.
-        changed = (image.topics.by_id(topic_id) for topic_id in sorted(delta.changed_topics))
+        found = (image.topics.by_id(topic_id) for topic_id in sorted(delta.changed_topics))
+        changed = [topic for topic in found if topic is not None]
+        reassigned: list[TopicPartition] = []
         for topic in changed:
-            if topic is not None:
-                if topic.id in delta.created_topics:
-                    logger.info("Topic %s is created with %d partitions", topic.name, len(topic.partitions))
-                await self._apply_topic(topic, image, may_be_new=True)
+            self._note_topic(topic)
+            reassigned += self._close_reassigned(topic)
+        await self._change_states(changed)
+        if deleted or reassigned or any(self._missing(topic) for topic in changed):
+            on_changed()
+        for name, indexes in deleted.items():
+            await self._changes.remove_topic(name, indexes)
+        await self._changes.remove(reassigned)
+        for topic in changed:
+            if topic.id in delta.created_topics:
+                logger.info("Topic %s is created with %d partitions", topic.name, len(topic.partitions))
+            await self._open_or_create(topic, image, may_be_new=True)
         self._apply_configs(delta, image)
         if delta.changed_brokers:
             for partition in self.all():
                 partition.expand_in_sync()
+
+    async def _change_states(self, topics: list[TopicImage]) -> None:
+        """Gives the partitions that are here the states that the image has, in one turn of the loop.
+
+        Only those whose logs are being cut are waited for.
+        """
+        being_cut: list[tuple[Partition, PartitionState]] = []
+        for topic in topics:
+            for index, known in self._topics[topic.name].items():
+                state = topic.partitions[index]
+                if state.partition_epoch <= known.leadership.partition_epoch:
+                    continue
+                if known in self._cuts:
+                    being_cut.append((known, state))
+                else:
+                    known.apply(_leadership(state))
+        for known, state in being_cut:
+            if known in self._cuts:
+                await asyncio.wait((self._cuts[known],))
+            if self.find(known.topic, known.index) is known:
+                known.apply(_leadership(state))
 
     async def apply_all(self, image: ClusterImage) -> None:
         """Opens every partition of the image, at start. Logs that the metadata does not know are set aside as
         strays."""
         self._update_live_brokers(image)
         for topic in sorted(image.topics, key=lambda topic: topic.name):
-            await self._apply_topic(topic, image, may_be_new=False)
+            self._note_topic(topic)
+            await self._open_or_create(topic, image, may_be_new=False)
         strays = [held for held, _ in self.logs.all() if held.partition not in self._topics.get(held.topic, {})]
         for stray in strays:
             logger.warning("The log of %s is not in the metadata; it is kept with the suffix -stray", stray)
         await self._changes.set_stray(strays)
 
-    async def _apply_topic(
-        self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool, uncreated: Collection[int] = ()
-    ) -> None:
-        """Opens or creates the partitions of a topic. Those `uncreated` were new before, and could not be created."""
-        partitions = self._topics.setdefault(topic.name, {})
+    def _note_topic(self, topic: TopicImage) -> None:
+        self._topics.setdefault(topic.name, {})
         self._names[topic.id] = topic.name
         self._partition_counts[topic.name] = len(topic.partitions)
-        missing: dict[int, PartitionState] = {}
-        for index, state in topic.partitions.items():
-            if self.broker_id not in state.replicas:
-                continue
-            known = partitions.get(index)
-            if known is None:
-                missing[index] = state
-            elif state.partition_epoch > known.leadership.partition_epoch:
-                if known in self._cuts:
-                    await asyncio.wait((self._cuts[known],))
-                known.apply(_leadership(state))
-        await self._remove_reassigned(topic)
+
+    def _missing(self, topic: TopicImage) -> dict[int, PartitionState]:
+        """The replicas that this broker should have of a topic, and that are not in service."""
+        partitions = self._topics[topic.name]
+        return {
+            index: state
+            for index, state in topic.partitions.items()
+            if index not in partitions and self.broker_id in state.replicas
+        }
+
+    async def _open_or_create(
+        self, topic: TopicImage, image: ClusterImage, *, may_be_new: bool, uncreated: Collection[int] = ()
+    ) -> None:
+        """Opens or creates what is missing of a topic. Those `uncreated` were new before, and could not be created."""
+        missing = self._missing(topic)
         if not missing:
             return
         new: set[int] = set()
@@ -439,6 +474,7 @@ class ReplicaManager:
         made = await self._changes.open_or_create(
             topic.name, topic.id, sorted(missing), new, config, placed=placed, waits_for_all=not may_be_new
         )
+        partitions = self._topics[topic.name]
         for index, log in made.items():
             partition = self._partition_unless_gone(topic, index, log, _leadership(missing[index]))
             if partition is not None:
@@ -463,10 +499,10 @@ class ReplicaManager:
             for topic_id in list(self._uncreated):
                 topic = image_now().topics.by_id(topic_id)
                 uncreated = self._uncreated.pop(topic_id)
-                if topic is None:
+                if topic is None or topic_id not in self._names:
                     continue
                 try:
-                    await self._apply_topic(topic, image_now(), may_be_new=True, uncreated=uncreated)
+                    await self._open_or_create(topic, image_now(), may_be_new=True, uncreated=uncreated)
                 except Exception as error:  # noqa: BLE001 - raised once the others had their turn
                     self._uncreated[topic_id] = uncreated
                     failures.append(error)
@@ -502,7 +538,8 @@ class ReplicaManager:
             logger.warning("%s-%d cannot go into service: %s", topic.name, index, error)
             return None
 
-    async def _remove_topic(self, topic_id: bytes, name: str) -> None:
+    def _close_topic(self, topic_id: bytes, name: str) -> list[int]:
+        """Puts a deleted topic out of service; the partitions whose logs are to be removed."""
         logger.info("Topic %s is deleted", name)
         self._names.pop(topic_id, None)
         self._partition_counts.pop(name, None)
@@ -510,18 +547,17 @@ class ReplicaManager:
         self._offline = {key for key in self._offline if key[0] != name}
         for partition in partitions.values():
             partition.close()
-        await self._changes.remove_topic(name, partitions)
+        return list(partitions)
 
-    async def _remove_reassigned(self, topic: TopicImage) -> None:
-        """Removes the replicas that were reassigned to other brokers, with their logs."""
-        partitions = self._topics.get(topic.name, {})
+    def _close_reassigned(self, topic: TopicImage) -> list[TopicPartition]:
+        """Puts the replicas out of service that were reassigned to other brokers; those whose logs are to be
+        removed."""
+        partitions = self._topics[topic.name]
         gone = [
             index
             for index, state in topic.partitions.items()
             if self.broker_id not in state.replicas and (index in partitions or (topic.name, index) in self._offline)
         ]
-        if not gone:
-            return
         for index in gone:
             logger.info("%s-%d has no replica here any more; its log is deleted", topic.name, index)
             self._offline.discard(TopicPartition(topic.name, index))
@@ -529,7 +565,7 @@ class ReplicaManager:
             partition = partitions.pop(index, None)
             if partition is not None:
                 partition.close()
-        await self._changes.remove([TopicPartition(topic.name, index) for index in gone])
+        return [TopicPartition(topic.name, index) for index in gone]
 
     def _update_live_brokers(self, image: ClusterImage) -> None:
         self.live_brokers.clear()

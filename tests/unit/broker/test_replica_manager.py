@@ -269,6 +269,60 @@ def test_a_replica_whose_record_names_a_disk_that_is_away_waits_for_it(tmp_path:
     run(tmp_path, scenario)
 
 
+@pytest.mark.parametrize("deletes", [False, True])
+def test_a_new_leadership_does_not_wait_for_the_files_of_other_topics(tmp_path: Path, *, deletes: bool) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        # One that sorts before the topic that is here.
+        other = TopicImage("other", bytes(16), Map({index: partition_state() for index in range(2)}))
+        before = image_with(offsets_partitions=0)
+        topic = before.topics.by_name("t")
+        assert topic is not None
+        with_other = replace(before, topics=before.topics.with_topic(other))
+        if deletes:
+            await disks.replicas.apply(ImageDelta(created_topics={other.id}), with_other)
+        state = replace(topic.partitions[0], leader_epoch=5, partition_epoch=5)
+        topics = (before if deletes else with_other).topics
+        image = replace(before, topics=topics.with_partition(topic, 0, state))
+        delta = ImageDelta(changed_partitions={(TOPIC_ID, 0)})
+        if deletes:
+            delta.deleted_topics[other.id] = "other"
+        else:
+            delta.created_topics.add(other.id)
+        seen: list[int] = []
+        for disk in (disks.disk, disks.other):
+            disk.is_asked.clear()
+            disk.takes_names.clear()
+        applying = asyncio.ensure_future(
+            disks.replicas.apply(delta, image, lambda: seen.append(disks.partition.leader_epoch))
+        )
+        assert await asyncio.to_thread(disks.other.is_asked.wait, PATIENCE_S)
+        assert not applying.done()
+        assert disks.partition.leader_epoch == 5
+        assert seen == [5], "fetchers and coordinators are told as well"
+        assert disks.replicas.find("other", 0) is None
+        for disk in (disks.disk, disks.other):
+            disk.wake_up()
+        await applying
+        assert (disks.replicas.find("other", 0) is None) is deletes
+
+    run(tmp_path, scenario)
+
+
+def test_a_change_without_files_is_told_once(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        image = image_with(offsets_partitions=0)
+        topic = image.topics.by_name("t")
+        assert topic is not None
+        state = replace(topic.partitions[0], leader_epoch=5, partition_epoch=5)
+        image = replace(image, topics=image.topics.with_partition(topic, 0, state))
+        seen: list[None] = []
+        await disks.replicas.apply(ImageDelta(changed_partitions={(TOPIC_ID, 0)}), image, lambda: seen.append(None))
+        assert disks.partition.leader_epoch == 5
+        assert seen == [], "by its end"
+
+    run(tmp_path, scenario)
+
+
 def test_new_topics_are_made_in_an_order_that_can_be_repeated(tmp_path: Path) -> None:
     async def scenario(disks: TwoDisks) -> None:
         names = [f"topic-{number}" for number in range(8)]
