@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.cluster import Cluster
+from harness.replicas import leader_of, wait_until_in_sync, wait_until_known
 from harness.servers import KINDS, TEST_SETTINGS
-from harness.waiting import eventually
 from ottla.client import NewTopic
 from ottla.client.sync import Client
 
 BROKER_IDS = range(3)
-IN_SYNC_TIMEOUT_S = 90.0
 
 REPLICATED = {
     "default.replication.factor": "3",
@@ -59,11 +58,11 @@ class ThreeBrokers:
         with Client(self.bootstrap) as client:
             made = client.admin.create_topics([NewTopic(topic, partitions) for topic in topics])
         assert {topic: one.error for topic, one in made.items()} == dict.fromkeys(topics)
+        wait_until_known(self.bootstrap, topics)
         self.until_in_sync()
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        with Client(self.bootstrap) as client:
-            return client.admin.describe_topics([topic])[topic].partitions[partition].leader_id
+        return leader_of(self.bootstrap, topic, partition)
 
     def coordinators_of(self, transactional_id: str) -> list[int]:
         """The broker that coordinates its open transaction; none while no transaction of it is open."""
@@ -85,18 +84,7 @@ class ThreeBrokers:
         self.until_in_sync()
 
     def until_in_sync(self) -> None:
-        eventually(self._out_of_sync, lambda lagging: lagging == [], timeout_s=IN_SYNC_TIMEOUT_S)
-
-    def _out_of_sync(self) -> list[str]:
-        with Client(self.bootstrap) as client:
-            names = [topic.name for topic in client.admin.list_topics(include_internal=True)]
-            topics = client.admin.describe_topics(names) if names else {}
-        return [
-            f"{topic.name}-{one.partition}"
-            for topic in topics.values()
-            for one in topic.partitions
-            if one.leader_id < 0 or set(one.in_sync) != set(one.replicas)
-        ]
+        wait_until_in_sync(self.bootstrap)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import pytest
 
 from harness.clients.java_client import Printed
 from harness.java import java
+from harness.replicas import leader_of, wait_until_known
 from harness.waiting import eventually
 from ottla.cli.main import main
 from ottla.client import NewTopic
@@ -65,11 +66,11 @@ def create(cluster: EmbeddedCluster, **replicas: list[int]) -> None:
         assert {name: made.error for name, made in client.admin.create_topics(topics).items()} == dict.fromkeys(
             replicas
         )
+    wait_until_known(cluster.bootstrap_servers, list(replicas))
 
 
 def leader(cluster: EmbeddedCluster, topic: str) -> int:
-    with Client(cluster.bootstrap_servers) as client:
-        return client.admin.describe_topics([topic])[topic].partitions[0].leader_id
+    return leader_of(cluster.bootstrap_servers, topic)
 
 
 def test_partitions_in_trouble_are_listed_until_they_have_recovered(cluster: EmbeddedCluster, console: Console) -> None:

@@ -23,9 +23,10 @@ from harness.bank import TOPICS as BANK_TOPICS
 from harness.bank import bank, confluent_teller, java_teller
 from harness.clients.confluent import ConfluentKafka
 from harness.disk_faults import FULL, SLOW, FailingDisks
-from harness.failing_cluster import active_controller, data_of, leader_of, wait_until_equal, wait_until_in_sync
+from harness.failing_cluster import active_controller, data_of, wait_until_equal
 from harness.group_load import GroupLoad, anomalies, event
 from harness.numbered_load import NumberedLoad
+from harness.replicas import leader_of, wait_until_in_sync, wait_until_known
 from harness.waiting import eventually
 from ottla.client import NewTopic
 from ottla.client.sync import Client
@@ -64,19 +65,19 @@ Fault = Callable[[Scene, int], str]
 
 
 def leader(cluster: EmbeddedCluster) -> int:
-    return leader_of(cluster, TOPIC)
+    return leader_of(cluster.bootstrap_servers, TOPIC)
 
 
 def follower(cluster: EmbeddedCluster) -> int:
-    return leader_of(cluster, TOPIC) % 3 + 1
+    return leader_of(cluster.bootstrap_servers, TOPIC) % 3 + 1
 
 
 def transaction_coordinator(cluster: EmbeddedCluster) -> int:
-    return leader_of(cluster, "__transaction_state")
+    return leader_of(cluster.bootstrap_servers, "__transaction_state")
 
 
 def group_coordinator(cluster: EmbeddedCluster) -> int:
-    return leader_of(cluster, "__consumer_offsets")
+    return leader_of(cluster.bootstrap_servers, "__consumer_offsets")
 
 
 def kill(scene: Scene, node: int) -> str:
@@ -150,6 +151,7 @@ def cluster(disks: FailingDisks) -> Iterator[EmbeddedCluster]:
             created = client.admin.create_topics([NewTopic(name, count) for name, count in topics.items()])
         assert [one.error for one in created.values()] == [None] * len(topics)
         assert {one.replication_factor for one in created.values()} == {3}
+        wait_until_known(started.bootstrap_servers, list(topics))
         yield started
 
 
@@ -185,7 +187,7 @@ def test_nothing_acknowledged_is_lost_doubled_or_torn_when_nodes_fail(
         load.stop()
         group.check(load.sent)
     load.check(ConfluentKafka(bootstrap))
-    wait_until_in_sync(cluster)
+    wait_until_in_sync(cluster.bootstrap_servers)
     wait_until_equal(cluster, (TOPIC, *BANK_TOPICS))
     for node in scene.filled:
         assert "has no space left" in cluster.log(node), "the fault took effect"

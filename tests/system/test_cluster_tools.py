@@ -10,6 +10,7 @@ from confluent_kafka import Producer
 
 from harness.clients.java_client import JavaClient
 from harness.java import java
+from harness.replicas import wait_until_known
 from harness.three_brokers import ThreeBrokers, three_brokers
 from harness.waiting import eventually
 from ottla.client import NewTopic
@@ -31,6 +32,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
         with Client(started.bootstrap) as client:
             made = client.admin.create_topics([NewTopic(name, assignments=where) for name, where in TOPICS.items()])
         assert {name: one.error for name, one in made.items()} == dict.fromkeys(TOPICS)
+        wait_until_known(started.bootstrap, list(TOPICS))
         started.until_in_sync()
         producer = Producer({"bootstrap.servers": started.bootstrap, "enable.idempotence": True})
         for topic, partitions in TOPICS.items():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.ports import free_port
+from harness.replicas import partitions_of
 from harness.waiting import eventually
 from ottla.client import ClientSettings, ConfigResource, NewTopic, ResourceType, TopicPartition
 from ottla.client.admin.topics import PartitionDescription
@@ -224,9 +225,7 @@ def test_a_cluster_of_three_lives_through_the_loss_and_the_freeze_of_a_node() ->
         assert created["orders"].error is None
 
         def partition() -> PartitionDescription:
-            # Any node is asked, and one may hear of a new topic a moment after the one that created it.
-            partitions = eventually(lambda: client.admin.describe_topics(["orders"])["orders"].partitions)
-            return partitions[0]
+            return partitions_of(client, "orders")[0]
 
         def send(value: bytes) -> None:
             with client.producer() as producer:
@@ -301,9 +300,7 @@ def test_a_leader_that_is_cut_off_is_replaced_and_comes_back_when_the_cut_heals(
         assert created["orders"].error is None
 
         def seen_by(node: int) -> PartitionDescription:
-            # A node hears of a new topic a moment after the one that created it.
-            partitions = eventually(lambda: clients[node].admin.describe_topics(["orders"])["orders"].partitions)
-            return partitions[0]
+            return partitions_of(clients[node], "orders")[0]
 
         def lose(leader: int, **how: bool) -> int:
             """The leader is cut off and comes back; the one that leads then."""
