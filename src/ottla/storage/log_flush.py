@@ -88,6 +88,8 @@ class LogFlush:
     def cut_back(self, offset: int) -> None:
         """Lower the recovery point after a truncation; the caller holds the log's lock."""
         self.recovery_point = min(self.recovery_point, offset)
+        # The names of segments that are gone must not come back either.
+        self._synced_active = None
 
     def _require_no_failure(self) -> None:
         """StorageError if a sync failed before."""

@@ -82,7 +82,7 @@ class Segment:
         self.indexes_bytes = 0
         # The largest timestamp of the first batch: the clock by which the segment is rolled. None until known.
         self.rolling_timestamp: int | None = None
-        # Whether half a batch was taken back since the last sync: a power cut would bring it back.
+        # Whether something was cut off since the last sync: a power cut would bring it back.
         self.has_unsynced_cut = False
         self.unverified = UnverifiedBatches(size_bytes, base_offset) if is_found and size_bytes else None
         self._files = files
@@ -407,6 +407,7 @@ class Segment:
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
         self.transaction_index.truncate_to(offset)
+        self.has_unsynced_cut = True
         self.file.truncate(position)
         self.size_bytes = position
         if self.unverified is not None:

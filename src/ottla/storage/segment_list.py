@@ -81,8 +81,8 @@ class SegmentList:
     def unsynced_from(self, recovery_point: int) -> list[Segment]:
         """Those that a sync is about, if everything below the recovery point is on the disk.
 
-        The one before them as well if half a batch was taken back there: otherwise a power cut might bring that back,
-        and a start would find the end of the log in it.
+        The one before them as well if something was cut off there, half a batch or what a truncation took away:
+        otherwise a power cut might bring that back, and a start would find it before the batches of the next segment.
         """
         number = max(self._number_of(recovery_point), 0)
         if number and self.segments[number - 1].has_unsynced_cut:

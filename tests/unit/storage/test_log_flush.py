@@ -168,3 +168,34 @@ def test_half_a_batch_that_a_full_disk_took_does_not_come_back_with_a_power_cut(
     for seed in range(50):
         survivor = disk.after_power_cut(Survival.TORN, random.Random(seed))
         assert Log(survivor, disk.root / "t-0", LogConfig(), now_ms=NOW_MS).log_end_offset == 2
+
+
+@pytest.mark.parametrize("is_rolled", [True, False])
+@pytest.mark.parametrize("is_rolled_before", [True, False])
+def test_what_was_truncated_does_not_come_back_with_a_power_cut(
+    make_batch, is_rolled: bool, is_rolled_before: bool
+) -> None:
+    """It would stand where something else was written and synced since, in the next segment."""
+    disk = SimulatedDisk(Path("/disk"))
+    log = Log(disk, disk.root / "t-0", LogConfig(), now_ms=NOW_MS)
+    disk.sync_directory(disk.root)
+    append(log, make_batch(1))
+    append(log, make_batch(1))
+    if is_rolled_before:
+        log.roll(NOW_MS)
+        append(log, make_batch(1))
+    log.flush(NOW_MS)
+    log.truncate_to(1, NOW_MS)
+    if is_rolled:
+        log.roll(NOW_MS)
+    for _ in range(4):
+        append(log, make_batch(1, value=b"another one"))
+    log.flush(NOW_MS)
+    for seed in range(50):
+        survivor = disk.after_power_cut(Survival.TORN, random.Random(seed))
+        checkpoint = LogCheckpoint(recovery_point=log.recovery_point)
+        found = Log(survivor, disk.root / "t-0", LogConfig(), checkpoint, now_ms=NOW_MS)
+        assert found.log_end_offset == 5
+        for offset in range(5):
+            read = found.read(offset, 1, max_offset_exclusive=5, min_one_batch=True, allow_blocking=True)
+            assert read.next_offset == offset + 1

@@ -16,6 +16,7 @@ import logging
 import multiprocessing
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -49,7 +50,11 @@ def run_job(job: Job) -> tuple[Report, float]:
     logging.getLogger("ottla").setLevel(logging.CRITICAL)
     began_s = time.process_time()
     world = WORLDS[job.world]
-    report = simulate(job.seed, job.duration_s, world)
+    try:
+        report = simulate(job.seed, job.duration_s, world)
+    except Exception as error:
+        # As text, with the seed: not every error can go from process to process.
+        raise RuntimeError(f"seed {job.seed} of the world {job.world}: {traceback.format_exc()}") from error
     if job.is_repeated:
         again = simulate(job.seed, job.duration_s, world)
         if again.trace != report.trace:

@@ -34,6 +34,7 @@ from typing import Any
 from ottla.broker.controller.role import ControllerRole
 from ottla.metadata.image import NO_LEADER, ClusterImage, PartitionState, TopicImage
 from ottla.protocol.record_batch import iterate_headers
+from ottla.protocol.records import CorruptRecords
 from ottla.replication.following import Following
 from ottla.replication.partition import Partition
 from ottla.storage.producer_replay import replay
@@ -316,7 +317,10 @@ class ClusterWatch:
                 if partition.is_leader:
                     self._note_committed(partition)
                 if not _is_compacted(partition):
-                    self._note_batches(server, partition)
+                    try:
+                        self._note_batches(server, partition)
+                    except CorruptRecords as damage:
+                        self._tell(f"{partition} on {server.name} cannot be read: {damage}")
 
     def _note_batches(self, server: SimulatedServer, partition: Partition) -> None:
         seen = server.name, server.start_count, partition.topic_id, partition.index
