@@ -20,6 +20,7 @@ BROKER_ROLE: Final = "broker"
 CONTROLLER_ROLE: Final = "controller"
 _LONE_NODE_ID: Final = "1"
 _EVERYWHERE: Final = ("", "0.0.0.0", "::")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 _DEFAULTS: Final[dict[str, ConfigValue]] = {
     key.name: None if key.default is REQUIRED else BROKER_CONFIGS.default(key.name) for key in BROKER_CONFIGS
@@ -222,8 +223,9 @@ class BrokerConfig:
             return False
         if self.quorum_voters:
             return set(self.quorum_voters) == {self.node_id}
-        own_ports = {listener.port for listener in self.controller_listeners}
-        return all(port in own_ports for _, port in self.quorum_bootstrap_servers)
+        own = {(one.host, one.port) for one in (*self.controller_listeners, *self.advertised_controller_listeners)}
+        own |= {(host, one.port) for one in self.controller_listeners for host in _LOOPBACK}
+        return all(address in own for address in self.quorum_bootstrap_servers)
 
     @property
     def log_retention_ms(self) -> int:

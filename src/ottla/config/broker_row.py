@@ -32,7 +32,23 @@ def brokers_in_a_row(given: Mapping[str, str], count: int, host_name: str) -> li
     if first.is_controller and not (first.quorum_voters or first.quorum_bootstrap_servers):
         given = dict(given) | _own_quorum(first)
         first = BrokerConfig(given)
-    return [_settings(given, first, index, host_name) for index in range(count)]
+    rows = [_settings(given, first, index, host_name) for index in range(count)]
+    _check_ports(rows)
+    return rows
+
+
+def _check_ports(rows: list[dict[str, str]]) -> None:
+    """No two listeners of a row may have the same port."""
+    users: dict[int, str] = {}
+    for row in rows:
+        for listener in BrokerConfig(row).listeners:
+            user = f"listener {listener.name} of broker {row['node.id']}"
+            if listener.port and listener.port in users:
+                raise ConfigError(
+                    f"Port {listener.port} is that of {users[listener.port]} and of {user}. Each listener needs "
+                    f"{len(rows)} ports in a row: choose them further apart."
+                )
+            users[listener.port] = user
 
 
 def _own_quorum(first: BrokerConfig) -> dict[str, str]:

@@ -141,6 +141,10 @@ class EmbeddedCluster:
 
     def kill(self, how: signal.Signals = signal.SIGKILL, *, node: int | None = None) -> None:
         """Ends a node, or all of them, and keeps ports and data: a crash, or with SIGTERM an orderly shutdown."""
+        if not isinstance(how, signal.Signals):
+            raise ValueError(
+                f"kill({how!r}): name a node with kill(node={how!r}), a signal as in kill(signal.SIGTERM)."
+            )
         running = [one for one in self._chosen(node) if one.is_running]
         if not running:
             raise ClusterError("The cluster is not running: there is nothing to kill.")

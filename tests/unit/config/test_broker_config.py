@@ -154,3 +154,27 @@ def test_the_configuration_imports_nothing_heavy() -> None:
     code = "import ottla.config.broker_config, sys; print(*sys.modules)"
     modules = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     assert {"asyncio", "socket", "ssl", "difflib", "argparse", "json"}.isdisjoint(modules)
+
+
+@pytest.mark.parametrize(
+    ("listener", "servers", "is_founder"),
+    [
+        ("CONTROLLER://kafka-1:9093", "kafka-1:9093", True),
+        ("CONTROLLER://kafka-1:9093", "localhost:9093", True),
+        ("CONTROLLER://:9093", "localhost:9093", True),
+        ("CONTROLLER://kafka-1:9093", "kafka-1:9093,kafka-2:9093,kafka-3:9093", False),
+        ("CONTROLLER://kafka-1:9093", "kafka-2:9093", False),
+        ("CONTROLLER://kafka-1:9093", "kafka-1:9094", False),
+    ],
+)
+def test_a_node_that_names_no_controller_but_itself_founds_a_cluster(
+    listener: str, servers: str, is_founder: bool
+) -> None:
+    given = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "listeners": f"PLAINTEXT://kafka-1:9092,{listener}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": servers,
+    }
+    assert BrokerConfig(given).is_founder is is_founder

@@ -64,3 +64,12 @@ def test_advertised_ports_are_in_a_row_too() -> None:
 def test_what_cannot_be_a_row_is_refused(count: int, given: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         row(count, **given)
+
+
+def test_ports_that_would_meet_are_refused() -> None:
+    meeting = "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093"
+    with pytest.raises(
+        ConfigError, match="Port 9093 is that of listener CONTROLLER of broker 10 and of listener PLAIN"
+    ):
+        row(2, listeners=meeting)
+    assert len(row(1, listeners=meeting)) == 1

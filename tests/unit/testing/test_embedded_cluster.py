@@ -248,6 +248,8 @@ def test_a_cluster_of_three_lives_through_the_loss_and_the_freeze_of_a_node() ->
         assert "orders" in cluster.log(node=2)
         with pytest.raises(ValueError, match="node=4: the cluster has the nodes 1, 2, 3"):
             cluster.kill(node=4)
+        with pytest.raises(ValueError, match=r"kill\(2\): name a node with kill\(node=2\)"):
+            cluster.kill(2)  # type: ignore[arg-type]
 
 
 def is_reset(cluster: EmbeddedCluster) -> bool:

@@ -178,10 +178,12 @@ def _format(directory: LogDirectory, config: BrokerConfig, host: Host) -> MetaPr
     """Starts a cluster with this node as the only voter. meta.properties is written last: it makes the rest valid."""
     if not config.is_founder:
         place = "one of several controllers" if config.is_controller else "a broker with controllers on other nodes"
+        is_asked_who_votes = config.is_controller and not config.quorum_voters
+        voters_option = " --initial-controllers ID@HOST:PORT:DIRECTORY-ID,..." if is_asked_who_votes else ""
         raise UnusableStorage(
             f"No meta.properties in {directory.path}: this node is {place}, and nothing says to which cluster it "
-            "belongs. Format its storage with `ottla storage format -t CLUSTER-ID` and -c server.properties, with the "
-            "same id on every node."
+            f"belongs. Format its storage with `ottla storage format -t CLUSTER-ID{voters_option}` and -c "
+            "server.properties, with the same id on every node."
         )
     directory_id = host.random_uuid()
     voters = None if config.quorum_voters else lone_voter(config, directory_id)

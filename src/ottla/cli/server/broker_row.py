@@ -44,6 +44,7 @@ class _Broker:
 def run_row(given: Mapping[str, str], count: int) -> int:
     """Runs the brokers until SIGINT or SIGTERM; the value is the exit code."""
     try:
+        _refuse_lone_node(BrokerConfig(given))
         rows = brokers_in_a_row(given, count, socket.gethostname())
         brokers = [_write(BrokerConfig(settings), settings) for settings in rows]
     except ConfigError as error:
@@ -51,6 +52,17 @@ def run_row(given: Mapping[str, str], count: int) -> int:
     _format(brokers)
     asyncio.run(_Row(brokers).run())
     return ExitCode.DONE
+
+
+def _refuse_lone_node(config: BrokerConfig) -> None:
+    """A node that was run without --brokers keeps its data where the directories of the row would be: they would be
+    hidden behind a new, empty broker."""
+    for path in config.log_dirs:
+        if (path / "meta.properties").exists():
+            raise CommandError(
+                f"{path} holds the data of a single node, and each broker of a row has a directory of its own",
+                remedy="Run it without --brokers, or choose another log.dirs for the row.",
+            )
 
 
 def _write(config: BrokerConfig, settings: Mapping[str, str]) -> _Broker:
@@ -75,6 +87,8 @@ def _format(brokers: Sequence[_Broker]) -> None:
     is_own_quorum = first.is_controller and len(first.quorum_bootstrap_servers) == 1
     if not known and not is_own_quorum:
         commands = "; ".join(f"ottla storage format -t CLUSTER-ID -c {broker.file}" for broker in brokers)
+        if first.is_controller and not first.quorum_voters:
+            commands += "; the first one with --initial-controllers ID@HOST:PORT:DIRECTORY-ID,... as well"
         raise CommandError("The brokers' storage is not formatted", remedy=f"Format it for your cluster: {commands}")
     cluster_id = known[0].cluster_id if known else uuids.uuid_to_text(uuids.random_uuid())
     for broker in brokers:

@@ -101,7 +101,7 @@ def _is_alone(config: "BrokerConfig", initial_controllers: str | None) -> bool:
     """Whether nothing speaks of other controllers."""
     if config.quorum_voters or initial_controllers is not None:
         return False
-    return config.is_broker or config.is_lone_voter
+    return not config.is_controller or config.is_founder
 
 
 def _known_cluster(states: "list[DirectoryState]") -> str | None:

@@ -190,3 +190,28 @@ def test_a_node_says_where_its_metrics_are_and_that_their_port_is_taken(tmp_path
         assert "Traceback" not in busy.stderr
         assert not (tmp_path / "b").exists()
         assert node.stop(signal.SIGTERM) == os.EX_OK
+
+
+def test_the_data_of_a_single_node_are_not_hidden_behind_a_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "meta.properties").write_text("version=1\n")
+    assert main(["server", "--data", str(tmp_path), "--brokers", "2"]) != 0
+    assert "holds the data of a single node" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["meta.properties"]
+
+
+def test_one_of_several_controllers_is_formatted_with_all_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+        "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:9093\n"
+        f"controller.quorum.bootstrap.servers=127.0.0.1:9093,kafka-2:9093\nlog.dirs={tmp_path / 'data'}\n"
+    )
+    assert main(["storage", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(file)]) != 0
+    assert "--initial-controllers" in capsys.readouterr().err
+    assert not (tmp_path / "data" / "meta.properties").exists()
+    assert main(["server", str(file)]) != 0
+    assert "--initial-controllers ID@HOST:PORT:DIRECTORY-ID" in capsys.readouterr().err
