@@ -80,6 +80,9 @@ def delete(root: Path, nodes: Sequence[NodeLayout]) -> None:
 
 def format_nodes(identity: ClusterIdentity, nodes: Sequence[NodeLayout]) -> None:
     """Formats the storage of the nodes that have none, as a command each, side by side."""
+    blank = [node for node in nodes if not (Path(node.settings["log.dirs"]) / "meta.properties").exists()]
+    for node in blank:
+        _refuse_lost_controller(identity, node)
     running = {
         node: subprocess.Popen(
             [sys.executable, "-m", "ottla", *node.format_arguments(identity)],
@@ -87,10 +90,22 @@ def format_nodes(identity: ClusterIdentity, nodes: Sequence[NodeLayout]) -> None
             stderr=subprocess.PIPE,
             text=True,
         )
-        for node in nodes
-        if not (Path(node.settings["log.dirs"]) / "meta.properties").exists()
+        for node in blank
     }
     for node, process in running.items():
         _, said = process.communicate()
         if process.returncode != 0:
             raise CommandError(f"The storage of node {node.node_id} cannot be formatted: {said.strip()}")
+
+
+def _refuse_lost_controller(identity: ClusterIdentity, node: NodeLayout) -> None:
+    """A controller that ran before has voted, and has acknowledged metadata. Formatted anew it would not know of that,
+    and with another node that was down could decide that it never was."""
+    if node.is_controller and node.log_file.exists():
+        raise CommandError(
+            f"Node {node.node_id} is a controller and has lost its data: {node.settings['log.dirs']} is not formatted, "
+            f"though it ran before",
+            ExitCode.CONFLICT,
+            "Bring its data back. If they are lost, and only if all other nodes are up and have an active controller: "
+            f"`ottla {' '.join(node.format_arguments(identity))}`.",
+        )

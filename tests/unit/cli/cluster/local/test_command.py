@@ -11,6 +11,8 @@ import pytest
 
 from harness.clients.java_client import Printed
 from harness.ports import free_port
+from ottla.cli.cluster.local import cluster_directory
+from ottla.cli.exits import ExitCode
 
 
 def ottla(*words: str) -> Printed:
@@ -54,6 +56,18 @@ def test_a_cluster_is_made_killed_restarted_and_taken_down(root: Path) -> None:
     (root / "notes").write_text("not of the cluster")
     assert ottla("cluster", "down", "--delete", *data).code == 0
     assert [path.name for path in root.iterdir()] == ["notes"]
+
+
+def test_a_controller_that_has_lost_its_data_is_not_formatted_by_the_way(tmp_path: Path) -> None:
+    root = tmp_path / "cluster"
+    cluster_directory.create(root, 1, f"127.0.0.1:{free_port()}", {})
+    # It ran before.
+    (root / "node-1" / "node.log").touch()
+    refused = ottla("cluster", "up", "--data", str(root))
+    assert refused.code == ExitCode.CONFLICT
+    assert "Node 1 is a controller and has lost its data" in refused.err
+    assert "--initial-controllers" in refused.err
+    assert not (root / "node-1" / "data").exists()
 
 
 @pytest.mark.parametrize(
