@@ -419,7 +419,7 @@ def gzip_bomb() -> bytes:
 
 
 def gzip_members() -> bytes:
-    """No growth, but fifty thousand members, each of which must not copy what follows it."""
+    """No growth, but far more members than any producer writes."""
     return compress(Codec.GZIP, b"") * 45_000
 
 

@@ -40,6 +40,9 @@ _idle_zstd_decompressors: list[zstandard.ZstdDecompressor] = []
 _GZIP_WBITS = 31
 # A member of a gzip stream may take 20 bytes; the input is handed over in pieces, or a megabyte of them takes seconds.
 _GZIP_INPUT_BYTES = 16 * 1024
+# Producers write one. zlib lets other threads run at every call, so a megabyte of members can wait fifty thousand times
+# for its turn, in several threads at once: seconds of a busy machine for records that nobody sent.
+_GZIP_MEMBERS_MAX = 1000
 
 
 class Codec(IntEnum):
@@ -124,7 +127,11 @@ def _decompress_gzip(data: Buffer, max_output_bytes: int) -> bytes:
     parts: list[bytes] = []
     total = 0
     position = 0
+    members = 0
     while position < len(view):
+        members += 1
+        if members > _GZIP_MEMBERS_MAX:
+            raise CompressionError(f"damaged gzip data: it has more than {_GZIP_MEMBERS_MAX} members")
         member = zlib.decompressobj(_GZIP_WBITS)
         while not member.eof:
             if position == len(view):

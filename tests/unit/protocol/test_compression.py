@@ -78,6 +78,12 @@ def test_gzip_members_in_a_row_are_read() -> None:
     assert decompress(Codec.GZIP, gzip.compress(b"one") + gzip.compress(b"two"), 6) == b"onetwo"
 
 
+def test_gzip_members_have_a_bound() -> None:
+    assert decompress(Codec.GZIP, gzip.compress(b"x") * 1000, 1000) == b"x" * 1000
+    with pytest.raises(CompressionError, match="more than 1000 members"):
+        decompress(Codec.GZIP, gzip.compress(b"x") * 1001, 2000)
+
+
 def test_lz4_frames_of_other_writers_are_read() -> None:
     frame = lz4.frame.compress(TEXT, block_linked=True, content_checksum=True, store_size=True)
     assert decompress(Codec.LZ4, frame, len(TEXT)) == TEXT
