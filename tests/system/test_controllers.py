@@ -1,6 +1,7 @@
 """Three controllers as processes of their own: kill -9, a stop, a return. One leads, the others follow."""
 
 import asyncio
+import shutil
 import socket
 import subprocess
 import sys
@@ -180,6 +181,25 @@ def test_a_stopped_leader_ends_cleanly_and_one_controller_of_three_decides_nothi
         assert quorum.servers[last].described() is None
         quorum.servers[first].start()
         assert quorum.leader() in (first, last)
+
+
+def test_a_controller_that_lost_its_metadata_elects_nobody_before_it_has_them_again(tmp_path: Path) -> None:
+    with running(tmp_path, is_static=False) as quorum:
+        first = quorum.leader()
+        quorum.until_all_follow(first)
+        wiped, last = set(quorum.servers) - {first}
+        for node_id in (first, wiped):
+            quorum.servers[node_id].kill()
+        shutil.rmtree(tmp_path / f"node-{wiped}" / "__cluster_metadata-0")
+        quorum.servers[wiped].start()
+        for server in (quorum.servers[wiped], quorum.servers[last]):
+            eventually(lambda server=server: server.create_topic("t"), lambda code: code == ErrorCode.NOT_CONTROLLER)
+        quorum.servers[first].start()
+        leader = quorum.leader()
+        assert leader != wiped
+        quorum.until_all_follow(leader)
+        quorum.servers[leader].kill()
+        assert quorum.leader(other_than=leader) != leader, "the one that was wiped votes again"
 
 
 @pytest.mark.java

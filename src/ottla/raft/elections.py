@@ -47,7 +47,9 @@ def on_vote_request(quorum: Quorum, request: VoteRequest, reply_to: Hashable, no
         if request.epoch > quorum.epoch:
             quorum.become_unattached(request.epoch, now_ms)
         log_is_current = request.last.is_at_least_as_new_as(quorum.log.end)
-        granted = quorum.role.grants(request.candidate, log_is_current=log_is_current, pre_vote=request.pre_vote)
+        granted = quorum.is_log_whole and quorum.role.grants(
+            request.candidate, log_is_current=log_is_current, pre_vote=request.pre_vote
+        )
         if granted and not request.pre_vote and isinstance(quorum.role, Unattached | Prospective):
             quorum.vote_for(request.candidate, now_ms)
     response = VoteResponse(error, quorum.epoch, quorum.role.leader_id, granted, request.pre_vote)

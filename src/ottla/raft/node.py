@@ -3,7 +3,8 @@
 Guarantees, given that the shell keeps the contract of `ottla.raft.ready`: at most one leader per epoch; two logs that
 hold a record of the same offset and epoch are equal up to it; a record below a high watermark anywhere is in the log
 of every later leader. The voters are those of the newest record in the log (KIP-853). What must survive a crash is the
-election state and the log; everything else is rebuilt.
+election state and the log; everything else is rebuilt. A replica that has lost both says so (`is_log_whole`): it
+follows without a vote until it has again what was committed, from a leader that others elected.
 
 Not thread-safe: one caller, one event at a time. Time is monotonic milliseconds of any origin.
 """
@@ -59,6 +60,7 @@ class RaftNode:
         jitter: Callable[[int], int],
         settings: QuorumSettings | None = None,
         can_vote: bool = True,
+        is_log_whole: bool = True,
         bootstrap_ids: tuple[int, ...] = (),
     ) -> None:
         """`history` belongs to the given log, and follows it from now on.
@@ -74,6 +76,7 @@ class RaftNode:
             settings=settings or QuorumSettings(),
             jitter=jitter,
             can_vote=can_vote,
+            is_log_whole=is_log_whole,
             bootstrap_ids=bootstrap_ids,
         )
 
@@ -114,6 +117,11 @@ class RaftNode:
         return self.log.epochs.epoch_at(self.high_watermark - 1) == role.epoch
 
     @property
+    def is_log_whole(self) -> bool:
+        """Whether this replica has everything that it ever acknowledged, and may vote."""
+        return self._quorum.is_log_whole
+
+    @property
     def log(self) -> LogView:
         return self._quorum.log
 
@@ -135,6 +143,7 @@ class RaftNode:
         quorum.ready = Ready()
         before = quorum.role
         self._dispatch(event, now_ms)
+        quorum.is_log_whole = quorum.is_log_whole or self.is_caught_up
         self._expire(now_ms)
         if isinstance(before, Leader) and quorum.role is not before:
             replication.refuse_parked(quorum, before)

@@ -75,11 +75,14 @@ class Quorum:
         settings: QuorumSettings,
         jitter: Callable[[int], int],
         can_vote: bool = True,
+        is_log_whole: bool = True,
         bootstrap_ids: tuple[int, ...] = (),
     ) -> None:
         self.local = local
         self.bootstrap_ids = bootstrap_ids
         self._can_vote = can_vote
+        # Whether the log has everything that this replica ever acknowledged. If not, it must not decide elections.
+        self.is_log_whole = is_log_whole
         self.history = history
         self.log = log
         self.settings = settings
@@ -109,7 +112,7 @@ class Quorum:
 
     @property
     def is_voter(self) -> bool:
-        return self._can_vote and self.voters.contains(self.local)
+        return self._can_vote and self.is_log_whole and self.voters.contains(self.local)
 
     def peers_to_ask(self) -> tuple[int, ...]:
         """Who may know the leader: the other voters, and the bootstrap servers, whose real ids nobody knows yet."""
@@ -135,7 +138,7 @@ class Quorum:
             )
         else:
             self._enter(Unattached(saved.epoch, saved.voted, None, self._election_deadline(now_ms)))
-        if self.voters.is_only(self.local):
+        if self.is_voter and self.voters.is_only(self.local):
             self.become_prospective(now_ms)
 
     def become_unattached(self, epoch: int, now_ms: int, *, leader_id: int | None = None) -> None:
@@ -241,7 +244,12 @@ class Quorum:
 
     def truncate_to(self, offset: int) -> None:
         if offset < self.high_watermark:
-            raise InvariantViolation(f"asked to truncate to {offset}, below the high watermark {self.high_watermark}")
+            raise InvariantViolation(
+                f"the leader, node {self.role.leader_id}, lacks committed records: this replica has them up to offset "
+                f"{self.high_watermark} and would have to cut its log at {offset}. A majority of the controllers has "
+                "lost its metadata. Stop all controllers before one is started again, and give the metadata directory "
+                "of this one to those that lost theirs"
+            )
         self.log.truncate_to(offset)
         self.history.truncate_to(offset)
         self.ready.truncate_to = offset

@@ -34,6 +34,7 @@ from ottla.testing.sim.server import Life, SimulatedServer
 
 PORT = 9093
 ROOT = Path("/data")
+METADATA = Path("__cluster_metadata-0")
 HEALING_S = 30.0
 
 
@@ -79,6 +80,7 @@ class QuorumSimulation:
         self.batches: dict[int, bytes] = {}
         self.acknowledged: set[str] = set()
         self.anomalies: list[str] = []
+        self._is_static = is_static
         self._asked = 0
         self._is_over = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -246,8 +248,9 @@ class QuorumSimulation:
                 "reset",
                 "slow",
                 "late power cut",
+                "lost metadata",
             ],
-            [50, 4, 4, 3, 5, 20, 8, 20, 6, 8, 8],
+            [50, 4, 4, 3, 5, 20, 8, 20, 6, 8, 8, 4],
         )[0]
         if self._carry_out(fault, server):
             self.faults[fault] += 1
@@ -268,6 +271,8 @@ class QuorumSimulation:
             server.slow_down(self.chance.choice([THREAD_S, 0.02, 0.2]))
         elif fault == "late power cut":
             self._waiting.append(asyncio.ensure_future(self._cut_power_after_vote(server)))
+        elif fault == "lost metadata":
+            return self._lose_metadata(server)
         elif fault == "cut":
             self.network.clog(*self.chance.sample(self._machines(), 2))
         elif fault == "clear":
@@ -278,6 +283,19 @@ class QuorumSimulation:
                 return False
             self.network.reset(self.chance.choice(connections)[0])
         return fault != "nothing"
+
+    def _lose_metadata(self, server: SimulatedServer) -> bool:
+        """Takes everything from a node that it knew of the quorum, but its identity. One at a time: what the majority
+        has lost is lost. Settings that name the voters hide the loss from the node."""
+        controllers = [self.servers[node_id] for node_id in self.names]
+        known = [one.disks[ROOT].files() for one in controllers]
+        are_whole = all(METADATA / "quorum-state" in files and METADATA / "catching-up" not in files for files in known)
+        if self._is_static or not are_whole or server not in controllers:
+            return False
+        server.kill()
+        server.disks[ROOT].remove_tree(ROOT / METADATA)
+        server.start()
+        return True
 
     async def _cut_power_after_vote(self, server: SimulatedServer) -> None:
         """Ends a machine soon after somebody has asked it for its vote, and starts it again at once."""

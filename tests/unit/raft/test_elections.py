@@ -188,3 +188,36 @@ class TestADeadLeader:
         self.refuse(node, 30)
         node.step(Tick(), 900)
         assert isinstance(node.role, Follower)
+
+
+class TestAReplicaThatLostItsLog:
+    def replica(self) -> RaftNode:
+        node = RaftNode(
+            local=key(1),
+            history=VoterHistory(voters(1, 2, 3), 1),
+            log=LogView(),
+            election=ElectionState(),
+            jitter=lambda bound: 0,
+            settings=SETTINGS,
+            is_log_whole=False,
+        )
+        node.step(Start(), 0)
+        return node
+
+    def test_it_gives_no_vote_and_does_not_stand(self) -> None:
+        node = self.replica()
+        assert not vote(node, epoch=5, last=OffsetAndEpoch(99, 4)).granted
+        assert not vote(node, epoch=5, last=OffsetAndEpoch(99, 4), pre_vote=True).granted
+        node.step(Tick(), 60_000)
+        assert isinstance(node.role, Unattached)
+
+    def test_it_votes_again_once_it_has_what_a_leader_of_the_others_has_committed(self) -> None:
+        node = self.replica()
+        ready = node.step(RequestReceived(BeginQuorumEpochRequest(5, 2, key(1)), "leader"), 1)
+        told = FetchResponse(QuorumError.NONE, 5, 2, 2, batches=(batch(0, 4),))
+        ready = answer(node, requests_of(ready)[2], told, 2)
+        assert not vote(node, epoch=5, last=OffsetAndEpoch(99, 5), pre_vote=True).granted
+        assert not node.is_log_whole, "the record of the leader's own epoch is missing"
+        answer(node, requests_of(ready)[2], replace(told, batches=(batch(1, 5),)), 3)
+        assert node.is_log_whole
+        assert vote(node, epoch=6, last=OffsetAndEpoch(99, 5)).granted

@@ -45,7 +45,7 @@ from ottla.raft import (
     VoterSet,
 )
 from ottla.raft.roles import Leader
-from ottla.storage.errors import DiskFull
+from ottla.storage.errors import DiskFull, StorageError
 
 logger = logging.getLogger("ottla.broker.quorum")
 
@@ -116,6 +116,8 @@ class MetadataLog:
         self._first_caught_up_offset: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._watchers: list[LogWatcher] = []
         self._is_open = False
+        # Waits until a log that is not whole has caught up.
+        self._catching_up: asyncio.Task[None] | None = None
         # Node and epoch, as the log of the process was told.
         self._known_leader: tuple[int | None, int] | None = None
 
@@ -160,6 +162,7 @@ class MetadataLog:
             jitter=self._host.random_below,
             settings=self.settings.raft,
             can_vote=self._can_vote,
+            is_log_whole=opened.is_log_whole,
             bootstrap_ids=self._transport.bootstrap_ids,
         )
         persister = Persister(
@@ -195,6 +198,17 @@ class MetadataLog:
         """Starts to take part in the quorum, and to publish images."""
         self._publisher.start()
         self._shell.start()
+        if not self._shell.node.is_log_whole:
+            logger.info("%s holds no metadata log yet: this node does not vote before it has caught up", self.directory)
+            self._catching_up = asyncio.get_running_loop().create_task(self._note_whole_log())
+
+    async def _note_whole_log(self) -> None:
+        await self._first_caught_up_offset
+        try:
+            await asyncio.to_thread(self._files.log_is_whole)
+        except StorageError as error:
+            # It has to catch up again after the next start, which is always safe.
+            logger.error("That the metadata log is whole is not recorded: %s", error)
 
     async def until_caught_up(self) -> None:
         """Returns when the image has everything that the leader of the quorum had committed when this node first heard
@@ -233,6 +247,8 @@ class MetadataLog:
         """Closes the log, if it is open; records that are not committed yet may or may not survive."""
         if not self._is_open:
             return
+        if self._catching_up is not None:
+            self._catching_up.cancel()
         await self._shell.stop()
         await self._transport.stop()
         await self._publisher.stop()

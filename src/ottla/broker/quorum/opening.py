@@ -1,4 +1,11 @@
-"""A node's metadata directory, and what the node finds there when it starts."""
+"""A node's metadata directory, and what the node finds there when it starts.
+
+A controller that finds neither log nor snapshot, and is told no voters by its settings, was either formatted to join a
+quorum later, or has lost its metadata. In both cases it must not vote before it has everything that is committed: the
+others may count on records and votes that it no longer has. A file `catching-up` says so, also to the next start, and
+goes when the log is whole. Settings that name the voters hide such a loss: the first start of a cluster looks the same,
+as in Kafka.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +29,7 @@ from ottla.storage.errors import DamagedFile
 from ottla.storage.file_system import FileSystem
 
 _READ_BYTES = 8 * 1024 * 1024
+_CATCHING_UP_FILE = "catching-up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,11 @@ class MetadataFiles:
     file_system: FileSystem
     open_log: Callable[[int], MetadataLogStore]
 
+    def log_is_whole(self) -> None:
+        """Records that everything that is committed is here; waits for the disk."""
+        self.file_system.remove(self.directory / _CATCHING_UP_FILE)
+        self.file_system.sync_directory(self.directory)
+
 
 @dataclass(frozen=True, slots=True)
 class OpenedQuorum:
@@ -47,6 +60,8 @@ class OpenedQuorum:
     snapshot_timestamp_ms: int | None
     log: MetadataLogStore
     log_view: LogView
+    # False while the log lacks what this node may have acknowledged in an earlier life.
+    is_log_whole: bool
     election: ElectionState
     state_file: QuorumStateFile
     snapshots: SnapshotFiles
@@ -84,6 +99,10 @@ def open_quorum(
     history = VoterHistory(voters, contents.kraft_version if contents else 0)
     for control in _control_records(log, newest.offset if newest else log.start_offset, directory):
         history.append(control.base_offset, control.records)
+    catching_up_path = directory / _CATCHING_UP_FILE
+    if not (static_voters or snapshots or log.end_offset):
+        file_system.write_file(catching_up_path, b"", sync=True)
+        file_system.sync_directory(directory)
     voters = history.newest.voters
     if voters.ids == (local.id,) and not voters.contains(local):
         raise UnusableQuorum(
@@ -96,6 +115,7 @@ def open_quorum(
         snapshot_timestamp_ms=contents.last_contained_log_timestamp_ms if contents else None,
         log=log,
         log_view=LogView(log.start_offset, log.end_offset, _epochs(log, newest), newest),
+        is_log_whole=file_system.file_size(catching_up_path) is None,
         election=election,
         state_file=state_file,
         snapshots=snapshot_files,

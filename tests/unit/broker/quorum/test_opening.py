@@ -50,6 +50,23 @@ def test_a_node_that_can_ask_for_the_leader_need_not_know_the_voters() -> None:
     assert opened.history.newest.voters == VoterSet(())
 
 
+def test_a_node_without_a_log_is_catching_up_until_it_is_told_otherwise_whatever_it_has_fetched() -> None:
+    disk = SimulatedDisk(ROOT)
+    opened = open_quorum(files_on(disk), LOCAL, None, can_ask=True)
+    assert not opened.is_log_whole
+    opened.log.append([encode_log_batch(Batch(0, 1, 1, ValuesContent((b"value",))), 0)])
+    opened.log.close()
+    disk = disk.after_power_cut(Survival.NOTHING, random.Random(1))
+    assert not open_quorum(files_on(disk), LOCAL, None, can_ask=True).is_log_whole
+    files_on(disk).log_is_whole()
+    disk = disk.after_power_cut(Survival.NOTHING, random.Random(1))
+    assert open_quorum(files_on(disk), LOCAL, None, can_ask=True).is_log_whole
+
+
+def test_the_first_start_of_a_quorum_whose_voters_the_settings_name_has_nothing_to_catch_up_with() -> None:
+    assert open_quorum(files_on(SimulatedDisk(ROOT)), LOCAL, VOTERS).is_log_whole
+
+
 @pytest.mark.parametrize("survivors", [0, 1, 5], ids=lambda count: f"{count} batches left")
 def test_a_log_that_a_power_cut_took_behind_its_snapshot_goes_on_in_the_epoch_of_the_snapshot(survivors: int) -> None:
     """An observer does not sync its log, but its snapshots."""
