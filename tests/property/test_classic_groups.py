@@ -215,5 +215,5 @@ class GroupLives(RuleBasedStateMachine):
         assert not self.play.open_tokens
 
 
-GroupLives.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+GroupLives.TestCase.settings = settings(max_examples=200, stateful_step_count=30)
 TestGroupLives = GroupLives.TestCase

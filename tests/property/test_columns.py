@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.client.columns import batches_to_columns, columns_to_batches, iterate_columns, partitions_of_keys
@@ -26,9 +26,6 @@ from ottla.protocol.record_batch import (
 from ottla.protocol.records import CorruptRecords, Record, encode_records
 
 Row = tuple[int, int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
-
-# The machine may be busy.
-UNTIMED = settings(deadline=None)
 
 # Lengths whose varints take one, two and three bytes.
 blobs = st.none() | st.binary(max_size=100) | st.sampled_from([bytes(64), b"x" * 8191, b"y" * 8192])
@@ -119,7 +116,6 @@ def expected_rows(found: Log, from_offset: int = 0, until_offset: int | None = N
     ]
 
 
-@UNTIMED
 @given(log(), st.data())
 def test_the_columns_are_the_records(found: Log, data: st.DataObject) -> None:
     offsets = st.integers(0, found.end_offset + 1)
@@ -132,7 +128,6 @@ def test_the_columns_are_the_records(found: Log, data: st.DataObject) -> None:
     assert [row for piece in pieces for row in rows(piece)] == expected
 
 
-@UNTIMED
 @given(st.lists(batch(), min_size=1, max_size=3), st.data())
 def test_damage_is_refused_exactly_where_the_one_by_one_reader_refuses_it(
     found: list[Batch], data: st.DataObject
@@ -172,7 +167,6 @@ def as_columns(written: list[NewRecord]) -> pa.RecordBatch:
     )
 
 
-@UNTIMED
 @given(new_records, st.sampled_from(Codec), st.integers(1, 30_000), st.integers(0, 2**31 - 1))
 def test_batches_are_those_of_the_builder_byte_for_byte(
     written: list[NewRecord], codec: Codec, batch_bytes: int, sequence: int
@@ -193,7 +187,6 @@ def test_batches_are_those_of_the_builder_byte_for_byte(
     assert left == []
 
 
-@UNTIMED
 @given(new_records, st.sampled_from(Codec), st.integers(1, 30_000))
 def test_columns_survive_batches(written: list[NewRecord], codec: Codec, batch_bytes: int) -> None:
     made = columns_to_batches(as_columns(written), timestamp_ms=0, codec=codec, batch_bytes=batch_bytes)
@@ -201,7 +194,6 @@ def test_columns_survive_batches(written: list[NewRecord], codec: Codec, batch_b
     assert found == [(one.timestamp_ms, one.key, one.value, tuple(one.headers)) for one in written]
 
 
-@UNTIMED
 @given(st.lists(st.none() | st.binary(max_size=300)), st.integers(1, 2**31 - 1))
 def test_keys_meet_the_partitions_of_the_producer(keys: list[bytes | None], count: int) -> None:
     expected = [-1 if key is None else partition_for_key(key, count) for key in keys]

@@ -122,7 +122,7 @@ def state(shard: GroupShard) -> list[object]:
     return [(shard.offsets.committed(group), shard.offsets.pending(group)) for group in GROUPS]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps=st.lists(STEPS, min_size=5, max_size=60))
 def test_a_compacted_log_tells_the_same_offsets(steps: list[tuple[str, ...]]) -> None:
     with tempfile.TemporaryDirectory() as home:

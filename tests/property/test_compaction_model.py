@@ -304,7 +304,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.lists(STEPS, min_size=8, max_size=40))
 def test_readers_find_the_same_table_whatever_is_compacted(steps: list[Step]) -> None:
     story = Story()

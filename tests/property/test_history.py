@@ -283,13 +283,13 @@ INJECTIONS: list[tuple[Callable[[History, random.Random], History], AnomalyKind]
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(SEEDS)
 def test_a_correct_cluster_has_no_anomaly(seed: int) -> None:
     assert check(copy_everything(CorrectCluster(seed).run(STEPS))) == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_a_partition_that_promised_nothing_may_lose_its_end(seed: int) -> None:
     history = CorrectCluster(seed).run(STEPS)
@@ -306,7 +306,7 @@ def test_a_partition_that_promised_nothing_may_lose_its_end(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("inject", "kind"), INJECTIONS, ids=[inject.__name__ for inject, _ in INJECTIONS])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=SEEDS)
 def test_an_anomaly_is_found(inject: Callable[[History, random.Random], History], kind: AnomalyKind, seed: int) -> None:
     history = inject(CorrectCluster(seed).run(STEPS), random.Random(seed))

@@ -168,4 +168,4 @@ class LeaderModel(RuleBasedStateMachine):
 
 
 TestLeaderModel = LeaderModel.TestCase
-TestLeaderModel.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
+TestLeaderModel.settings = settings(max_examples=300, stateful_step_count=50)

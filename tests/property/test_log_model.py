@@ -244,4 +244,4 @@ def whole_batches(data: bytes):
 
 
 TestLogModel = LogModel.TestCase
-TestLogModel.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+TestLogModel.settings = settings(max_examples=200, stateful_step_count=50)

@@ -237,13 +237,13 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     assert (both.straight.straight_count > 0, both.general.straight_count) == (True, 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(requests=st.lists(st.tuples(FORMS, st.one_of(USUAL, UNUSUAL)), min_size=1, max_size=30))
 def test_any_requests_have_one_outcome_whichever_way_they_are_served(sides: Sides, requests: list[Request]) -> None:
     sides.compare(requests)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(requests=repetitive_requests())
 def test_repetitive_requests_have_one_outcome_whichever_way_they_are_served(
     sides: Sides, requests: list[Request]

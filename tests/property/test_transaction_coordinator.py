@@ -309,4 +309,4 @@ class Transactions(RuleBasedStateMachine):
 
 
 TestTransactions = Transactions.TestCase
-TestTransactions.settings = settings(max_examples=400, stateful_step_count=40, deadline=None)
+TestTransactions.settings = settings(max_examples=400, stateful_step_count=40)

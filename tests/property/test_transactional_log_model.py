@@ -490,4 +490,4 @@ def visible(records: bytes, aborted: list[tuple[int, int]]) -> list[int]:
 
 
 TestTransactionalLogModel = TransactionalLogModel.TestCase
-TestTransactionalLogModel.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestTransactionalLogModel.settings = settings(max_examples=150, stateful_step_count=30)

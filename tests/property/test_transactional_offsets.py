@@ -255,5 +255,5 @@ class OffsetLives(RuleBasedStateMachine):
                 assert loaded.pending(group) == live.pending(group)
 
 
-OffsetLives.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+OffsetLives.TestCase.settings = settings(max_examples=200, stateful_step_count=30)
 TestOffsetLives = OffsetLives.TestCase

@@ -1,7 +1,7 @@
 """However the stream is cut into reads, the frames that come out are the ones that went in."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ottla.protocol.frame import BUFFER_BYTES, FrameReader, OversizedFrame
@@ -27,7 +27,6 @@ def framed(payloads: list[bytes]) -> bytes:
     return b"".join(len(payload).to_bytes(4) + payload for payload in payloads)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.one_of(

@@ -207,7 +207,7 @@ def test_forms_are_forgotten_before_they_fill_the_memory() -> None:
     assert forms.find(frames[-1]) is not None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     version=st.integers(9, 13),
     size=st.sampled_from([0, 50, 200]),

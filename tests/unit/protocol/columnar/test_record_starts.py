@@ -13,7 +13,7 @@ from ottla.protocol.records import CorruptRecords, Record, encode_record
 
 FEW, MANY = 20, 6_000
 # Each case makes thousands of records.
-SOME = settings(deadline=None, max_examples=25)
+SOME = settings(max_examples=25)
 
 
 def records(count: int, chance: random.Random, value: bytes | None = None) -> list[bytes]:
