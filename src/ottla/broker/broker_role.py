@@ -46,6 +46,7 @@ from ottla.broker.disks.cordoning import Cordoning
 from ottla.broker.disks.directory_closing import close_directories, wait_unless_hanging
 from ottla.broker.disks.directory_moves import DirectoryMoves
 from ottla.broker.disks.directory_reports import DirectoryReports
+from ottla.broker.disks.full_disks import FullDisks
 from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.disks.node_storage import NodeStorage
 from ottla.broker.disks.volumes import Volumes
@@ -116,6 +117,8 @@ class BrokerRole:
         self._groups: GroupCoordinator
         self._transactions: TransactionCoordinator
         self._cordoning: Cordoning
+        self._volumes: Volumes
+        self._full_disks: FullDisks
         self._directory_ids: Mapping[Path, bytes]
         self._absent_directory_ids: tuple[bytes, ...]
         self._journal: ChangeJournal
@@ -148,7 +151,12 @@ class BrokerRole:
         self._metadata = log.reader()
         self._controller = FollowingController(controller, log, self._metadata)
         self._lifecycle = BrokerLifecycle(
-            self.config.node_id, storage.cluster_id, controller, self._metadata, LifecycleSettings.of(self.config)
+            self.config.node_id,
+            storage.cluster_id,
+            controller,
+            self._metadata,
+            LifecycleSettings.of(self.config),
+            on_aside=self.socket_server.turn_away,
         )
         image = self._metadata.image
         self._make_replicas(storage, controller, image)
@@ -171,10 +179,19 @@ class BrokerRole:
             offline=storage.offline_paths,
             absent_ids=self._absent_directory_ids,
             on_directory_failure=self._directory_failed,
+            on_full=self._directory_full,
             host=self._host,
         )
         ids = dict(zip((directory.path for directory in storage.directories), storage.directory_ids, strict=True))
         self._directory_ids = ids
+        self._volumes = Volumes(self._host)
+        self._full_disks = FullDisks(
+            self.config.node_id,
+            self._volumes,
+            image=lambda: self._metadata.image,
+            online=lambda: [directory.path for directory in self._logs.online_directories],
+            step_aside=self._lifecycle.step_aside,
+        )
         self._cordoning = Cordoning(self._logs, ids, self._lifecycle.cordon)
         self._cordoning.apply(self._configs.current(image))
         self.replicas = ReplicaManager(
@@ -276,7 +293,7 @@ class BrokerRole:
             dispatcher=dispatcher,
             replicas=self.replicas,
             moves=self.moves,
-            volumes=Volumes(self._host),
+            volumes=self._volumes,
             data_path=DataPath(
                 fetch_sessions=self._sessions,
                 response_budget=dispatcher.response_budget,
@@ -391,10 +408,15 @@ class BrokerRole:
                     shards.resign(index)
 
     async def _retry_refused(self) -> None:
+        await self._full_disks.look()
         self.replicas.sync_again()
         await self.replicas.retry_creation(
             lambda: self._metadata.image, lambda: self._lead_coordinators(self._metadata.image)
         )
+
+    def _directory_full(self, path: Path) -> None:
+        """May be called in any thread."""
+        self._loop.call_soon_threadsafe(self._full_disks.note, path)
 
     def _directory_failed(self, directory: LogDirectory, lost: list[TopicPartition]) -> None:
         """May be called in any thread."""

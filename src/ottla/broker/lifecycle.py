@@ -94,7 +94,10 @@ class BrokerLifecycle:
         controller: Controller,
         metadata: ImageReader,
         settings: LifecycleSettings | None = None,
+        *,
+        on_aside: Callable[[bool], None] = lambda _: None,
     ) -> None:
+        """`on_aside` hears with each heartbeat whether the controller has fenced this broker at its own wish."""
         self._broker_id = broker_id
         self._cluster_id = cluster_id
         self._controller = controller
@@ -104,6 +107,8 @@ class BrokerLifecycle:
         self._registration: BrokerRegistrationRequest
         self._offline_log_dirs: tuple[bytes, ...] = ()
         self._cordoned_log_dirs: tuple[bytes, ...] = ()
+        self._wants_fence = False
+        self._on_aside = on_aside
         self._tasks = Tasks()
         self._has_news = asyncio.Event()
 
@@ -228,6 +233,12 @@ class BrokerLifecycle:
             self._offline_log_dirs += (directory_id,)
             self._has_news.set()
 
+    def step_aside(self, is_aside: bool) -> None:
+        """Asks with every heartbeat, from now on, to be fenced, or not to be."""
+        if is_aside is not self._wants_fence:
+            self._wants_fence = is_aside
+            self._has_news.set()
+
     async def _send_heartbeats(self) -> None:
         pause_s = interval_s = self._settings.heartbeat_interval_s
         backoff_s = _FIRST_BACKOFF_S
@@ -248,13 +259,14 @@ class BrokerLifecycle:
     async def _is_heard(self) -> bool:
         """Whether the controller takes a heartbeat. If it does not know this life, the broker registers again."""
         try:
-            await self._heartbeat(wants_shutdown=False)
+            answer = await self._heartbeat(wants_shutdown=False)
         except ApiError as error:
             if error.code in _REGISTER_AGAIN:
                 await self._register_again(error)
             else:
                 logger.warning("A heartbeat was not answered: %s", error.message or error.code.name)
             return False
+        self._on_aside(self._wants_fence and answer.is_fenced)
         return True
 
     async def _pause(self, pause_s: float) -> None:
@@ -329,6 +341,7 @@ class BrokerLifecycle:
             broker_id=self._broker_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._metadata.image.end_offset - 1,
+            want_fence=self._wants_fence,
             want_shut_down=wants_shutdown,
             offline_log_dirs=self._offline_log_dirs,
             cordoned_log_dirs=self._cordoned_log_dirs,

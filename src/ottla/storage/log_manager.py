@@ -52,7 +52,8 @@ class LogManager:
 
     `offline` are configured directories that could not even be opened, `absent_ids` those of directories that the
     broker had before and that are not configured. `on_directory_failure` is told of each directory that goes offline
-    later, with the partitions that it held.
+    later, with the partitions that it held, and `on_full` of each write for which a directory had no space. Both may be
+    called in any thread.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class LogManager:
         offline: Sequence[Path] = (),
         absent_ids: Sequence[bytes] = (),
         on_directory_failure: Callable[[LogDirectory, list[TopicPartition]], None] = lambda *_: None,
+        on_full: Callable[[Path], None] = lambda _: None,
         host: StorageHost | None = None,
     ) -> None:
         self.directories = list(directories)
@@ -70,6 +72,7 @@ class LogManager:
             f"the one with directory.id={uuid_to_text(one)}, which is not in log.dirs" for one in absent_ids
         ]
         self._on_directory_failure = on_directory_failure
+        self._on_full = on_full
         self._host = host or ProcessHost()
         self._logs: dict[TopicPartition, Log] = {}
         self._directory_of: dict[TopicPartition, LogDirectory] = {}
@@ -311,7 +314,8 @@ class LogManager:
         return []
 
     def _note_full(self, error: DiskFull) -> None:
-        """Log a full directory, but only now and then: clients keep retrying."""
+        """Report a full directory; log it only now and then: clients keep retrying."""
+        self._on_full(error.log_dir)
         now_s = self._host.monotonic_s()
         if now_s - self._told_full_s.get(error.log_dir, -_TELL_FULL_EVERY_S) >= _TELL_FULL_EVERY_S:
             self._told_full_s[error.log_dir] = now_s

@@ -290,6 +290,22 @@ def test_a_directory_that_fails_is_reported_at_once() -> None:
     asyncio.run(scenario())
 
 
+def test_a_broker_that_steps_aside_is_fenced_at_once_and_returns() -> None:
+    async def scenario() -> None:
+        patient = LifecycleSettings(heartbeat_interval_s=3600)
+        async with quorum() as running, remote_broker(running, settings=patient) as (life, reader, _):
+
+            async def is_active() -> bool:
+                return reader.image.brokers.is_active(1)
+
+            life.step_aside(True)
+            await eventually_async(is_active, lambda active: not active)
+            life.step_aside(False)
+            await eventually_async(is_active)
+
+    asyncio.run(scenario())
+
+
 def test_a_broker_does_not_ask_to_leave_longer_than_its_session_lasts_if_nobody_answers() -> None:
     async def scenario() -> None:
         brief = LifecycleSettings(session_timeout_s=0.2)

@@ -63,6 +63,7 @@ class Acceptor:
         self._sockets: list[socket.socket] = []
         self._is_serving = False
         self._is_accepting = False
+        self._turns_away = False
         self._retry: asyncio.TimerHandle | None = None
         self.port = listener.port
 
@@ -108,6 +109,13 @@ class Acceptor:
                 await asyncio.wait_for(self._all_closed.wait(), DRAIN_SECONDS)
         for connection in tuple(self._connections):
             connection.abort()
+
+    def turn_away(self, turns_away: bool) -> None:
+        """Closes every connection, now and as soon as it is accepted; or stops doing so."""
+        if turns_away and not self._turns_away:
+            for connection in tuple(self._connections):
+                connection.abort()
+        self._turns_away = turns_away
 
     # -- accepting ----------------------------------------------------------------------------------------------------
 
@@ -158,6 +166,9 @@ class Acceptor:
             self._admit(accepted, peer[0])
 
     def _admit(self, accepted: socket.socket, address: str) -> None:
+        if self._turns_away:
+            accepted.close()
+            return
         if not self._quotas.try_take(self.listener.name, address):
             accepted.close()
             reason = "the address has as many as max.connections.per.ip allows"

@@ -73,6 +73,11 @@ class SocketServer:
         for acceptor in self._acceptors:
             await acceptor.stop()
 
+    def turn_away(self, turns_away: bool) -> None:
+        """Sends all clients to other brokers, as if nobody listened here; or serves them again."""
+        for acceptor in self._acceptors:
+            acceptor.turn_away(turns_away)
+
     def apply(self, config: BrokerConfig) -> None:
         """Applies the limits of this configuration."""
         if config is self._limits_of:

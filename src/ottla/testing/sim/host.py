@@ -92,8 +92,9 @@ class SimulatedHost(SimulatedMachine):
         return self._disks[root]
 
     def volume_space(self, path: Path) -> VolumeSpace | None:
-        del path
-        return VolumeSpace(_VOLUME_BYTES, _VOLUME_BYTES)
+        disk = self._disks[path]
+        total_bytes = _VOLUME_BYTES if disk.capacity_bytes is None else disk.capacity_bytes
+        return VolumeSpace(total_bytes, max(total_bytes - disk.used_bytes, 0))
 
     def cleaning_worker(self, bytes_per_s: Callable[[], float]) -> CleaningWorker:
         return InlineWorker(bytes_per_s, monotonic_s=self.monotonic_s, sleep_s=lambda _: None)
