@@ -54,16 +54,19 @@ class FullDisks:
         # When each refused a write last.
         self._refused_s: dict[Path, float] = {}
         self._is_aside = False
+        # A broker that starts has to be unfenced first.
+        self._is_started = False
 
     def note(self, path: Path) -> None:
         """A directory had no space for a write."""
         is_new = path not in self._refused_s
         self._refused_s[path] = asyncio.get_running_loop().time()
-        if is_new:
+        if is_new and self._is_started:
             self._decide()
 
     async def look(self) -> None:
-        """Finds out where there is space again, if it was missing. To be called now and then."""
+        """Finds out where there is space again. To be called now and then, once the broker serves."""
+        self._is_started = True
         now_s = asyncio.get_running_loop().time()
         for path, refused_s in list(self._refused_s.items()):
             if now_s - refused_s < _FULL_FOR_S or self._refused_s.get(path) != refused_s:

@@ -80,6 +80,7 @@ def test_a_return_takes_a_gigabyte_or_a_twentieth_of_a_small_disk(
 def test_a_broker_steps_aside_at_once_and_returns_when_there_is_space(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         broker = Broker(ONE)
+        await broker.full.look()
         broker.full.note(ONE)
         broker.full.note(ONE)
         assert broker.told == [True]
@@ -96,6 +97,7 @@ def test_a_broker_steps_aside_at_once_and_returns_when_there_is_space(monkeypatc
 def test_a_broker_with_space_in_another_directory_stays() -> None:
     async def scenario() -> None:
         broker = Broker(ONE, OTHER)
+        await broker.full.look()
         broker.full.note(ONE)
         assert broker.told == []
         broker.full.note(OTHER)
@@ -109,11 +111,23 @@ def test_a_broker_returns_without_space_when_it_becomes_the_last_in_sync() -> No
 
     async def scenario() -> None:
         broker = Broker(ONE)
+        await broker.full.look()
         broker.full.note(ONE)
         broker.image = last_in_sync(REPLICATED)
         await broker.full.look()
         broker.image = REPLICATED
         await broker.full.look()
         assert broker.told == [True, False, True]
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_starts_without_space_serves_before_it_steps_aside() -> None:
+    async def scenario() -> None:
+        broker = Broker(ONE)
+        broker.full.note(ONE)
+        assert broker.told == []
+        await broker.full.look()
+        assert broker.told == [True]
 
     asyncio.run(scenario())
