@@ -1,7 +1,8 @@
 """Brokers that exist on paper alone: the metadata of a running node has them, and no process is behind them.
 
 They are registered as real ones are, so what a node says about a cluster of many can be tested with one process. Their
-node needs a session timeout that no test outlasts (`PATIENT`), since nobody sends their heartbeats.
+node needs settings for that (`PATIENT`): a session timeout that no test outlasts, since nobody sends
+their heartbeats, and no controlled shutdown, since none of them will ever know the new leaders.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, 
 from ottla.protocol.schema import Message
 from ottla.protocol.uuids import random_uuid
 
-PATIENT = {"broker.session.timeout.ms": "3600000"}
+PATIENT = {"broker.session.timeout.ms": "3600000", "controlled.shutdown.enable": "false"}
 
 
 @dataclass(frozen=True, slots=True)
