@@ -5,6 +5,7 @@ the same: a server.properties each, `ottla storage format`, `ottla server`.
 """
 
 import argparse
+import shlex
 import signal
 import sys
 import time
@@ -12,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ottla.cli.access.cluster_access import access, with_client
-from ottla.cli.exits import CommandError, ExitCode, UsageError
+from ottla.cli.exits import CommandError, ExitCode, UsageError, report
 from ottla.cli.output import OutputFormat, print_rows
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.whole_numbers import int32
@@ -28,8 +28,6 @@ DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 # How long a node that was restarted may take to be in sync again.
 _WHOLE_TIMEOUT_S: Final = 120.0
 _POLL_S: Final = 0.2
-# Brokers that do not answer a question about the cluster in this time have no controller to ask.
-_ANSWER_TIMEOUT_MS: Final = 5_000
 
 _COLUMNS: Final = ("node", "address", "roles", "pid", "state", "controller", "leads", "replicas", "out_of_sync")
 _SIGNALS: Final = ("KILL", "TERM", "STOP", "CONT")
@@ -97,6 +95,7 @@ def _add_nodes(parser: argparse.ArgumentParser, count: str) -> None:
 def run_up(options: argparse.Namespace) -> int:
     """Make the cluster if it is new, and start what does not run."""
     from ottla.cli.cluster.local import cluster_directory, node_processes
+    from ottla.cli.cluster.local.inspection import inspect
     from ottla.cli.words.config_texts import parse_settings
 
     root = Path(options.data)
@@ -119,21 +118,23 @@ def run_up(options: argparse.Namespace) -> int:
     cluster_directory.format_nodes(identity, nodes)
     running = node_processes.running_nodes(nodes)
     node_processes.start([node for node in nodes if node.node_id not in running])
+    found = inspect(nodes)
     if output_format(options) is OutputFormat.TABLE:
         print(f"A cluster of {len(nodes)} node{'' if len(nodes) == 1 else 's'} is running.")
         print(f"  bootstrap   {_bootstrap(nodes)}")
         print(f"  cluster id  {identity.cluster_id}")
         print(f"  data        {root.absolute()}\n")
-    _show(options, _health(nodes))
+    _show(options, found)
     return ExitCode.DONE
 
 
 def run_status(options: argparse.Namespace) -> int:
     """Show every node; exit code 1 unless all of them serve and are in sync."""
     from ottla.cli.cluster.local import cluster_directory
+    from ottla.cli.cluster.local.inspection import inspect
 
     _, nodes = cluster_directory.read(Path(options.data))
-    found = _health(nodes)
+    found = inspect(nodes)
     _show(options, found)
     return ExitCode.DONE if all(health.is_whole for health in found) else ExitCode.FAILED
 
@@ -158,6 +159,7 @@ def run_kill(options: argparse.Namespace) -> int:
 def run_restart(options: argparse.Namespace) -> int:
     """Restart nodes, all at once or one after the other."""
     from ottla.cli.cluster.local import cluster_directory, node_processes
+    from ottla.cli.cluster.local.inspection import inspect
 
     _, nodes = cluster_directory.read(Path(options.data))
     chosen = _chosen(nodes, options.nodes)
@@ -171,8 +173,7 @@ def run_restart(options: argparse.Namespace) -> int:
         if options.rolling:
             _wait_until_whole(nodes)
             print(f"Node {batch[0].node_id} is back, and everything is in sync.", file=sys.stderr)
-    _show(options, _health(nodes))
-    return ExitCode.DONE
+    return _show(options, inspect(nodes))
 
 
 def run_down(options: argparse.Namespace) -> int:
@@ -208,8 +209,10 @@ def _require_all_running(nodes: "Sequence[NodeLayout]") -> None:
 
 
 def _wait_until_whole(nodes: "Sequence[NodeLayout]") -> None:
+    from ottla.cli.cluster.local.inspection import inspect
+
     deadline = time.monotonic() + _WHOLE_TIMEOUT_S
-    while lagging := [health.node.node_id for health in _health(nodes) if not health.is_whole]:
+    while lagging := [health.node.node_id for health in inspect(nodes) if not health.is_whole]:
         if time.monotonic() > deadline:
             waited_for = ", ".join(map(str, lagging))
             raise CommandError(
@@ -218,22 +221,6 @@ def _wait_until_whole(nodes: "Sequence[NodeLayout]") -> None:
                 "`ottla cluster status` shows how far it is.",
             )
         time.sleep(_POLL_S)
-
-
-def _health(nodes: "Sequence[NodeLayout]") -> "list[NodeHealth]":
-    from ottla.cli.cluster.local import node_processes
-    from ottla.cli.cluster.local.health import ask_cluster, judge
-
-    pids = node_processes.running_nodes(nodes)
-    if not pids:
-        return judge(nodes, pids, None)
-    properties = {"default.api.timeout.ms": str(_ANSWER_TIMEOUT_MS), "request.timeout.ms": str(_ANSWER_TIMEOUT_MS)}
-    try:
-        view = with_client(access(_bootstrap(nodes), properties), ask_cluster)
-    except CommandError:
-        # No majority, or nobody has started yet: the processes are all there is to tell.
-        view = None
-    return judge(nodes, pids, view)
 
 
 def _chosen(nodes: "Sequence[NodeLayout]", ids: Sequence[int]) -> "list[NodeLayout]":
@@ -256,7 +243,10 @@ def _listen(text: str) -> str:
     return text
 
 
-def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> None:
+def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> int:
+    """Print the nodes, and below them what hinders them all; the exit code of that."""
+    from ottla.cli.cluster.local.health import complaints
+
     rows = [
         {
             "node": health.node.node_id,
@@ -272,3 +262,12 @@ def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> None:
         for health in found
     ]
     print_rows(output_format(options), _COLUMNS, rows)
+    told = complaints(found, _data_option(options))
+    for complaint in told:
+        report("ottla cluster", complaint)
+    return told[0].code if told else ExitCode.DONE
+
+
+def _data_option(options: argparse.Namespace) -> str:
+    """What a further command about the same cluster has to end with."""
+    return "" if options.data == DEFAULT_DIRECTORY else f" --data {shlex.quote(options.data)}"
