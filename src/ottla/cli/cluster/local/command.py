@@ -95,6 +95,7 @@ def _add_nodes(parser: argparse.ArgumentParser, count: str) -> None:
 def run_up(options: argparse.Namespace) -> int:
     """Make the cluster if it is new, and start what does not run."""
     from ottla.cli.cluster.local import cluster_directory, node_processes
+    from ottla.cli.cluster.local.health import complaints
     from ottla.cli.cluster.local.inspection import inspect
     from ottla.cli.words.config_texts import parse_settings
 
@@ -120,12 +121,12 @@ def run_up(options: argparse.Namespace) -> int:
     node_processes.start([node for node in nodes if node.node_id not in running])
     found = inspect(nodes)
     if output_format(options) is OutputFormat.TABLE:
-        print(f"A cluster of {len(nodes)} node{'' if len(nodes) == 1 else 's'} is running.")
+        if not complaints(found, ""):
+            print(f"A cluster of {len(nodes)} node{'' if len(nodes) == 1 else 's'} is running.")
         print(f"  bootstrap   {_bootstrap(nodes)}")
         print(f"  cluster id  {identity.cluster_id}")
         print(f"  data        {root.absolute()}\n")
-    _show(options, found)
-    return ExitCode.DONE
+    return _show(options, found)
 
 
 def run_status(options: argparse.Namespace) -> int:

@@ -58,6 +58,19 @@ def test_a_cluster_is_made_killed_restarted_and_taken_down(root: Path) -> None:
     assert [path.name for path in root.iterdir()] == ["notes"]
 
 
+def test_a_frozen_node_is_not_called_running(root: Path) -> None:
+    data = ("--data", str(root))
+    assert ottla("cluster", "up", "-n", "1", "--listen", f"127.0.0.1:{free_port()}", *data).code == 0
+    assert ottla("cluster", "kill", "1", "--signal", "STOP", *data).code == 0
+    frozen = ottla("cluster", "up", *data)
+    assert frozen.code == ExitCode.UNAVAILABLE
+    assert "is running" not in frozen.out
+    assert "does not answer; is it frozen?" in frozen.err
+    assert "0 of 1 controllers are up" in frozen.err
+    assert ottla("cluster", "kill", "1", "--signal", "CONT", *data).code == 0
+    assert ottla("cluster", "up", *data).code == 0
+
+
 def test_a_controller_that_has_lost_its_data_is_not_formatted_by_the_way(tmp_path: Path) -> None:
     root = tmp_path / "cluster"
     cluster_directory.create(root, 1, f"127.0.0.1:{free_port()}", {})
