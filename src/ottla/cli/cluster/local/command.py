@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,7 +46,8 @@ def add_verbs(verbs: Verbs) -> None:
     up.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help=f"address of the first node, the others have the next ports; default {DEFAULT_LISTEN}",
+        help=f"address of the first node, the others have the next ports; default {DEFAULT_LISTEN}. A cluster that is "
+        "down moves there",
     )
     up.add_argument(
         "--override",
@@ -107,8 +108,11 @@ def run_up(options: argparse.Namespace) -> int:
         cluster_directory.create(
             root, count, _listen(options.listen or DEFAULT_LISTEN), parse_settings("--override", options.override)
         )
-    elif options.override or options.listen is not None:
-        raise UsageError(f"{root} holds a cluster already: edit its server.properties, or name another --data.")
+    elif options.override:
+        raise UsageError(
+            f"{root} holds a cluster already: --override is for a new one. Edit {root}/node-*/server.properties, or "
+            "name another --data."
+        )
     identity, nodes = cluster_directory.read(root)
     if options.nodes not in (None, len(nodes)):
         raise CommandError(
@@ -116,8 +120,10 @@ def run_up(options: argparse.Namespace) -> int:
             ExitCode.CONFLICT,
             "Leave -n out, or name another --data.",
         )
-    cluster_directory.format_nodes(identity, nodes)
     running = node_processes.running_nodes(nodes)
+    if options.listen is not None:
+        nodes = _moved(options, nodes, running)
+    cluster_directory.format_nodes(identity, nodes)
     node_processes.start([node for node in nodes if node.node_id not in running])
     found = inspect(nodes)
     if output_format(options) is OutputFormat.TABLE:
@@ -127,6 +133,24 @@ def run_up(options: argparse.Namespace) -> int:
         print(f"  cluster id  {identity.cluster_id}")
         print(f"  data        {root.absolute()}\n")
     return _show(options, found)
+
+
+def _moved(
+    options: argparse.Namespace, nodes: "tuple[NodeLayout, ...]", running: Mapping[int, int]
+) -> "tuple[NodeLayout, ...]":
+    """The nodes at the ports that --listen asks for."""
+    from ottla.cli.cluster.local import cluster_directory
+
+    listen = _listen(options.listen)
+    if running and listen != nodes[0].client_address:
+        named = ", ".join(map(str, running))
+        raise CommandError(
+            f"--listen {listen}: node {named} of the cluster in {options.data} runs, from port "
+            f"{nodes[0].client_address} on",
+            ExitCode.CONFLICT,
+            f"`ottla cluster down{_data_option(options)}` first, or name another --data.",
+        )
+    return nodes if running else cluster_directory.move(nodes, listen)
 
 
 def run_status(options: argparse.Namespace) -> int:

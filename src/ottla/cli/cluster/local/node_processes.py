@@ -24,6 +24,10 @@ START_TIMEOUT_S: Final = 60.0
 END_TIMEOUT_S: Final = 60.0
 _POLL_S: Final = 0.05
 _LOG_TAIL_LINES: Final = 5
+_CONTROLLER_REMEDY: Final = (
+    "End it: controllers know each other by these ports, which the formatted storage of each of them holds. If the "
+    "cluster's data may go, `ottla cluster down --delete` and `ottla cluster up --listen HOST:PORT` make a new one."
+)
 
 
 def running_nodes(nodes: Sequence[NodeLayout]) -> dict[int, int]:
@@ -37,15 +41,26 @@ def running_nodes(nodes: Sequence[NodeLayout]) -> dict[int, int]:
     return found
 
 
-def start(nodes: Sequence[NodeLayout]) -> None:
-    """Starts nodes side by side, and returns when clients can connect to each of them."""
+def refuse_taken_ports(nodes: Sequence[NodeLayout], remedy: str) -> None:
+    """An error if another process has a port that one of these nodes needs; the remedy is about ports for clients."""
     for node in nodes:
         if _accepts(node.client_address):
-            raise CommandError(
-                f"Node {node.node_id} cannot start: another process listens on {node.client_address}",
-                ExitCode.CONFLICT,
-                f"End it, or choose other ports in {node.properties_file}.",
-            )
+            raise _taken(node, node.client_address, remedy)
+        if node.controller_address is not None and _accepts(node.controller_address):
+            raise _taken(node, node.controller_address, _CONTROLLER_REMEDY if node.directory.exists() else remedy)
+
+
+def _taken(node: NodeLayout, address: str, remedy: str) -> CommandError:
+    return CommandError(
+        f"Node {node.node_id} cannot start: another process listens on {address}", ExitCode.CONFLICT, remedy
+    )
+
+
+def start(nodes: Sequence[NodeLayout]) -> None:
+    """Starts nodes side by side, and returns when clients can connect to each of them."""
+    refuse_taken_ports(
+        nodes, "End it, or give the nodes other ports while none of them runs: `ottla cluster up --listen HOST:PORT`."
+    )
     processes = {node: _spawn(node) for node in nodes}
     deadline = time.monotonic() + START_TIMEOUT_S
     for node, process in processes.items():

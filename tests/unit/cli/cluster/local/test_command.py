@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.clients.java_client import Printed
-from harness.ports import free_port
+from harness.ports import free_port, free_ports_in_a_row
 from ottla.cli.cluster.local import cluster_directory
 from ottla.cli.exits import ExitCode
 
@@ -56,6 +56,53 @@ def test_a_cluster_is_made_killed_restarted_and_taken_down(root: Path) -> None:
     (root / "notes").write_text("not of the cluster")
     assert ottla("cluster", "down", "--delete", *data).code == 0
     assert [path.name for path in root.iterdir()] == ["notes"]
+
+
+def test_a_port_that_is_taken_leaves_nothing_behind_and_another_can_be_asked_for(root: Path) -> None:
+    data = ("--data", str(root))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = ottla("cluster", "up", "-n", "1", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", *data)
+    assert refused.code == ExitCode.CONFLICT
+    assert "choose another first port: --listen HOST:PORT" in refused.err
+    assert not root.exists()
+    first, second = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    assert ottla("cluster", "up", "-n", "1", "--listen", first, *data).code == 0
+    busy = ottla("cluster", "up", "--listen", second, *data)
+    assert busy.code == ExitCode.CONFLICT
+    assert f"node 1 of the cluster in {root} runs" in busy.err
+    assert ottla("-b", first, "topics", "create", "orders").code == 0
+    assert ottla("cluster", "down", *data).code == 0
+    moved = ottla("cluster", "up", "--listen", second, *data)
+    assert moved.code == 0, moved.err
+    assert "orders" in ottla("-b", second, "topics", "list").out
+
+
+def test_only_the_listeners_of_clients_move(tmp_path: Path) -> None:
+    root = tmp_path / "cluster"
+    ports = free_ports_in_a_row(3, also_at=cluster_directory.CONTROLLER_PORT_DISTANCE)
+    cluster_directory.create(root, 3, f"127.0.0.1:{ports[0]}", {})
+    file = root / "node-2" / "server.properties"
+    file.write_text(f"# mine\n{file.read_text()}")
+    before = file.read_text().splitlines()
+    _, nodes = cluster_directory.read(root)
+    others = free_ports_in_a_row(3)
+    cluster_directory.move(nodes, f"127.0.0.1:{others[0]}")
+    _, moved = cluster_directory.read(root)
+    assert [node.client_address for node in moved] == [f"127.0.0.1:{port}" for port in others]
+    assert [node.controller_address for node in moved] == [node.controller_address for node in nodes]
+    after = file.read_text().splitlines()
+    assert [line for line in after if not line.startswith("listeners=")] == [
+        line for line in before if not line.startswith("listeners=")
+    ]
+
+
+def test_a_controllers_port_that_is_taken_is_told_apart(root: Path) -> None:
+    port = free_port()
+    cluster_directory.create(root, 1, f"127.0.0.1:{port}", {})
+    with socket.create_server(("127.0.0.1", port + cluster_directory.CONTROLLER_PORT_DISTANCE)):
+        refused = ottla("cluster", "up", "--data", str(root))
+    assert refused.code == ExitCode.CONFLICT
+    assert "controllers know each other by these ports" in refused.err
 
 
 def test_a_frozen_node_is_not_called_running(root: Path) -> None:
