@@ -123,6 +123,7 @@ def run_up(options: argparse.Namespace) -> int:
     running = node_processes.running_nodes(nodes)
     if options.listen is not None:
         nodes = _moved(options, nodes, running)
+    _warn_of_unknown_settings(nodes)
     cluster_directory.format_nodes(identity, nodes)
     node_processes.start([node for node in nodes if node.node_id not in running])
     found = inspect(nodes)
@@ -135,6 +136,14 @@ def run_up(options: argparse.Namespace) -> int:
     return _show(options, found)
 
 
+def _warn_of_unknown_settings(nodes: "Sequence[NodeLayout]") -> None:
+    """The nodes start without them, and say so in their logs, where nobody looks who has just made a mistake."""
+    from ottla.config.unknown_settings import warnings
+
+    for warning in dict.fromkeys(warning for node in nodes for warning in warnings(node.settings)):
+        print(f"ottla cluster: warning: {warning}", file=sys.stderr)
+
+
 def _moved(
     options: argparse.Namespace, nodes: "tuple[NodeLayout, ...]", running: Mapping[int, int]
 ) -> "tuple[NodeLayout, ...]":
@@ -145,8 +154,7 @@ def _moved(
     if running and listen != nodes[0].client_address:
         named = ", ".join(map(str, running))
         raise CommandError(
-            f"--listen {listen}: node {named} of the cluster in {options.data} runs, from port "
-            f"{nodes[0].client_address} on",
+            f"--listen {listen}: the cluster in {options.data} runs from {nodes[0].client_address} on (node {named})",
             ExitCode.CONFLICT,
             f"`ottla cluster down{_data_option(options)}` first, or name another --data.",
         )

@@ -69,12 +69,22 @@ def test_a_port_that_is_taken_leaves_nothing_behind_and_another_can_be_asked_for
     assert ottla("cluster", "up", "-n", "1", "--listen", first, *data).code == 0
     busy = ottla("cluster", "up", "--listen", second, *data)
     assert busy.code == ExitCode.CONFLICT
-    assert f"node 1 of the cluster in {root} runs" in busy.err
+    assert f"the cluster in {root} runs from {first} on (node 1)" in busy.err
     assert ottla("-b", first, "topics", "create", "orders").code == 0
     assert ottla("cluster", "down", *data).code == 0
     moved = ottla("cluster", "up", "--listen", second, *data)
     assert moved.code == 0, moved.err
     assert "orders" in ottla("-b", second, "topics", "list").out
+
+
+def test_a_misspelt_setting_is_told_where_it_was_written(root: Path) -> None:
+    listen = ("-n", "2", "--listen", f"127.0.0.1:{free_ports_in_a_row(2, also_at=100)[0]}")
+    up = ottla("cluster", "up", *listen, "--override", "log.retension.ms=1", "--data", str(root))
+    assert up.code == 0
+    # Once, though it is so for both nodes.
+    assert up.err == (
+        "ottla cluster: warning: Unknown configuration log.retension.ms is ignored: did you mean log.retention.ms?\n"
+    )
 
 
 def test_only_the_listeners_of_clients_move(tmp_path: Path) -> None:
