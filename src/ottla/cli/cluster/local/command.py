@@ -95,6 +95,15 @@ def _add_nodes(parser: argparse.ArgumentParser, count: str) -> None:
 
 def run_up(options: argparse.Namespace) -> int:
     """Make the cluster if it is new, and start what does not run."""
+    from ottla.cli.cluster.local.interruption import Progress, telling_what_is_left
+
+    data = _data_option(options)
+    remedy = f"`ottla cluster up{data}` goes on; `ottla cluster down{data}` stops what runs."
+    with telling_what_is_left(Path(options.data), Progress(remedy)):
+        return _up(options)
+
+
+def _up(options: argparse.Namespace) -> int:
     from ottla.cli.cluster.local import cluster_directory, node_processes
     from ottla.cli.cluster.local.health import complaints
     from ottla.cli.cluster.local.inspection import inspect
@@ -125,7 +134,14 @@ def run_up(options: argparse.Namespace) -> int:
         nodes = _moved(options, nodes, running)
     _warn_of_unknown_settings(nodes)
     cluster_directory.format_nodes(identity, nodes)
-    node_processes.start([node for node in nodes if node.node_id not in running])
+    try:
+        node_processes.start(
+            [node for node in nodes if node.node_id not in running], [node for node in nodes if node.node_id in running]
+        )
+    except CommandError:
+        # A node that waits for others says only that it waits.
+        _complain(options, inspect(nodes))
+        raise
     found = inspect(nodes)
     if output_format(options) is OutputFormat.TABLE:
         if not complaints(found, ""):
@@ -193,29 +209,43 @@ def run_restart(options: argparse.Namespace) -> int:
     """Restart nodes, all at once or one after the other."""
     from ottla.cli.cluster.local import cluster_directory, node_processes
     from ottla.cli.cluster.local.inspection import inspect
+    from ottla.cli.cluster.local.interruption import Progress, telling_what_is_left
 
     _, nodes = cluster_directory.read(Path(options.data))
     chosen = _chosen(nodes, options.nodes)
     if options.rolling:
         _require_all_running(nodes)
-    for batch in [[node] for node in chosen] if options.rolling else [chosen]:
-        if options.rolling:
-            _wait_until_whole(nodes)
-        _stop(batch)
-        node_processes.start(batch)
-        if options.rolling:
-            _wait_until_whole(nodes)
-            print(f"Node {batch[0].node_id} is back, and everything is in sync.", file=sys.stderr)
-    return _show(options, inspect(nodes))
+    data = _data_option(options)
+    progress = Progress(f"`ottla cluster up{data}` starts what has stopped.")
+    with telling_what_is_left(Path(options.data), progress):
+        for index, batch in enumerate([[node] for node in chosen] if options.rolling else [chosen]):
+            if options.rolling:
+                left = " ".join(str(node.node_id) for node in chosen[index:])
+                progress.remedy = (
+                    f"`ottla cluster up{data}` starts what has stopped; then `ottla cluster restart --rolling "
+                    f"{left}{data}` goes on."
+                )
+                _wait_until_whole(nodes)
+            progress.stopping = batch
+            _stop(batch)
+            progress.stopping = ()
+            node_processes.start(batch)
+            if options.rolling:
+                _wait_until_whole(nodes)
+                print(f"Node {batch[0].node_id} is back, and everything is in sync.", file=sys.stderr)
+        return _show(options, inspect(nodes))
 
 
 def run_down(options: argparse.Namespace) -> int:
     """Stop all nodes."""
     from ottla.cli.cluster.local import cluster_directory
+    from ottla.cli.cluster.local.interruption import Progress, telling_what_is_left
 
     root = Path(options.data)
     _, nodes = cluster_directory.read(root)
-    _stop(nodes)
+    data = _data_option(options)
+    with telling_what_is_left(root, Progress(f"`ottla cluster down{data}` waits for the rest.", nodes)):
+        _stop(nodes)
     if options.delete:
         cluster_directory.delete(root, nodes)
     return ExitCode.DONE
@@ -277,9 +307,7 @@ def _listen(text: str) -> str:
 
 
 def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> int:
-    """Print the nodes, and below them what hinders them all; the exit code of that."""
-    from ottla.cli.cluster.local.health import complaints
-
+    """Print the nodes, and below them what hinders them; the exit code of that."""
     rows = [
         {
             "node": health.node.node_id,
@@ -295,6 +323,13 @@ def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> int:
         for health in found
     ]
     print_rows(output_format(options), _COLUMNS, rows)
+    return _complain(options, found)
+
+
+def _complain(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> int:
+    """Tell what hinders the nodes; the exit code of that."""
+    from ottla.cli.cluster.local.health import complaints
+
     told = complaints(found, _data_option(options))
     for complaint in told:
         report("ottla cluster", complaint)

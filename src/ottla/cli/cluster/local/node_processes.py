@@ -56,16 +56,18 @@ def _taken(node: NodeLayout, address: str, remedy: str) -> CommandError:
     )
 
 
-def start(nodes: Sequence[NodeLayout]) -> None:
-    """Starts nodes side by side, and returns when clients can connect to each of them."""
+def start(nodes: Sequence[NodeLayout], running: Sequence[NodeLayout] = ()) -> None:
+    """Starts nodes side by side, and returns when clients can connect to each of them, and of those that run."""
     refuse_taken_ports(
         nodes, "End it, or give the nodes other ports while none of them runs: `ottla cluster up --listen HOST:PORT`."
     )
-    processes = {node: _spawn(node) for node in nodes}
+    processes: dict[NodeLayout, subprocess.Popen[bytes] | None] = {node: _spawn(node) for node in nodes}
+    # They may be starting still, for a command that was interrupted.
+    processes |= dict.fromkeys(running)
     deadline = time.monotonic() + START_TIMEOUT_S
     for node, process in processes.items():
         while not _accepts(node.client_address):
-            if process.poll() is not None:
+            if _has_ended(node, process):
                 raise CommandError(f"Node {node.node_id} ended while it started. {_end_of_log(node.log_file)}")
             if time.monotonic() > deadline:
                 raise CommandError(
@@ -73,6 +75,11 @@ def start(nodes: Sequence[NodeLayout]) -> None:
                     ExitCode.UNAVAILABLE,
                 )
             time.sleep(_POLL_S)
+
+
+def _has_ended(node: NodeLayout, process: "subprocess.Popen[bytes] | None") -> bool:
+    # A child that has ended is listed until it is waited for.
+    return not running_nodes([node]) if process is None else process.poll() is not None
 
 
 def send_signal(pids: Mapping[int, int], number: signal.Signals) -> None:

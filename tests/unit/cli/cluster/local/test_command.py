@@ -1,6 +1,7 @@
 """`ottla cluster up` and the verbs around it, with a real node. Each command is a process, as the nodes outlive it."""
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from harness.clients.java_client import Printed
 from harness.ports import free_port, free_ports_in_a_row
+from harness.waiting import eventually
 from ottla.cli.cluster.local import cluster_directory
 from ottla.cli.exits import ExitCode
 
@@ -157,3 +159,17 @@ def test_what_cannot_be_done_is_said_before_anything_is_made(tmp_path: Path, wor
     assert printed.code != 0
     assert said in printed.err
     assert not (tmp_path / "cluster").exists()
+
+
+def test_ctrl_c_while_nodes_start_says_what_is_left_and_the_next_start_goes_on(root: Path) -> None:
+    words = ("cluster", "up", "-n", "1", "--listen", f"127.0.0.1:{free_port()}", "--data", str(root))
+    command = [sys.executable, "-m", "ottla", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starting:
+        eventually((root / "node-1" / "node.log").exists)
+        starting.send_signal(signal.SIGINT)
+        _, told = starting.communicate(timeout=60)
+    assert starting.returncode == ExitCode.INTERRUPTED
+    assert told.startswith("ottla cluster: interrupted. Node 1 ")
+    assert f"`ottla cluster up --data {root}` goes on" in told
+    again = ottla("cluster", "up", "--data", str(root))
+    assert again.code == 0, again.err
