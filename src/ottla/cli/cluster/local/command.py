@@ -27,6 +27,8 @@ DEFAULT_COUNT: Final = 3
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 # How long a node that was restarted may take to be in sync again.
 _WHOLE_TIMEOUT_S: Final = 120.0
+# An election, or a node that is busy with its start, takes less than this.
+_SETTLE_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.2
 
 _COLUMNS: Final = ("node", "address", "roles", "pid", "state", "controller", "leads", "replicas", "out_of_sync")
@@ -142,7 +144,7 @@ def _up(options: argparse.Namespace) -> int:
         # A node that waits for others says only that it waits.
         _complain(options, inspect(nodes))
         raise
-    found = inspect(nodes)
+    found = _settled(nodes)
     if output_format(options) is OutputFormat.TABLE:
         if not complaints(found, ""):
             print(f"A cluster of {len(nodes)} node{'' if len(nodes) == 1 else 's'} is running.")
@@ -208,7 +210,6 @@ def run_kill(options: argparse.Namespace) -> int:
 def run_restart(options: argparse.Namespace) -> int:
     """Restart nodes, all at once or one after the other."""
     from ottla.cli.cluster.local import cluster_directory, node_processes
-    from ottla.cli.cluster.local.inspection import inspect
     from ottla.cli.cluster.local.interruption import Progress, telling_what_is_left
 
     _, nodes = cluster_directory.read(Path(options.data))
@@ -233,7 +234,7 @@ def run_restart(options: argparse.Namespace) -> int:
             if options.rolling:
                 _wait_until_whole(nodes)
                 print(f"Node {batch[0].node_id} is back, and everything is in sync.", file=sys.stderr)
-        return _show(options, inspect(nodes))
+        return _show(options, _settled(nodes))
 
 
 def run_down(options: argparse.Namespace) -> int:
@@ -259,6 +260,17 @@ def _stop(nodes: "Sequence[NodeLayout]") -> None:
     # A frozen process takes no other signal.
     node_processes.send_signal(pids, signal.SIGCONT)
     node_processes.wait_until_ended(nodes)
+
+
+def _settled(nodes: "Sequence[NodeLayout]") -> "list[NodeHealth]":
+    """How the nodes are, once there is nothing to complain about or it has not passed in a while."""
+    from ottla.cli.cluster.local.health import complaints
+    from ottla.cli.cluster.local.inspection import inspect
+
+    deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+    while complaints(found := inspect(nodes), "") and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return found
 
 
 def _require_all_running(nodes: "Sequence[NodeLayout]") -> None:
