@@ -150,8 +150,11 @@ def _missing_quorum(found: Sequence[NodeHealth], data: str) -> CommandError:
             ExitCode.UNAVAILABLE,
             f"Look again in a few seconds: `ottla cluster status{data}`. The nodes' logs (node.log) say more.",
         )
-    remedy = f"`ottla cluster up{data}` starts the others."
-    if all(health.pid is not None for health in voters):
+    if any(health.pid is None for health in voters):
+        remedy = f"`ottla cluster up{data}` starts the others."
+    elif any(health.state == SILENT for health in voters):
+        remedy = "Wake those that do not answer."
+    else:
         remedy = f"Wait if they are starting: `ottla cluster status{data}`. The nodes' logs (node.log) say more."
     return CommandError(
         f"There is no quorum: {count}, and it takes {needed} to elect one. Nothing can be changed, and brokers tell "

@@ -70,6 +70,11 @@ def test_a_frozen_node_is_silent_whatever_the_brokers_still_say() -> None:
     assert told.remedy == "`ottla cluster kill 2 --signal CONT` wakes it, `ottla cluster kill 2` ends it."
 
 
+def test_frozen_controllers_are_to_be_woken_not_waited_for() -> None:
+    found = judge(THREE, {1: 10, 2: 11, 3: 12}, {1: WELL, 2: FROZEN, 3: FROZEN}, None)
+    assert [told.remedy for told in complaints(found, "")][2] == "Wake those that do not answer."
+
+
 def test_a_cluster_that_is_down_or_well_gives_no_reason_to_complain() -> None:
     assert complaints(judge(NODES, {}, {}, None), "") == []
     view = ClusterView({1: False, 2: False}, 1, ())
