@@ -24,7 +24,7 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata  # type: ignore[attr-defined]
 
-from ottla.cli.cluster.local import cluster_directory
+from ottla.cli.cluster.local import cluster_directory, node_processes
 from ottla.client import ClientError, OffsetSpec, TopicPartition
 from ottla.client.sync import Client
 
@@ -81,9 +81,18 @@ class LocalCluster:
     def start(self, nodes: int, listen: str) -> str:
         """Makes the cluster if it is new; the bootstrap servers."""
         is_new = not cluster_directory.exists(self._data)
-        self.ottla("up", *(("-n", str(nodes), "--listen", listen) if is_new else ()), shows=True)
+        self.ottla("up", *(("-n", str(nodes)) if is_new else ()), "--listen", listen, shows=True)
         _, layouts = cluster_directory.read(self._data)
         return ",".join(node.client_address for node in layouts)
+
+    def running(self) -> str | None:
+        """The nodes that run already, and where; None if there are none."""
+        if not cluster_directory.exists(self._data):
+            return None
+        _, layouts = cluster_directory.read(self._data)
+        pids = node_processes.running_nodes(layouts)
+        named = [f"node {one.node_id} at {one.client_address}" for one in layouts if one.node_id in pids]
+        return ", ".join(named) or None
 
     def stop(self) -> None:
         if cluster_directory.exists(self._data):
@@ -254,6 +263,15 @@ def run(nodes: int, listen: str, data: Path) -> int:
         print(f"CLUSTER={nodes}: it takes at least {NODES_MIN} nodes to lose one and go on.", file=sys.stderr)
         return 2
     cluster = LocalCluster(data)
+    # It is somebody else's: this run would kill a leader of theirs, and stop all of it in the end.
+    if (others := cluster.running()) is not None:
+        print(
+            f"The cluster in {data} is running already: {others}.\n"
+            f"End the `make run` that started it with Ctrl-C, or stop it with `ottla cluster down --data {data}`. "
+            "To run another one beside it, give it other ports and data: LISTEN=HOST:PORT DATA=DIRECTORY.",
+            file=sys.stderr,
+        )
+        return 1
     try:
         bootstrap = cluster.start(nodes, listen)
         show_accident(cluster, bootstrap)

@@ -66,6 +66,10 @@ def test_a_cluster_loses_its_leader_but_no_record_and_is_stopped_by_ctrl_c(tmp_p
             shown += line
             if line.startswith("Look around:"):
                 break
+        second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert second.returncode == 1
+        assert f"is running already: node 1 at {listen}, " in second.stderr
+        assert all(_is_served(port) for port in ports)
         running.send_signal(signal.SIGINT)
         shown += running.stdout.read()
         assert running.wait() == 0, shown
@@ -73,6 +77,9 @@ def test_a_cluster_loses_its_leader_but_no_record_and_is_stopped_by_ctrl_c(tmp_p
     found = re.search(r"([\d,]+) acknowledged, ([\d,]+) found: 0 missing, 0 doubled, 0 out of order\.", shown)
     assert found is not None, shown
     assert found[1] == found[2]
-    for port in ports:
-        with socket.socket() as probe:
-            assert probe.connect_ex(("127.0.0.1", port)) != 0
+    assert not any(_is_served(port) for port in ports)
+
+
+def _is_served(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -109,6 +109,25 @@ def test_partitions_in_trouble_are_listed_until_they_have_recovered(cluster: Emb
     eventually(console.problems, lambda found: found == {})
 
 
+def test_without_a_quorum_nothing_is_called_well_and_the_way_out_is_told(
+    cluster: EmbeddedCluster, console: Console
+) -> None:
+    create(cluster, steady=[1], lost=[2])
+    for node in (2, 3):
+        cluster.kill(node=node)
+    unwell = eventually(lambda: console("topics", "health"), lambda printed: printed.code == 5)
+    assert "the controllers do not answer within 5 s" in unwell.err
+    assert "nothing to report" not in unwell.err
+    assert "`ottla cluster up` starts" in unwell.err
+    short = ("-X", "default.api.timeout.ms=4000", "-X", "request.timeout.ms=2000")
+    described = console("topics", "describe", "lost", *short)
+    assert described.code == 5
+    assert "ottla topics: offsets of lost-0: NETWORK_EXCEPTION" in described.err
+    late = console("cluster", "describe", *short)
+    assert late.code == 5
+    assert "  the controllers do not answer within 5 s" in late.err
+
+
 def test_an_unclean_leader_is_shown_first_and_elected_on_demand(cluster: EmbeddedCluster, console: Console) -> None:
     create(cluster, lossy=[3, 4])
     cluster.kill(node=3)

@@ -58,13 +58,15 @@ def test_produce_tells_what_keeps_it_waiting_and_ends_clearly(start_server: Call
     server = start_server()
     with producing_to_a_broker_that_is_gone(server, *FIVE_SECONDS) as producing:
         assert producing.stderr is not None
-        first, *_, last = producing.stderr.read().splitlines()
+        first, *_, last, finding, remedy = producing.stderr.read().splitlines()
         assert first.startswith("ottla: producing to t-0 at broker 1 has failed for ")
         assert " s more: " in first
         assert server.bootstrap in first
         assert last.startswith(
             "ottla produce: record 2 was not written: no broker acknowledged a batch for t-0 within 5000 ms"
         )
+        assert finding == "  no broker answers any more."
+        assert remedy.startswith("  Start what is down")
         assert producing.wait(timeout=30) == 5
 
 

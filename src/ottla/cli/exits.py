@@ -123,7 +123,10 @@ def command_error(error: "ClientError") -> CommandError:
 
     remedy = None
     if isinstance(error, BrokerUnreachable):
-        remedy = "-b/--bootstrap-server (or OTTLA_BOOTSTRAP_SERVERS) names the brokers to ask first."
+        remedy = (
+            "-b/--bootstrap-server (or OTTLA_BOOTSTRAP_SERVERS) names the brokers to ask first. On this machine "
+            "`ottla server` starts a node, and `ottla cluster up` a cluster."
+        )
     elif isinstance(error, KafkaError):
         remedy = _REMEDIES.get(error.code.name)
     return CommandError(str(error), exit_code_of(error), remedy)

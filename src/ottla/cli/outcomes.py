@@ -2,12 +2,15 @@
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ottla.cli.exits import CommandError, ExitCode, command_error
 
 if TYPE_CHECKING:
     from ottla.client.errors import ClientError
+
+# Errors of single things do not tell whether the cluster is at fault.
+_WHAT_ANSWERS: Final = "`ottla topics health` tells whether brokers and controllers answer."
 
 Errors = Mapping[str, "ClientError | CommandError | None"]
 
@@ -25,6 +28,8 @@ def report_errors(command: str, errors: Errors) -> int:
             print(f"  {failed.remedy}", file=sys.stderr)
     if not codes:
         return ExitCode.DONE
+    if ExitCode.UNAVAILABLE in codes:
+        print(f"  {_WHAT_ANSWERS}", file=sys.stderr)
     return codes.pop() if len(codes) == 1 else ExitCode.FAILED
 
 

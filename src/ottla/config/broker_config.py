@@ -9,11 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from ottla.config import consistency
+from ottla.config import consistency, unknown_settings
 from ottla.config.broker_configs import BROKER_CONFIGS, broker_key
 from ottla.config.definition import REQUIRED
 from ottla.config.listeners import Listener, check_distinct_ports, parse_listeners, parse_protocol_map
-from ottla.config.unknown_settings import advice
 from ottla.config.values import ConfigError, ConfigValue
 
 BROKER_ROLE: Final = "broker"
@@ -44,7 +43,7 @@ class BrokerConfig:
             key = broker_key(name)
             if key is not None and key.name in BROKER_CONFIGS:
                 self._values[name] = key.parse(text)
-        warnings += [f"Unknown configuration {name} is ignored: {hint}" for name, hint in advice(static).items()]
+        warnings += unknown_settings.warnings(static)
         for key in BROKER_CONFIGS:
             if key.default is REQUIRED and key.name not in static:
                 BROKER_CONFIGS.default(key.name)

@@ -24,6 +24,7 @@ from ottla.protocol.uuids import random_uuid, uuid_to_text
 CLUSTER_FILE: Final = "cluster.json"
 VOTERS_MAX: Final = 3
 _REPLICAS_MAX: Final = 3
+_CONTROLLER: Final = "CONTROLLER://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,12 @@ class NodeLayout:
         """HOST:PORT for clients."""
         return self.settings["listeners"].split(",")[0].removeprefix("PLAINTEXT://")
 
+    @property
+    def controller_address(self) -> str | None:
+        """HOST:PORT for controllers; None if it is none."""
+        entries = (entry.strip() for entry in self.settings["listeners"].split(","))
+        return next((entry.removeprefix(_CONTROLLER) for entry in entries if entry.startswith(_CONTROLLER)), None)
+
     def properties(self) -> str:
         """The text of its properties file."""
         return "".join(f"{name}={value}\n" for name, value in self.settings.items())
@@ -120,7 +127,7 @@ def lay_out(
         listeners = [f"PLAINTEXT://{host}:{port}"]
         roles = ["broker"]
         if node_id <= len(voters):
-            listeners.append(f"CONTROLLER://{host}:{voters[node_id - 1]}")
+            listeners.append(f"{_CONTROLLER}{host}:{voters[node_id - 1]}")
             roles.append("controller")
         own = {
             "process.roles": ",".join(roles),

@@ -30,6 +30,11 @@ def advice(given: Mapping[str, str]) -> dict[str, str]:
     return {name: _advice(name, text) for name, text in unknown.items()}
 
 
+def warnings(given: Mapping[str, str]) -> list[str]:
+    """A line for each unknown name. A node starts without them, as Kafka does, because files outlive versions."""
+    return [f"Unknown configuration {name} is ignored: {hint}" for name, hint in advice(given).items()]
+
+
 def _advice(name: str, text: str) -> str:
     retired = _RETIRED.get(name)
     if retired is not None:

@@ -29,3 +29,10 @@ def test_an_error_of_the_cluster_is_told_with_its_remedy(capsys: pytest.CaptureF
     missing = KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     assert report_errors("ottla transactions", {"a": missing}) is ExitCode.NOT_FOUND
     assert capsys.readouterr().err.splitlines()[1] == "  `ottla transactions list` shows those that there are."
+
+
+def test_what_nobody_answered_is_told_with_where_to_look_once(capsys: pytest.CaptureFixture[str]) -> None:
+    late = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no leader")
+    assert report_errors("ottla topics", {"a": late, "b": late}) is ExitCode.UNAVAILABLE
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[2:] == ["  `ottla topics health` tells whether brokers and controllers answer."]

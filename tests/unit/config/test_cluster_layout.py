@@ -73,3 +73,8 @@ def test_an_identity_is_read_as_it_was_written() -> None:
 def test_a_file_that_names_no_cluster_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"cluster\.json does not name the cluster"):
         ClusterIdentity.of_json(text)
+
+
+def test_a_node_says_where_clients_and_controllers_reach_it() -> None:
+    nodes = lay_out(Path("/c"), HOST, range(9092, 9096), range(9192, 9196))
+    assert [node.controller_address for node in nodes] == [f"{HOST}:9192", f"{HOST}:9193", f"{HOST}:9194", None]

@@ -1,6 +1,6 @@
 import pytest
 
-from ottla.config.unknown_settings import advice
+from ottla.config.unknown_settings import advice, warnings
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,8 @@ def test_settings_of_listeners_and_of_plugins_are_known() -> None:
     prefix = "remote.log.storage.manager.impl.prefix"
     assert advice({prefix: "mine.", "mine.bucket": "b"}) == {}
     assert advice({prefix: "mine.", "rsm.config.bucket": "b"}).keys() == {"rsm.config.bucket"}
+
+
+def test_a_node_that_starts_without_a_setting_says_so_in_a_line() -> None:
+    given = {"log.retension.ms": "1", "log.retention.ms": "1"}
+    assert warnings(given) == ["Unknown configuration log.retension.ms is ignored: did you mean log.retention.ms?"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.cli.access.property_names import slip
 from ottla.cli.access.retry_notices import RetryNotices
-from ottla.cli.exits import UsageError, command_error
+from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
 
 if TYPE_CHECKING:
     from ottla.client import Client, ClientSettings
@@ -37,6 +37,9 @@ class ClusterAccess:
 
     bootstrap: str
     properties: Mapping[str, str]
+    # Whether an error that says no more than that time is over is followed by what is wrong with the cluster, which
+    # takes seconds to find out. Apache's tools do not tell it.
+    explains: bool = False
 
     def settings(self) -> "ClientSettings":
         """The properties that concern every client."""
@@ -80,7 +83,7 @@ def cluster_access(options: argparse.Namespace) -> ClusterAccess:
         if (meant := slip(name.strip())) is not None:
             print(f"ottla: warning: -X {given} is ignored: did you mean {meant}?", file=sys.stderr)
         properties[name.strip()] = value.strip()
-    return access(getattr(options, "bootstrap_server", None), properties)
+    return replace(access(getattr(options, "bootstrap_server", None), properties), explains=True)
 
 
 def access(bootstrap: str | None, properties: Mapping[str, str]) -> ClusterAccess:
@@ -115,9 +118,29 @@ def with_client(cluster: ClusterAccess, work: "Callable[[Client], Awaitable[T]]"
 
     async def run() -> T:
         async with Client(map(str, addresses), settings) as client:
-            return await work(client)
+            try:
+                return await work(client)
+            except ClientError as error:
+                failed = command_error(error)
+                await explain(client, failed)
+                raise failed from error
+            except CommandError as failed:
+                await explain(client, failed)
+                raise
+
+    async def explain(client: Client, failed: CommandError) -> None:
+        if cluster.explains and failed.code == ExitCode.UNAVAILABLE and failed.remedy is None:
+            failed.remedy = await _explanation(client)
 
     try:
         return run_interruptibly(run())
     except ClientError as error:
         raise command_error(error) from error
+
+
+async def _explanation(client: "Client") -> str | None:
+    from ottla.cli.access.cluster_trouble import find_trouble
+
+    found = await find_trouble(client)
+    remedy = found.remedy()
+    return None if remedy is None else "\n  ".join((*(f"{finding}." for finding in found.findings()), remedy))

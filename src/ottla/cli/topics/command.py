@@ -42,7 +42,8 @@ def _add_questions(verbs: Verbs) -> None:
     health = verbs.add(
         "health",
         show_health,
-        "list the partitions that something is wrong with; exit code 1 if clients are refused",
+        "list the partitions that something is wrong with, and brokers and controllers that do not answer; exit code 1 "
+        "if clients are refused, 5 if no controller answers",
         epilog="examples: ottla topics health | ottla topics health 'orders-*' --only under-min-isr",
     )
     health.add_argument("topics", nargs="*", metavar="TOPIC", help=f"{_NAMES}; all of them if none is given")

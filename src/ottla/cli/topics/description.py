@@ -37,7 +37,7 @@ def describe_topics(options: argparse.Namespace) -> int:
 
     async def ask(client: "Client") -> "tuple[list[dict[str, object]], list[list[Row]], list[str], Errors]":
         from ottla.cli.topics.future_records import future_records
-        from ottla.cli.topics.measures import measure
+        from ottla.cli.topics.measures import measure, unknown_offsets
         from ottla.cli.topics.states import topic_states
         from ottla.cli.words.names import select_topics
 
@@ -47,9 +47,9 @@ def describe_topics(options: argparse.Namespace) -> int:
         partitions = [_partition_rows(state, measures) for state in states.values()]
         topics = [_topic_row(state, rows) for state, rows in zip(states.values(), partitions, strict=True)]
         warnings = await future_records(client, states.values(), measures, time.time_ns() // 1_000_000)
-        return topics, partitions, warnings, missing
+        return topics, partitions, warnings, {**missing, **unknown_offsets(measures)}
 
-    topics, partitions, warnings, missing = with_client(cluster_access(options), ask)
+    topics, partitions, warnings, errors = with_client(cluster_access(options), ask)
     shape = output_format(options)
     if shape is OutputFormat.TABLE:
         for number, (topic, rows) in enumerate(zip(topics, partitions, strict=True)):
@@ -63,7 +63,7 @@ def describe_topics(options: argparse.Namespace) -> int:
         print_rows(shape, (*_TOPIC_COLUMNS, "partitions"), nested)
     for warning in warnings:
         print(f"ottla topics: warning: {warning}", file=sys.stderr)
-    return report_errors("ottla topics", missing)
+    return report_errors("ottla topics", errors)
 
 
 def _topic_row(state: "TopicState", partitions: "list[Row]") -> dict[str, object]:

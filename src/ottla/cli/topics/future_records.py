@@ -20,11 +20,13 @@ async def future_records(
     from ottla.client import ClientError, OffsetSpec, TopicPartition
 
     wanted = [
-        TopicPartition(state.topic.name, partition.partition)
+        one
         for state in states
         if _deletes_by_time(state)
         for partition in state.topic.partitions
-        if partition.leader_id >= 0
+        for one in [TopicPartition(state.topic.name, partition.partition)]
+        # A leader that has not answered before would not now.
+        if partition.leader_id >= 0 and measures[one].error is None
     ]
     if not wanted:
         return []

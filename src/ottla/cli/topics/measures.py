@@ -3,13 +3,17 @@
 The bytes are those of the leader's replica.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ottla.client import Client, TopicPartition
+    from ottla.client import Client, KafkaError, TopicPartition
     from ottla.client.admin.topics import TopicDescription
+    from ottla.client.offsets import ListedOffset
+
+# More names would hide the reason.
+_NAMES_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,8 @@ class PartitionMeasure:
     last_stable_offset: int | None = None
     end_offset: int | None = None
     size_bytes: int | None = None
+    # Why the offsets of a partition that has a leader are not known.
+    error: "KafkaError | None" = None
 
     @property
     def offsets(self) -> int | None:
@@ -45,33 +51,63 @@ async def measure(client: "Client", topics: "Iterable[TopicDescription]") -> "di
     led = [partition for partition, leader in leaders.items() if leader >= 0]
 
     async def offsets(
-        spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-    ) -> dict[TopicPartition, int]:
-        listed = await client.admin.list_offsets(dict.fromkeys(led, spec), isolation=isolation)
-        return {partition: found.offset for partition, found in listed.items() if found.error is None}
+        partitions: "Iterable[TopicPartition]",
+        spec: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> "dict[TopicPartition, ListedOffset]":
+        return await client.admin.list_offsets(dict.fromkeys(partitions, spec), isolation=isolation)
 
-    async def sizes() -> dict[TopicPartition, int]:
+    async def sizes(broker_id: int) -> dict[TopicPartition, int]:
+        mine = [each for each in led if leaders[each] == broker_id]
         try:
-            dirs = await client.admin.describe_log_dirs({leaders[each] for each in led}, partitions=led)
+            dirs = await client.admin.describe_log_dirs({broker_id}, partitions=mine)
         except ClientError:
             return {}
         return {
             partition: replica.size_bytes
-            for broker_id, described in dirs.items()
-            for log_dir in described
+            for log_dir in dirs[broker_id]
             for partition, replica in log_dir.replicas.items()
-            if leaders[partition] == broker_id and not replica.is_future
+            if not replica.is_future
         }
 
+    brokers = {leaders[each] for each in led}
     starts, stable, bytes_on_disk = await asyncio.gather(
-        offsets(OffsetSpec.EARLIEST), offsets(OffsetSpec.LATEST, IsolationLevel.READ_COMMITTED), sizes()
+        offsets(led, OffsetSpec.EARLIEST),
+        offsets(led, OffsetSpec.LATEST, IsolationLevel.READ_COMMITTED),
+        asyncio.gather(*map(sizes, brokers)),
     )
-    # After the last stable offset: asked for together, it may be behind that in a log that grows.
-    ends = await offsets(OffsetSpec.LATEST)
+    # After the last stable offset: asked for together, it may be behind that in a log that grows. Who has not answered
+    # by now would take as long again not to.
+    ends = await offsets((each for each in led if starts[each].error is None), OffsetSpec.LATEST)
+    known_sizes = {partition: size for found in bytes_on_disk for partition, size in found.items()}
     return {
-        each: PartitionMeasure(starts.get(each), stable.get(each), ends.get(each), bytes_on_disk.get(each))
+        each: PartitionMeasure(
+            _offset(starts.get(each)),
+            _offset(stable.get(each)),
+            _offset(ends.get(each)),
+            known_sizes.get(each),
+            next((found[each].error for found in (starts, stable, ends) if each in found and found[each].error), None),
+        )
         for each in leaders
     }
+
+
+def _offset(found: "ListedOffset | None") -> int | None:
+    return None if found is None or found.error is not None else found.offset
+
+
+def unknown_offsets(measures: "Mapping[TopicPartition, PartitionMeasure]") -> "dict[str, KafkaError]":
+    """Why offsets are not known, by the partitions with the same reason."""
+    partitions: dict[KafkaError, list[str]] = {}
+    for partition, measured in measures.items():
+        if measured.error is not None:
+            partitions.setdefault(measured.error, []).append(str(partition))
+    return {_offsets_of(names): error for error, names in partitions.items()}
+
+
+def _offsets_of(names: list[str]) -> str:
+    more = len(names) - _NAMES_MAX
+    return f"offsets of {', '.join(names[:_NAMES_MAX])}{f' and {more} more' if more > 0 else ''}"
 
 
 def total(values: Iterable[int | None]) -> int | None:

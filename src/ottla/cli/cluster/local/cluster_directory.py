@@ -10,9 +10,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from ottla.cli.cluster.local import node_processes
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.config.cluster_layout import CLUSTER_FILE, ClusterIdentity, NodeLayout, lay_out, new_identity
 from ottla.config.properties_file import load_properties
@@ -30,7 +32,46 @@ def exists(root: Path) -> bool:
 
 
 def create(root: Path, count: int, listen: str, overrides: Mapping[str, str]) -> None:
-    """Writes the settings of a new cluster."""
+    """Writes the settings of a new cluster, unless somebody else has one of its ports."""
+    host, first = _first_address(listen, count)
+    for name in overrides:
+        if name in _OWN:
+            raise UsageError(f"--override {name}: it differs from node to node; edit the files in {root} instead.")
+    controller_ports = [first + CONTROLLER_PORT_DISTANCE + index for index in range(count)]
+    layouts = lay_out(root.absolute(), host, range(first, first + count), controller_ports, overrides)
+    # Before anything is written: another port can be asked for as if this had not been.
+    node_processes.refuse_taken_ports(layouts, "End it, or choose another first port: --listen HOST:PORT.")
+    root.mkdir(parents=True, exist_ok=True)
+    for node in layouts:
+        node.directory.mkdir(exist_ok=True)
+        node.properties_file.write_text(node.properties())
+    # Last, because it says that the settings are complete.
+    (root / CLUSTER_FILE).write_text(new_identity(host, controller_ports).to_json())
+
+
+def move(nodes: Sequence[NodeLayout], listen: str) -> tuple[NodeLayout, ...]:
+    """Gives the nodes other ports for clients, in their files; the ports of controllers are part of the quorum."""
+    host, first = _first_address(listen, len(nodes))
+    moved = []
+    for port, node in enumerate(nodes, first):
+        _, *others = node.settings["listeners"].split(",")
+        settings = {**node.settings, "listeners": ",".join((f"PLAINTEXT://{host}:{port}", *others))}
+        moved.append(replace(node, settings=settings))
+    changed = [node for node, old in zip(moved, nodes, strict=True) if node.client_address != old.client_address]
+    node_processes.refuse_taken_ports(changed, "End it, or choose another first port: --listen HOST:PORT.")
+    for node in changed:
+        _replace_setting(node.properties_file, "listeners", node.settings["listeners"])
+    return tuple(moved)
+
+
+def _replace_setting(path: Path, name: str, value: str) -> None:
+    """The rest of the file is left as it is, with whatever its owner has written there."""
+    lines = path.read_text().splitlines()
+    kept = [f"{name}={value}" if line.partition("=")[0].strip() == name else line for line in lines]
+    path.write_text("\n".join(kept) + "\n")
+
+
+def _first_address(listen: str, count: int) -> tuple[str, int]:
     host, _, port = listen.rpartition(":")
     first = int(port)
     if first + CONTROLLER_PORT_DISTANCE + count > _PORT_MAX or count > CONTROLLER_PORT_DISTANCE:
@@ -38,17 +79,7 @@ def create(root: Path, count: int, listen: str, overrides: Mapping[str, str]) ->
             f"{count} nodes from port {first} on do not fit: their controllers listen {CONTROLLER_PORT_DISTANCE} ports "
             "higher. Choose a lower port or fewer nodes."
         )
-    for name in overrides:
-        if name in _OWN:
-            raise UsageError(f"--override {name}: it differs from node to node; edit the files in {root} instead.")
-    controller_ports = [first + CONTROLLER_PORT_DISTANCE + index for index in range(count)]
-    layouts = lay_out(root.absolute(), host, range(first, first + count), controller_ports, overrides)
-    root.mkdir(parents=True, exist_ok=True)
-    for node in layouts:
-        node.directory.mkdir(exist_ok=True)
-        node.properties_file.write_text(node.properties())
-    # Last, because it says that the settings are complete.
-    (root / CLUSTER_FILE).write_text(new_identity(host, controller_ports).to_json())
+    return host, first
 
 
 def read(root: Path) -> tuple[ClusterIdentity, tuple[NodeLayout, ...]]:

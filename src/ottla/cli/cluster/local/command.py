@@ -5,15 +5,15 @@ the same: a server.properties each, `ottla storage format`, `ottla server`.
 """
 
 import argparse
+import shlex
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ottla.cli.access.cluster_access import access, with_client
-from ottla.cli.exits import CommandError, ExitCode, UsageError
+from ottla.cli.exits import CommandError, ExitCode, UsageError, report
 from ottla.cli.output import OutputFormat, print_rows
 from ottla.cli.verbs import Verbs, output_format
 from ottla.cli.words.whole_numbers import int32
@@ -27,9 +27,9 @@ DEFAULT_COUNT: Final = 3
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 # How long a node that was restarted may take to be in sync again.
 _WHOLE_TIMEOUT_S: Final = 120.0
+# An election, or a node that is busy with its start, takes less than this.
+_SETTLE_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.2
-# Brokers that do not answer a question about the cluster in this time have no controller to ask.
-_ANSWER_TIMEOUT_MS: Final = 5_000
 
 _COLUMNS: Final = ("node", "address", "roles", "pid", "state", "controller", "leads", "replicas", "out_of_sync")
 _SIGNALS: Final = ("KILL", "TERM", "STOP", "CONT")
@@ -48,7 +48,8 @@ def add_verbs(verbs: Verbs) -> None:
     up.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help=f"address of the first node, the others have the next ports; default {DEFAULT_LISTEN}",
+        help=f"address of the first node, the others have the next ports; default {DEFAULT_LISTEN}. A cluster that is "
+        "down moves there",
     )
     up.add_argument(
         "--override",
@@ -96,7 +97,18 @@ def _add_nodes(parser: argparse.ArgumentParser, count: str) -> None:
 
 def run_up(options: argparse.Namespace) -> int:
     """Make the cluster if it is new, and start what does not run."""
+    from ottla.cli.cluster.local.interruption import Progress, telling_what_is_left
+
+    data = _data_option(options)
+    remedy = f"`ottla cluster up{data}` goes on; `ottla cluster down{data}` stops what runs."
+    with telling_what_is_left(Path(options.data), Progress(remedy)):
+        return _up(options)
+
+
+def _up(options: argparse.Namespace) -> int:
     from ottla.cli.cluster.local import cluster_directory, node_processes
+    from ottla.cli.cluster.local.health import complaints
+    from ottla.cli.cluster.local.inspection import inspect
     from ottla.cli.words.config_texts import parse_settings
 
     root = Path(options.data)
@@ -107,8 +119,11 @@ def run_up(options: argparse.Namespace) -> int:
         cluster_directory.create(
             root, count, _listen(options.listen or DEFAULT_LISTEN), parse_settings("--override", options.override)
         )
-    elif options.override or options.listen is not None:
-        raise UsageError(f"{root} holds a cluster already: edit its server.properties, or name another --data.")
+    elif options.override:
+        raise UsageError(
+            f"{root} holds a cluster already: --override is for a new one. Edit {root}/node-*/server.properties, or "
+            "name another --data."
+        )
     identity, nodes = cluster_directory.read(root)
     if options.nodes not in (None, len(nodes)):
         raise CommandError(
@@ -116,24 +131,61 @@ def run_up(options: argparse.Namespace) -> int:
             ExitCode.CONFLICT,
             "Leave -n out, or name another --data.",
         )
-    cluster_directory.format_nodes(identity, nodes)
     running = node_processes.running_nodes(nodes)
-    node_processes.start([node for node in nodes if node.node_id not in running])
+    if options.listen is not None:
+        nodes = _moved(options, nodes, running)
+    _warn_of_unknown_settings(nodes)
+    cluster_directory.format_nodes(identity, nodes)
+    try:
+        node_processes.start(
+            [node for node in nodes if node.node_id not in running], [node for node in nodes if node.node_id in running]
+        )
+    except CommandError:
+        # A node that waits for others says only that it waits.
+        _complain(options, inspect(nodes))
+        raise
+    found = _settled(nodes)
     if output_format(options) is OutputFormat.TABLE:
-        print(f"A cluster of {len(nodes)} node{'' if len(nodes) == 1 else 's'} is running.")
+        if not complaints(found, ""):
+            print(f"A cluster of {len(nodes)} node{'' if len(nodes) == 1 else 's'} is running.")
         print(f"  bootstrap   {_bootstrap(nodes)}")
         print(f"  cluster id  {identity.cluster_id}")
         print(f"  data        {root.absolute()}\n")
-    _show(options, _health(nodes))
-    return ExitCode.DONE
+    return _show(options, found)
+
+
+def _warn_of_unknown_settings(nodes: "Sequence[NodeLayout]") -> None:
+    """The nodes start without them, and say so in their logs, where nobody looks who has just made a mistake."""
+    from ottla.config.unknown_settings import warnings
+
+    for warning in dict.fromkeys(warning for node in nodes for warning in warnings(node.settings)):
+        print(f"ottla cluster: warning: {warning}", file=sys.stderr)
+
+
+def _moved(
+    options: argparse.Namespace, nodes: "tuple[NodeLayout, ...]", running: Mapping[int, int]
+) -> "tuple[NodeLayout, ...]":
+    """The nodes at the ports that --listen asks for."""
+    from ottla.cli.cluster.local import cluster_directory
+
+    listen = _listen(options.listen)
+    if running and listen != nodes[0].client_address:
+        named = ", ".join(map(str, running))
+        raise CommandError(
+            f"--listen {listen}: the cluster in {options.data} runs from {nodes[0].client_address} on (node {named})",
+            ExitCode.CONFLICT,
+            f"`ottla cluster down{_data_option(options)}` first, or name another --data.",
+        )
+    return nodes if running else cluster_directory.move(nodes, listen)
 
 
 def run_status(options: argparse.Namespace) -> int:
     """Show every node; exit code 1 unless all of them serve and are in sync."""
     from ottla.cli.cluster.local import cluster_directory
+    from ottla.cli.cluster.local.inspection import inspect
 
     _, nodes = cluster_directory.read(Path(options.data))
-    found = _health(nodes)
+    found = inspect(nodes)
     _show(options, found)
     return ExitCode.DONE if all(health.is_whole for health in found) else ExitCode.FAILED
 
@@ -158,30 +210,43 @@ def run_kill(options: argparse.Namespace) -> int:
 def run_restart(options: argparse.Namespace) -> int:
     """Restart nodes, all at once or one after the other."""
     from ottla.cli.cluster.local import cluster_directory, node_processes
+    from ottla.cli.cluster.local.interruption import Progress, telling_what_is_left
 
     _, nodes = cluster_directory.read(Path(options.data))
     chosen = _chosen(nodes, options.nodes)
     if options.rolling:
         _require_all_running(nodes)
-    for batch in [[node] for node in chosen] if options.rolling else [chosen]:
-        if options.rolling:
-            _wait_until_whole(nodes)
-        _stop(batch)
-        node_processes.start(batch)
-        if options.rolling:
-            _wait_until_whole(nodes)
-            print(f"Node {batch[0].node_id} is back, and everything is in sync.", file=sys.stderr)
-    _show(options, _health(nodes))
-    return ExitCode.DONE
+    data = _data_option(options)
+    progress = Progress(f"`ottla cluster up{data}` starts what has stopped.")
+    with telling_what_is_left(Path(options.data), progress):
+        for index, batch in enumerate([[node] for node in chosen] if options.rolling else [chosen]):
+            if options.rolling:
+                left = " ".join(str(node.node_id) for node in chosen[index:])
+                progress.remedy = (
+                    f"`ottla cluster up{data}` starts what has stopped; then `ottla cluster restart --rolling "
+                    f"{left}{data}` goes on."
+                )
+                _wait_until_whole(nodes)
+            progress.stopping = batch
+            _stop(batch)
+            progress.stopping = ()
+            node_processes.start(batch)
+            if options.rolling:
+                _wait_until_whole(nodes)
+                print(f"Node {batch[0].node_id} is back, and everything is in sync.", file=sys.stderr)
+        return _show(options, _settled(nodes))
 
 
 def run_down(options: argparse.Namespace) -> int:
     """Stop all nodes."""
     from ottla.cli.cluster.local import cluster_directory
+    from ottla.cli.cluster.local.interruption import Progress, telling_what_is_left
 
     root = Path(options.data)
     _, nodes = cluster_directory.read(root)
-    _stop(nodes)
+    data = _data_option(options)
+    with telling_what_is_left(root, Progress(f"`ottla cluster down{data}` waits for the rest.", nodes)):
+        _stop(nodes)
     if options.delete:
         cluster_directory.delete(root, nodes)
     return ExitCode.DONE
@@ -197,6 +262,17 @@ def _stop(nodes: "Sequence[NodeLayout]") -> None:
     node_processes.wait_until_ended(nodes)
 
 
+def _settled(nodes: "Sequence[NodeLayout]") -> "list[NodeHealth]":
+    """How the nodes are, once there is nothing to complain about or it has not passed in a while."""
+    from ottla.cli.cluster.local.health import complaints
+    from ottla.cli.cluster.local.inspection import inspect
+
+    deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+    while complaints(found := inspect(nodes), "") and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return found
+
+
 def _require_all_running(nodes: "Sequence[NodeLayout]") -> None:
     """With one that is away and another that restarts, there may be no majority, or too few replicas."""
     from ottla.cli.cluster.local import node_processes
@@ -208,8 +284,10 @@ def _require_all_running(nodes: "Sequence[NodeLayout]") -> None:
 
 
 def _wait_until_whole(nodes: "Sequence[NodeLayout]") -> None:
+    from ottla.cli.cluster.local.inspection import inspect
+
     deadline = time.monotonic() + _WHOLE_TIMEOUT_S
-    while lagging := [health.node.node_id for health in _health(nodes) if not health.is_whole]:
+    while lagging := [health.node.node_id for health in inspect(nodes) if not health.is_whole]:
         if time.monotonic() > deadline:
             waited_for = ", ".join(map(str, lagging))
             raise CommandError(
@@ -218,22 +296,6 @@ def _wait_until_whole(nodes: "Sequence[NodeLayout]") -> None:
                 "`ottla cluster status` shows how far it is.",
             )
         time.sleep(_POLL_S)
-
-
-def _health(nodes: "Sequence[NodeLayout]") -> "list[NodeHealth]":
-    from ottla.cli.cluster.local import node_processes
-    from ottla.cli.cluster.local.health import ask_cluster, judge
-
-    pids = node_processes.running_nodes(nodes)
-    if not pids:
-        return judge(nodes, pids, None)
-    properties = {"default.api.timeout.ms": str(_ANSWER_TIMEOUT_MS), "request.timeout.ms": str(_ANSWER_TIMEOUT_MS)}
-    try:
-        view = with_client(access(_bootstrap(nodes), properties), ask_cluster)
-    except CommandError:
-        # No majority, or nobody has started yet: the processes are all there is to tell.
-        view = None
-    return judge(nodes, pids, view)
 
 
 def _chosen(nodes: "Sequence[NodeLayout]", ids: Sequence[int]) -> "list[NodeLayout]":
@@ -256,7 +318,8 @@ def _listen(text: str) -> str:
     return text
 
 
-def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> None:
+def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> int:
+    """Print the nodes, and below them what hinders them; the exit code of that."""
     rows = [
         {
             "node": health.node.node_id,
@@ -272,3 +335,19 @@ def _show(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> None:
         for health in found
     ]
     print_rows(output_format(options), _COLUMNS, rows)
+    return _complain(options, found)
+
+
+def _complain(options: argparse.Namespace, found: "Sequence[NodeHealth]") -> int:
+    """Tell what hinders the nodes; the exit code of that."""
+    from ottla.cli.cluster.local.health import complaints
+
+    told = complaints(found, _data_option(options))
+    for complaint in told:
+        report("ottla cluster", complaint)
+    return told[0].code if told else ExitCode.DONE
+
+
+def _data_option(options: argparse.Namespace) -> str:
+    """What a further command about the same cluster has to end with."""
+    return "" if options.data == DEFAULT_DIRECTORY else f" --data {shlex.quote(options.data)}"

@@ -24,6 +24,10 @@ START_TIMEOUT_S: Final = 60.0
 END_TIMEOUT_S: Final = 60.0
 _POLL_S: Final = 0.05
 _LOG_TAIL_LINES: Final = 5
+_CONTROLLER_REMEDY: Final = (
+    "End it: controllers know each other by these ports, which the formatted storage of each of them holds. If the "
+    "cluster's data may go, `ottla cluster down --delete` and `ottla cluster up --listen HOST:PORT` make a new one."
+)
 
 
 def running_nodes(nodes: Sequence[NodeLayout]) -> dict[int, int]:
@@ -37,20 +41,33 @@ def running_nodes(nodes: Sequence[NodeLayout]) -> dict[int, int]:
     return found
 
 
-def start(nodes: Sequence[NodeLayout]) -> None:
-    """Starts nodes side by side, and returns when clients can connect to each of them."""
+def refuse_taken_ports(nodes: Sequence[NodeLayout], remedy: str) -> None:
+    """An error if another process has a port that one of these nodes needs; the remedy is about ports for clients."""
     for node in nodes:
         if _accepts(node.client_address):
-            raise CommandError(
-                f"Node {node.node_id} cannot start: another process listens on {node.client_address}",
-                ExitCode.CONFLICT,
-                f"End it, or choose other ports in {node.properties_file}.",
-            )
-    processes = {node: _spawn(node) for node in nodes}
+            raise _taken(node, node.client_address, remedy)
+        if node.controller_address is not None and _accepts(node.controller_address):
+            raise _taken(node, node.controller_address, _CONTROLLER_REMEDY if node.directory.exists() else remedy)
+
+
+def _taken(node: NodeLayout, address: str, remedy: str) -> CommandError:
+    return CommandError(
+        f"Node {node.node_id} cannot start: another process listens on {address}", ExitCode.CONFLICT, remedy
+    )
+
+
+def start(nodes: Sequence[NodeLayout], running: Sequence[NodeLayout] = ()) -> None:
+    """Starts nodes side by side, and returns when clients can connect to each of them, and of those that run."""
+    refuse_taken_ports(
+        nodes, "End it, or give the nodes other ports while none of them runs: `ottla cluster up --listen HOST:PORT`."
+    )
+    processes: dict[NodeLayout, subprocess.Popen[bytes] | None] = {node: _spawn(node) for node in nodes}
+    # They may be starting still, for a command that was interrupted.
+    processes |= dict.fromkeys(running)
     deadline = time.monotonic() + START_TIMEOUT_S
     for node, process in processes.items():
         while not _accepts(node.client_address):
-            if process.poll() is not None:
+            if _has_ended(node, process):
                 raise CommandError(f"Node {node.node_id} ended while it started. {_end_of_log(node.log_file)}")
             if time.monotonic() > deadline:
                 raise CommandError(
@@ -58,6 +75,11 @@ def start(nodes: Sequence[NodeLayout]) -> None:
                     ExitCode.UNAVAILABLE,
                 )
             time.sleep(_POLL_S)
+
+
+def _has_ended(node: NodeLayout, process: "subprocess.Popen[bytes] | None") -> bool:
+    # A child that has ended is listed until it is waited for.
+    return not running_nodes([node]) if process is None else process.poll() is not None
 
 
 def send_signal(pids: Mapping[int, int], number: signal.Signals) -> None:
