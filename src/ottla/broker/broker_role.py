@@ -489,7 +489,8 @@ def _absent_directory_ids(image: ClusterImage, node_id: int, storage: NodeStorag
         return ()
     absent = tuple(one for one in known.log_dirs if one not in storage.directory_ids)
     if absent and len(absent) == len(known.log_dirs) and not storage.offline_paths:
-        logger.warning("None of the log directories that broker %d had is here: its logs are rebuilt", node_id)
+        if any(node_id in state.replicas for topic in image.topics for state in topic.partitions.values()):
+            logger.warning("None of the log directories that broker %d had is here: its logs are rebuilt", node_id)
         return ()
     return absent
 

@@ -1,6 +1,6 @@
-"""Clusters of three whole nodes under the simulator: a few runs of every kind of fault, and that a run can be repeated.
+"""Clusters of three whole nodes under the simulator: that they lose nothing, and that a run can be repeated.
 
-`python -m ottla.testing.sim --world cluster --hours n` runs many more.
+`make sim` runs many more; it has a slice of its own in `make test`.
 """
 
 import os
@@ -11,7 +11,7 @@ from ottla.testing.sim.cluster import ClusterOfThree, HarshCluster, QuietCluster
 from ottla.testing.sim.simulation import simulate
 from sim.hunting import assert_repeats
 
-RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "6"))
+RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "1"))
 
 
 @pytest.mark.parametrize("seed", range(1001, 1001 + RUNS))
@@ -21,9 +21,8 @@ def test_a_cluster_loses_nothing_whichever_node_fails(seed: int) -> None:
     assert report.operation_count > 0
 
 
-@pytest.mark.parametrize("seed", range(1, 3))
-def test_nobody_gives_up_a_node_to_which_nothing_happens(seed: int) -> None:
-    report = simulate(seed, 600, QuietCluster)
+def test_nobody_gives_up_a_node_to_which_nothing_happens() -> None:
+    report = simulate(1, 600, QuietCluster)
     assert not report.anomalies, str(report)
     assert report.faults["controller killed"] > 0
 

@@ -11,7 +11,7 @@ import pytest
 from ottla.testing.sim.simulation import simulate
 from sim.hunting import assert_repeats
 
-RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "6"))
+RUNS = int(os.environ.get("OTTLA_SIM_RUNS", "1"))
 
 
 @pytest.mark.parametrize("seed", range(1001, 1001 + RUNS))
