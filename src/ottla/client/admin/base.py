@@ -17,6 +17,10 @@ class AdminCalls:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
+    def _allowed_ms(self, timeout_ms: int | None) -> int:
+        """The time that the broker may take for a change: as given, else as long as any call may take."""
+        return round(self._cluster.settings.call_timeout_ms) if timeout_ms is None else timeout_ms
+
     async def _at_any(
         self, what: str, call: Callable[[Connection], Awaitable[T]], timeout_ms: float | None = None
     ) -> T:

@@ -31,12 +31,13 @@ class FeatureCalls(AdminCalls):
     """The calls that change features."""
 
     async def update_features(
-        self, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False, timeout_ms: int = 60_000
+        self, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False, timeout_ms: int | None = None
     ) -> dict[str, KafkaError | None]:
         """Change the levels of features, or only check that it would work; returns the error of each."""
         from ottla.protocol.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
         from ottla.protocol.messages.update_features_response import UpdateFeaturesResponse
 
+        allowed_ms = self._allowed_ms(timeout_ms)
         rows = [
             FeatureUpdateKey(
                 feature=name,
@@ -50,7 +51,7 @@ class FeatureCalls(AdminCalls):
         async def ask(connection: Connection) -> dict[str, KafkaError | None]:
             # In version 0 a request to validate would be carried out.
             version = connection.version_of(UpdateFeaturesRequest, lowest=1 if validate_only else 0)
-            request = UpdateFeaturesRequest(feature_updates=rows, validate_only=validate_only, timeout_ms=timeout_ms)
+            request = UpdateFeaturesRequest(feature_updates=rows, validate_only=validate_only, timeout_ms=allowed_ms)
             response = await connection.request(request, UpdateFeaturesResponse, version=version)
             whole = error_of(response.error_code, response.error_message)
             raise_if_moved(whole)

@@ -28,7 +28,7 @@ class LeaderCalls(AdminCalls):
         partitions: Iterable[TopicPartition] | None,
         *,
         election: ElectionType = ElectionType.PREFERRED,
-        timeout_ms: int = 60_000,
+        timeout_ms: int | None = None,
     ) -> dict[TopicPartition, KafkaError | None]:
         """Elect leaders; returns the error of each, ELECTION_NOT_NEEDED if there was nothing to do.
 
@@ -37,6 +37,7 @@ class LeaderCalls(AdminCalls):
         from ottla.protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
         from ottla.protocol.messages.elect_leaders_response import ElectLeadersResponse
 
+        allowed_ms = self._allowed_ms(timeout_ms)
         rows = None
         if partitions is not None:
             numbers = by_topic(dict.fromkeys(partitions))
@@ -45,9 +46,9 @@ class LeaderCalls(AdminCalls):
         async def ask(connection: Connection) -> dict[TopicPartition, KafkaError | None]:
             # Version 0 knows preferred leaders only.
             version = connection.version_of(ElectLeadersRequest, lowest=1 if election is ElectionType.UNCLEAN else 0)
-            request = ElectLeadersRequest(election_type=election, topic_partitions=rows, timeout_ms=timeout_ms)
+            request = ElectLeadersRequest(election_type=election, topic_partitions=rows, timeout_ms=allowed_ms)
             response = await connection.request(
-                request, ElectLeadersResponse, version=version, timeout_ms=timeout_ms + 5_000
+                request, ElectLeadersResponse, version=version, timeout_ms=allowed_ms + 5_000
             )
             if (whole := error_of(response.error_code)) is not None:
                 raise whole
@@ -60,4 +61,4 @@ class LeaderCalls(AdminCalls):
                 raise_if_moved(error)
             return errors
 
-        return await self._at_controller("electing leaders", ask, timeout_ms + 5_000)
+        return await self._at_controller("electing leaders", ask, allowed_ms + 5_000)

@@ -156,9 +156,10 @@ class TopicCalls(AdminCalls):
         return {name: found[name] for name in wanted if name in found}
 
     async def create_topics(
-        self, topics: Iterable[NewTopic], *, validate_only: bool = False, timeout_ms: int = 60_000
+        self, topics: Iterable[NewTopic], *, validate_only: bool = False, timeout_ms: int | None = None
     ) -> dict[str, CreatedTopic]:
         """Create topics, or only check that it would work."""
+        allowed_ms = self._allowed_ms(timeout_ms)
         wanted = list(topics)
         for topic in wanted:
             if not isinstance(topic, NewTopic):
@@ -166,8 +167,8 @@ class TopicCalls(AdminCalls):
         rows = [_creatable(topic) for topic in wanted]
 
         async def ask(connection: Connection) -> dict[str, CreatedTopic]:
-            request = CreateTopicsRequest(topics=rows, timeout_ms=timeout_ms, validate_only=validate_only)
-            response = await connection.request(request, CreateTopicsResponse, timeout_ms=_longer(timeout_ms))
+            request = CreateTopicsRequest(topics=rows, timeout_ms=allowed_ms, validate_only=validate_only)
+            response = await connection.request(request, CreateTopicsResponse, timeout_ms=_longer(allowed_ms))
             created = {}
             for row in response.topics:
                 error = error_of(row.error_code, row.error_message)
@@ -178,16 +179,19 @@ class TopicCalls(AdminCalls):
                 )
             return created
 
-        return await self._at_controller("creating topics", ask, _longer(timeout_ms))
+        return await self._at_controller("creating topics", ask, _longer(allowed_ms))
 
-    async def delete_topics(self, names: Iterable[str], *, timeout_ms: int = 60_000) -> dict[str, KafkaError | None]:
+    async def delete_topics(
+        self, names: Iterable[str], *, timeout_ms: int | None = None
+    ) -> dict[str, KafkaError | None]:
         """Delete topics; returns the error of each."""
+        allowed_ms = self._allowed_ms(timeout_ms)
         wanted = list(dict.fromkeys(names))
 
         async def ask(connection: Connection) -> dict[str, KafkaError | None]:
             states = [DeleteTopicState(name=name) for name in wanted]
-            request = DeleteTopicsRequest(topics=states, topic_names=wanted, timeout_ms=timeout_ms)
-            response = await connection.request(request, DeleteTopicsResponse, timeout_ms=_longer(timeout_ms))
+            request = DeleteTopicsRequest(topics=states, topic_names=wanted, timeout_ms=allowed_ms)
+            response = await connection.request(request, DeleteTopicsResponse, timeout_ms=_longer(allowed_ms))
             errors = {row.name or "": error_of(row.error_code, row.error_message) for row in response.responses}
             for name, error in errors.items():
                 raise_if_moved(error)
@@ -195,7 +199,7 @@ class TopicCalls(AdminCalls):
                     self._cluster.metadata.forget_topic(name)
             return errors
 
-        return await self._at_controller("deleting topics", ask, _longer(timeout_ms))
+        return await self._at_controller("deleting topics", ask, _longer(allowed_ms))
 
     async def create_partitions(
         self,
@@ -203,9 +207,10 @@ class TopicCalls(AdminCalls):
         *,
         assignments: Mapping[str, Sequence[Sequence[int]]] | None = None,
         validate_only: bool = False,
-        timeout_ms: int = 60_000,
+        timeout_ms: int | None = None,
     ) -> dict[str, KafkaError | None]:
         """Increase the partitions of topics to these numbers; assignments name the replicas of each new one."""
+        allowed_ms = self._allowed_ms(timeout_ms)
         given = assignments or {}
         rows = [
             CreatePartitionsTopic(
@@ -219,19 +224,20 @@ class TopicCalls(AdminCalls):
         ]
 
         async def ask(connection: Connection) -> dict[str, KafkaError | None]:
-            request = CreatePartitionsRequest(topics=rows, timeout_ms=timeout_ms, validate_only=validate_only)
-            response = await connection.request(request, CreatePartitionsResponse, timeout_ms=_longer(timeout_ms))
+            request = CreatePartitionsRequest(topics=rows, timeout_ms=allowed_ms, validate_only=validate_only)
+            response = await connection.request(request, CreatePartitionsResponse, timeout_ms=_longer(allowed_ms))
             errors = {row.name: error_of(row.error_code, row.error_message) for row in response.results}
             for error in errors.values():
                 raise_if_moved(error)
             return errors
 
-        return await self._at_controller("creating partitions", ask, _longer(timeout_ms))
+        return await self._at_controller("creating partitions", ask, _longer(allowed_ms))
 
     async def delete_records(
-        self, before: Mapping[TopicPartition, int], *, timeout_ms: int = 60_000
+        self, before: Mapping[TopicPartition, int], *, timeout_ms: int | None = None
     ) -> dict[TopicPartition, DeletedRecords]:
         """Remove the records before an offset from each partition; HIGH_WATERMARK (-1) removes all."""
+        allowed_ms = self._allowed_ms(timeout_ms)
 
         async def ask(
             connection: Connection, partitions: list[TopicPartition]
@@ -246,8 +252,8 @@ class TopicCalls(AdminCalls):
                 )
                 for topic, numbers in by_topic(partitions).items()
             ]
-            request = DeleteRecordsRequest(topics=topics, timeout_ms=timeout_ms)
-            response = await connection.request(request, DeleteRecordsResponse, timeout_ms=_longer(timeout_ms))
+            request = DeleteRecordsRequest(topics=topics, timeout_ms=allowed_ms)
+            response = await connection.request(request, DeleteRecordsResponse, timeout_ms=_longer(allowed_ms))
             return {
                 TopicPartition(topic.name, row.partition_index): error_of(row.error_code)
                 or DeletedRecords(row.low_watermark)
