@@ -87,7 +87,7 @@ $(READY): pyproject.toml
 	@PYTHON=$(PYTHON) $(PARTS) venv
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[spark,arrow]' --group dev
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[spark,arrow,registry]' --group dev
 	@touch $@
 
 run: $(READY)

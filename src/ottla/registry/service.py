@@ -1,0 +1,34 @@
+"""What the REST API needs of a registry: its state, and a way to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from ottla.registry.change import Change
+from ottla.registry.scopes import Defaults
+from ottla.registry.state import RegistryState
+from ottla.schemas.format import ParsedSchema
+from ottla.schemas.schema import Schema
+
+T = TypeVar("T")
+
+
+class Registry(Protocol):
+    """One instance of a registry."""
+
+    @property
+    def state(self) -> RegistryState:
+        """The newest state that was read."""
+
+    @property
+    def defaults(self) -> Defaults: ...
+
+    async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
+        """Decides with everything that was ever written, writes the records, and answers when they were read back.
+
+        RegistryError if it is refused, or if this instance does not lead.
+        """
+
+    def parse(self, subject: str, schema: Schema, is_new: bool) -> ParsedSchema:
+        """Reads a schema with all that it refers to; SchemaError if that is not possible."""
