@@ -11,7 +11,7 @@ from ottla.client.cluster import ClientSettings
 from ottla.client.connection import Security
 from ottla.client.consumer import ConsumerSettings
 from ottla.client.fetch_request import FetchLimits
-from ottla.client.group_member import GroupSettings
+from ottla.client.partition_sharing import GroupSettings
 from ottla.client.producer_settings import ProducerSettings
 from ottla.client.retries import RetryPolicy
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
         WrongOrder,
     )
     from ottla.client.fetch_request import FetchedBatches, FetchLimits
-    from ottla.client.group_member import GroupSettings
     from ottla.client.group_offsets import CommittedOffset, GroupMetadata
     from ottla.client.offsets import IsolationLevel, OffsetSpec
+    from ottla.client.partition_sharing import GroupSettings
     from ottla.client.producer import Producer
     from ottla.client.producer_settings import ProducerSettings
     from ottla.client.records import NewRecord, Record
@@ -93,7 +93,7 @@ _HOMES = {
     "FetchLimits": "ottla.client.fetch_request",
     "FetchedBatches": "ottla.client.fetch_request",
     "GroupMetadata": "ottla.client.group_offsets",
-    "GroupSettings": "ottla.client.group_member",
+    "GroupSettings": "ottla.client.partition_sharing",
     "IsolationLevel": "ottla.client.offsets",
     "KafkaError": "ottla.client.errors",
     "NewRecord": "ottla.client.records",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ottla.client.consumer import Consumer, ConsumerSettings
     from ottla.client.fetch_request import FetchedBatches, FetchLimits
-    from ottla.client.group_member import GroupSettings
+    from ottla.client.partition_sharing import GroupSettings
     from ottla.client.produce_request import Produced
     from ottla.client.producer import Producer
     from ottla.client.producer_ids import ProducerIdentity

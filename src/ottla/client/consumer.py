@@ -19,7 +19,7 @@ from ottla.client.cluster import Cluster
 from ottla.client.errors import ClientClosed, ClientError, CorruptBatch, KafkaError, PartitionError
 from ottla.client.fetch_request import FetchLimits
 from ottla.client.fetcher import Fetcher
-from ottla.client.group_member import GroupMember, GroupSettings
+from ottla.client.group_member import GroupMember
 from ottla.client.group_offsets import (
     NO_MEMBERSHIP,
     CommittedOffset,
@@ -31,6 +31,7 @@ from ottla.client.group_offsets import (
 )
 from ottla.client.group_session import GroupSession
 from ottla.client.offsets import IsolationLevel, ListedOffset, OffsetSpec, list_offsets
+from ottla.client.partition_sharing import GroupSettings, PartitionSharing
 from ottla.client.records import Record
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.topic_partition import TopicPartition
@@ -110,6 +111,7 @@ class Consumer:
         self._matched_s = float("-inf")
         self._listener = RebalanceListener()
         self._session: GroupSession | None = None
+        self._sharing: PartitionSharing | None = None
         self._committed: dict[TopicPartition, int] = {}
         self._commit_at_s = cluster.now_s() + self.settings.auto_commit_interval_ms / 1000
         self._placing_since_s = cluster.now_s()
@@ -141,15 +143,17 @@ class Consumer:
             )
         if self.group is None:
             raise ValueError("subscribe needs a group: make the consumer with GroupSettings(group_id=...), or assign")
-        if self._session is None:
+        if self._session is None or self._sharing is None:
             if self._assignment:
                 raise ValueError("a consumer with assigned partitions cannot subscribe: use another consumer")
-            self._session = GroupSession(self._cluster, GroupMember(self.group), self)
+            member = GroupMember(self.group.for_member())
+            self._sharing = PartitionSharing(self._cluster, member, self.group, self)
+            self._session = GroupSession(self._cluster, member, self._sharing)
         self._listener = listener or RebalanceListener()
         self._matched_s = float("-inf")
         self._pattern = topics if isinstance(topics, re.Pattern) else None
         if not isinstance(topics, re.Pattern):
-            self._session.member.topics = tuple(sorted(set(topics)))
+            self._sharing.subscribe(tuple(sorted(set(topics))))
         self._session.member.rejoin()
 
     @property
@@ -367,10 +371,8 @@ class Consumer:
         await self._cluster.refresh(None)
         topics = self._cluster.metadata.topics.values()
         names = sorted(topic.name for topic in topics if not topic.is_internal and self._pattern.fullmatch(topic.name))
-        assert self._session is not None
-        if self._session.member.topics != tuple(names):
-            self._session.member.topics = tuple(names)
-            self._session.member.rejoin()
+        assert self._sharing is not None
+        self._sharing.subscribe(tuple(names))
 
     async def _start_new_partitions(self) -> bool:
         """Give each new partition its position: the committed one, or what the reset policy says.

@@ -4,25 +4,19 @@
        ^                  |                   |                   |
        +---- refused -----+-------------------+-------------------+       (FAILED: for good)
 
+What the members of a group share is their own affair: partitions of topics, or who leads a service. Here are only the
+bytes that they tell each other through the coordinator: each offers protocols with its metadata, one of them divides,
+and each gets its part.
+
 A member keeps its id over rebalances. When the coordinator no longer knows the id or its generation, the member has
-lost what it held. With eager assignors it gives everything back before it joins again; with cooperative ones it keeps
-everything and gives back only what the new assignment leaves out, and then the group rebalances once more (KIP-429). A
-static member (one with an instance id, KIP-345) gets its old place back when it returns. Nothing here survives the
-process.
+lost what it held. A static member (one with an instance id, KIP-345) gets its old place back when it returns. Nothing
+here survives the process.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from ottla.client.assignors import COOPERATIVE_STICKY, RANGE, Assignor
-from ottla.client.consumer_protocol import (
-    Subscription,
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    encode_subscription,
-)
 from ottla.client.errors import KafkaError, code_of, error_of
 from ottla.client.group_offsets import Membership
 from ottla.protocol.errors import ErrorCode
@@ -32,9 +26,6 @@ from ottla.protocol.messages.join_group_response import JoinGroupResponse
 from ottla.protocol.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from ottla.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
-from ottla.protocol.topic_partition import TopicPartition
-
-PROTOCOL_TYPE = "consumer"
 
 _COORDINATOR_GONE = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
@@ -42,22 +33,28 @@ _COORDINATOR_GONE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class GroupSettings:
+class MemberSettings:
     """How a member behaves in its group; the names in comments are Kafka's, and so are the defaults."""
 
     group_id: str
+    protocol_type: str
     instance_id: str | None = None  # group.instance.id
-    assignors: tuple[Assignor, ...] = (RANGE, COOPERATIVE_STICKY)  # partition.assignment.strategy
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3_000
-    max_poll_interval_ms: int = 300_000
-    rack: str | None = None  # client.rack
+    # How long a member may take to join a rebalance, and to come back to its session.
+    rebalance_timeout_ms: int = 300_000
 
     def __post_init__(self) -> None:
         if not self.group_id:
             raise ValueError("a group needs a name (group_id)")
-        if not self.assignors:
-            raise ValueError("a member needs at least one assignor")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A protocol that a member speaks, and what it tells the one that divides."""
+
+    protocol: str
+    metadata: bytes
 
 
 class State(Enum):
@@ -73,53 +70,45 @@ class State(Enum):
 class GroupMember:
     """See the module."""
 
-    def __init__(self, settings: GroupSettings) -> None:
+    def __init__(self, settings: MemberSettings) -> None:
         self.settings = settings
         self.state = State.UNJOINED
-        self.topics: tuple[str, ...] = ()
-        self.owned: frozenset[TopicPartition] = frozenset()
         self.member_id = ""
         self.generation = -1
-        self.assignor = settings.assignors[0]
+        # What the group has chosen of the offers.
+        self.protocol = ""
+        # What all members told, if this one divides; empty otherwise.
+        self.members: Mapping[str, bytes] = {}
         self.error: KafkaError | None = None
+        # Whether the member has something that others must not have at the same time.
+        self.holds_something = False
         self.has_lost_everything = False
         self.is_coordinator_gone = False
-        self._members: dict[str, Subscription] = {}
-
-    @property
-    def is_cooperative(self) -> bool:
-        """Whether partitions are kept while the group rebalances: only if every assignor can."""
-        return all(assignor.is_cooperative for assignor in self.settings.assignors)
+        self._offered: tuple[str, ...] = ()
 
     @property
     def is_leader(self) -> bool:
-        return bool(self._members)
+        return bool(self.members)
 
     @property
     def membership(self) -> Membership:
         """The identity under which to commit."""
         return Membership(self.generation, self.member_id, self.settings.instance_id)
 
-    def subscribed_topics(self) -> frozenset[str]:
-        """The topics of all members, whose partitions a leader has to divide."""
-        return frozenset(topic for subscription in self._members.values() for topic in subscription.topics)
-
-    def join_request(self) -> JoinGroupRequest:
+    def join_request(self, offers: Sequence[Offer]) -> JoinGroupRequest:
+        """Make the request; the best offer comes first."""
         self.state = State.JOINING
         self.is_coordinator_gone = False
-        self._members = {}
-        subscription = Subscription(
-            self.topics, tuple(sorted(self.owned)), self.generation if self.owned else -1, self.settings.rack
-        )
-        metadata = encode_subscription(subscription)
+        self.members = {}
+        self._offered = tuple(offer.protocol for offer in offers)
         return JoinGroupRequest(
             group_id=self.settings.group_id,
             session_timeout_ms=self.settings.session_timeout_ms,
-            rebalance_timeout_ms=self.settings.max_poll_interval_ms,
+            rebalance_timeout_ms=self.settings.rebalance_timeout_ms,
             member_id=self.member_id,
             group_instance_id=self.settings.instance_id,
-            protocol_type=PROTOCOL_TYPE,
-            protocols=[JoinGroupRequestProtocol(name=each.name, metadata=metadata) for each in self.settings.assignors],
+            protocol_type=self.settings.protocol_type,
+            protocols=[JoinGroupRequestProtocol(name=offer.protocol, metadata=offer.metadata) for offer in offers],
         )
 
     def joined(self, response: JoinGroupResponse) -> None:
@@ -131,56 +120,47 @@ class GroupMember:
         if response.error_code != ErrorCode.NONE:
             self.refused(response.error_code)
             return
-        chosen = [each for each in self.settings.assignors if each.name == response.protocol_name]
-        if not chosen:
-            text = f"the group chose assignor {response.protocol_name!r}, which this member did not offer"
+        chosen = response.protocol_name or ""
+        if chosen not in self._offered:
+            text = f"the group chose protocol {chosen!r}, which this member did not offer"
             self._fail(KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, text))
             return
-        self.assignor = chosen[0]
+        self.protocol = chosen
         self.member_id = response.member_id
         self.generation = response.generation_id
         self.state = State.SYNCING
         if response.leader == response.member_id and not response.skip_assignment:
-            self._members = {row.member_id: decode_subscription(row.metadata) for row in response.members}
+            self.members = {row.member_id: bytes(row.metadata) for row in response.members}
 
-    def sync_request(self, partition_counts: Mapping[str, int]) -> SyncGroupRequest:
-        """Make the request: the leader's carries the assignment of all members, the others' are empty."""
-        assigned = self.assignor.assign(self._members, partition_counts) if self._members else {}
+    def sync_request(self, parts: Mapping[str, bytes]) -> SyncGroupRequest:
+        """Make the request: the leader's carries the parts of all members, the others' are empty."""
         return SyncGroupRequest(
             group_id=self.settings.group_id,
             generation_id=self.generation,
             member_id=self.member_id,
             group_instance_id=self.settings.instance_id,
-            protocol_type=PROTOCOL_TYPE,
-            protocol_name=self.assignor.name,
+            protocol_type=self.settings.protocol_type,
+            protocol_name=self.protocol,
             assignments=[
-                SyncGroupRequestAssignment(member_id=member, assignment=encode_assignment(partitions))
-                for member, partitions in assigned.items()
+                SyncGroupRequestAssignment(member_id=member, assignment=part) for member, part in parts.items()
             ],
         )
 
-    def synced(self, response: SyncGroupResponse) -> frozenset[TopicPartition] | None:
-        """Take the assignment: what the member holds from now on, None if it must join again."""
+    def synced(self, response: SyncGroupResponse) -> bytes | None:
+        """Take the member's part, None if it must join again."""
         if response.error_code != ErrorCode.NONE:
             self.refused(response.error_code)
             return None
         self.state = State.STABLE
-        return frozenset(decode_assignment(response.assignment))
-
-    def assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        """The member holds these now; a cooperative one that gave some back asks for the next rebalance."""
-        has_given_back = bool(self.owned - partitions)
-        self.owned = partitions
-        if self.is_cooperative and has_given_back:
-            self.rejoin()
+        return bytes(response.assignment)
 
     def gave_back(self) -> None:
         """The member holds nothing any more."""
-        self.owned = frozenset()
+        self.holds_something = False
         self.has_lost_everything = False
 
     def rejoin(self) -> None:
-        """The subscription or the topics have changed."""
+        """What the member wants, or what there is to divide, has changed."""
         if self.state is not State.FAILED:
             self.state = State.UNJOINED
 
@@ -207,7 +187,7 @@ class GroupMember:
     def _lose(self) -> None:
         """Whatever the member held belongs to others now."""
         self.generation = -1
-        self.has_lost_everything = bool(self.owned)
+        self.has_lost_everything = self.holds_something
         self.rejoin()
 
     def refused(self, error_code: int) -> None:

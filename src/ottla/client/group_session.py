@@ -1,55 +1,64 @@
 """A member's session in its group: joins when necessary, and keeps the membership alive in between.
 
-Rebalances happen only inside `poll`: by then the program has processed what `poll` returned before, so its offsets may
-be committed before partitions move to another member. Heartbeats continue in the background. A member that does not
-poll for `max_poll_interval_ms` leaves, so that others get its partitions.
+Rebalances happen only inside `poll`: by then the program is done with what it did as a member before, so that its part
+may go to another one. Heartbeats continue in the background. A member that does not poll for `rebalance_timeout_ms`
+leaves, so that others get its part.
 """
 
 import asyncio
 import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
 from ottla.client.errors import ClientError, KafkaError
-from ottla.client.group_member import GroupMember, State
+from ottla.client.group_member import GroupMember, Offer, State
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat_response import HeartbeatResponse
 from ottla.protocol.messages.join_group_response import JoinGroupResponse
 from ottla.protocol.messages.leave_group_response import LeaveGroupResponse
 from ottla.protocol.messages.sync_group_response import SyncGroupResponse
-from ottla.protocol.topic_partition import TopicPartition
 
 # A join waits at the coordinator for the other members; the connection must be patient a little longer.
 _JOIN_SLACK_MS = 5_000.0
 
 
-class PartitionOwner(Protocol):
-    """The user of the partitions: called before they are revoked and after they are assigned."""
+class Participant(Protocol):
+    """What a member wants of its group, and what it does with its part."""
 
-    def rebalance_due(self) -> None: ...
+    def offer(self) -> Sequence[Offer]:
+        """What the member tells when it joins; the best protocol comes first."""
 
-    async def partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None: ...
+    async def prepare_to_join(self) -> None:
+        """A rebalance begins: gives back what must be given back, and forgets what was lost."""
 
-    async def partitions_lost(self, partitions: frozenset[TopicPartition]) -> None: ...
+    async def divide(self, protocol: str, members: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """The parts of all members, from what each of them told. Only the leader of the group is asked."""
 
-    async def partitions_assigned(
-        self, added: frozenset[TopicPartition], assignment: frozenset[TopicPartition]
-    ) -> None: ...
+    async def take(self, part: bytes) -> None:
+        """The member has this part from now on."""
+
+    async def watch(self) -> None:
+        """Called by each poll of the leader of a stable group: it may ask for another rebalance."""
+
+    async def leave(self) -> None:
+        """Gives everything back for good."""
+
+    def rebalance_due(self) -> None:
+        """The membership has ended, in the background; the next poll joins again."""
 
 
 class GroupSession:
     """See the module."""
 
-    def __init__(self, cluster: Cluster, member: GroupMember, owner: PartitionOwner) -> None:
+    def __init__(self, cluster: Cluster, member: GroupMember, participant: Participant) -> None:
         self.member = member
         self._cluster = cluster
-        self._owner = owner
-        self._joining: asyncio.Task[frozenset[TopicPartition] | None] | None = None
+        self._participant = participant
+        self._joining: asyncio.Task[bytes | None] | None = None
         self._heartbeats: asyncio.Task[None] | None = None
-        self._partition_counts: dict[str, int] = {}
         self._polled_s = cluster.now_s()
-        self._checked_s = cluster.now_s()
 
     @property
     def is_stable(self) -> bool:
@@ -60,20 +69,20 @@ class GroupSession:
         self._polled_s = self._cluster.now_s()
         deadline_s = self._polled_s + timeout_s
         if self.member.is_leader and self.is_stable:
-            await self._notice_new_partitions()
+            await self._participant.watch()
         while not self.is_stable:
             if self.member.error is not None:
                 raise self.member.error
             if self._joining is None:
-                await self._give_back()
+                await self._participant.prepare_to_join()
                 self._joining = self._cluster.in_background(self._join(), f"join {self.member.settings.group_id}")
             await asyncio.wait({self._joining}, timeout=max(0.0, deadline_s - self._cluster.now_s()))
             if not self._joining.done():
                 return
             joining, self._joining = self._joining, None
-            assignment = joining.result()
-            if assignment is not None:
-                await self._take_over(assignment)
+            part = joining.result()
+            if part is not None:
+                await self._participant.take(part)
         if self._heartbeats is None or self._heartbeats.done():
             self._heartbeats = self._cluster.in_background(self._beat(), f"heartbeat {self.member.settings.group_id}")
 
@@ -85,46 +94,28 @@ class GroupSession:
                 await asyncio.gather(task, return_exceptions=True)
         self._joining = self._heartbeats = None
         try:
-            if self.member.owned:
-                await self._owner.partitions_revoked(self.member.owned)
+            await self._participant.leave()
         finally:
             self.member.gave_back()
             await self._send_leave(reason)
 
-    async def _give_back(self) -> None:
-        """Before a join: an eager member holds nothing while the group rebalances."""
-        owned = self.member.owned
-        if self.member.has_lost_everything:
-            self.member.gave_back()
-            await self._owner.partitions_lost(owned)
-        elif owned and not self.member.is_cooperative:
-            await self._owner.partitions_revoked(owned)
-            self.member.gave_back()
-
-    async def _take_over(self, assignment: frozenset[TopicPartition]) -> None:
-        owned = self.member.owned
-        if revoked := owned - assignment:
-            await self._owner.partitions_revoked(revoked)
-        self.member.assigned(assignment)
-        await self._owner.partitions_assigned(assignment - owned, assignment)
-
-    async def _join(self) -> frozenset[TopicPartition] | None:
-        """Join and sync once; returns the assignment, or None if it must be tried again."""
+    async def _join(self) -> bytes | None:
+        """Join and sync once; returns the member's part, or None if it must be tried again."""
         member = self.member
         attempt = 0
         since_s = self._cluster.now_s()
         while True:
             failure: ClientError | None = None
             try:
-                assignment = await self._join_once()
+                part = await self._join_once()
             except ClientError as error:
                 if not error.is_retriable:
                     raise
                 member.rejoin()
                 member.is_coordinator_gone = True
-                assignment, failure = None, error
-            if assignment is not None or member.state is State.FAILED or member.has_lost_everything:
-                return assignment
+                part, failure = None, error
+            if part is not None or member.state is State.FAILED or member.has_lost_everything:
+                return part
             if member.is_coordinator_gone:
                 failure = failure or KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
                 self._cluster.tell_retry(f"joining group {member.settings.group_id!r}", failure, since_s=since_s)
@@ -134,39 +125,21 @@ class GroupSession:
             await asyncio.sleep(self._cluster.settings.retry.delay_ms(attempt, 0.5) / 1000 if attempt else 0)
             attempt += 1
 
-    async def _join_once(self) -> frozenset[TopicPartition] | None:
+    async def _join_once(self) -> bytes | None:
         coordinator = await self._cluster.coordinator(self.member.settings.group_id)
         async with self._cluster.lease(coordinator.node_id, "join") as connection:
             return await self._join_over(connection)
 
-    async def _join_over(self, connection: Connection) -> frozenset[TopicPartition] | None:
+    async def _join_over(self, connection: Connection) -> bytes | None:
         member = self.member
-        timeout_ms = member.settings.max_poll_interval_ms + _JOIN_SLACK_MS
-        member.joined(await connection.request(member.join_request(), JoinGroupResponse, timeout_ms=timeout_ms))
+        timeout_ms = member.settings.rebalance_timeout_ms + _JOIN_SLACK_MS
+        request = member.join_request(self._participant.offer())
+        member.joined(await connection.request(request, JoinGroupResponse, timeout_ms=timeout_ms))
         if member.state is not State.SYNCING:
             return None
-        if member.is_leader:
-            self._partition_counts = await self._count_partitions()
-        request = member.sync_request(self._partition_counts)
-        return member.synced(await connection.request(request, SyncGroupResponse, timeout_ms=timeout_ms))
-
-    async def _count_partitions(self) -> dict[str, int]:
-        topics = self.member.subscribed_topics()
-        await self._cluster.refresh(topics)
-        self._checked_s = self._cluster.now_s()
-        known = self._cluster.metadata.topics
-        found = ((topic, known[topic].partitions) for topic in sorted(topics) if topic in known)
-        return {topic: len(partitions) for topic, partitions in found if partitions}
-
-    async def _notice_new_partitions(self) -> None:
-        """As leader, watch the topics of all members: they may get more partitions, or be created."""
-        settings = self._cluster.settings
-        is_complete = self._partition_counts.keys() >= self.member.subscribed_topics()
-        max_age_s = (settings.metadata_max_age_ms if is_complete else settings.retry.max_ms) / 1000
-        if self._cluster.now_s() - self._checked_s >= max_age_s:
-            with contextlib.suppress(ClientError):
-                if await self._count_partitions() != self._partition_counts:
-                    self.member.rejoin()
+        parts = await self._participant.divide(member.protocol, member.members) if member.is_leader else {}
+        response = await connection.request(member.sync_request(parts), SyncGroupResponse, timeout_ms=timeout_ms)
+        return member.synced(response)
 
     async def _beat(self) -> None:
         """Send heartbeats as long as the membership is valid."""
@@ -176,7 +149,7 @@ class GroupSession:
             await asyncio.sleep(interval_s)
             if not self.is_stable:
                 return
-            if self._cluster.now_s() - self._polled_s > member.settings.max_poll_interval_ms / 1000:
+            if self._cluster.now_s() - self._polled_s > member.settings.rebalance_timeout_ms / 1000:
                 await self._send_leave("the consumer did not poll for max_poll_interval_ms")
                 member.left()
                 break
@@ -188,7 +161,7 @@ class GroupSession:
                 continue
             if self.is_stable:
                 member.refused(response.error_code)
-        self._owner.rebalance_due()
+        self._participant.rebalance_due()
 
     async def _send_leave(self, reason: str) -> None:
         request = self.member.leave_request(reason)

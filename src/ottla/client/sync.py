@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ottla.client.consumer import ConsumerSettings
-    from ottla.client.group_member import GroupSettings
+    from ottla.client.partition_sharing import GroupSettings
     from ottla.client.producer_settings import ProducerSettings
     from ottla.client.sync_consumer import Consumer
     from ottla.client.sync_producer import Producer
