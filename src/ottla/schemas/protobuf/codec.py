@@ -1,13 +1,15 @@
 """Values to messages to bytes, and back.
 
 A value is a dict as protobuf's JSON mapping has it, under the names of the fields in the schema: 64-bit integers may be
-texts, bytes are base64, enums go by name, times are RFC 3339. The way back gives the same form: 64-bit integers as
-texts, numbers of enums that the schema does not know as integers, and a value for every field that does not record
-whether it was set (those of proto3, lists and maps). What a reader's schema does not have is left out.
+texts, bytes are base64 (or bytes: protobuf would take these for base64 too), enums go by name, times are RFC 3339. The
+way back gives the same form: 64-bit integers and bytes as texts, numbers of enums that the schema does not know as
+integers, and a value for every field that does not record whether it was set (those of proto3, lists and maps). What a
+reader's schema does not have is left out.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -28,8 +30,11 @@ _SHOWN_MAX: Final = 200
 def encoder_of(descriptor: Descriptor, pool: DescriptorPool) -> Encode:
     """Takes dicts, and messages of the same full name. Raises UnwritableValue."""
     message_class = GetMessageClass(descriptor)
+    has_bytes = _has_bytes(descriptor)
 
     def encode(value: object) -> bytes:
+        if has_bytes:
+            value = _with_base64(value)
         try:
             data: bytes = _message_of(value, message_class, pool).SerializeToString(deterministic=True)
         except EncodeError as error:
@@ -68,6 +73,32 @@ def _message_of(value: object, message_class: type[Message], pool: DescriptorPoo
         return json_format.ParseDict(dict(value), message_class(), descriptor_pool=pool, max_recursion_depth=_DEPTH_MAX)
     except (json_format.Error, TypeError, ValueError, AttributeError, KeyError, RecursionError) as error:
         raise UnwritableValue(f"{_shown(value)} is no {name}: {error}") from None
+
+
+def _has_bytes(descriptor: Descriptor) -> bool:
+    """Whether values of a message may have bytes somewhere."""
+    waiting = [descriptor]
+    seen = {descriptor.full_name}
+    while waiting:
+        message = waiting.pop()
+        for field in message.fields:
+            if field.type == field.TYPE_BYTES:
+                return True
+            if field.message_type is not None and field.message_type.full_name not in seen:
+                seen.add(field.message_type.full_name)
+                waiting.append(field.message_type)
+    return False
+
+
+def _with_base64(value: object, depth: int = 0) -> object:
+    """A value with texts in place of bytes, down to where it is too deep for a message in any case."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode("ascii")
+    if depth <= _DEPTH_MAX and isinstance(value, Mapping):
+        return {key: _with_base64(one, depth + 1) for key, one in value.items()}
+    if depth <= _DEPTH_MAX and isinstance(value, list | tuple):
+        return [_with_base64(one, depth + 1) for one in value]
+    return value
 
 
 def _value_of(message: Message, pool: DescriptorPool) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from google.protobuf.descriptor_pb2 import (
     ServiceDescriptorProto,
 )
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import Message as ProtobufMessage
 from google.protobuf.message_factory import GetMessageClass
 
 from ottla.schemas.errors import InvalidSchema
@@ -61,6 +62,17 @@ def check_nesting(messages: Iterable[DescriptorProto], depth: int = 1) -> None:
         raise InvalidSchema(f"messages are nested more than {MESSAGE_DEPTH_MAX} deep; take the inner ones out")
     for message in messages:
         check_nesting(message.nested_type, depth + 1)
+
+
+def check_texts(message: ProtobufMessage) -> None:
+    """InvalidSchema if a text in a descriptor is no UTF-8: protobuf then gives bytes for it."""
+    for field, value in message.ListFields():
+        values = value if field.is_repeated else (value,)
+        for one in values:
+            if field.message_type is not None:
+                check_texts(one)
+            elif field.type == field.TYPE_STRING and not isinstance(one, str):
+                raise InvalidSchema(f"{field.name} in the descriptor is {one!r}, which is not UTF-8")
 
 
 def _with_extensions(file: FileDescriptorProto, pool: DescriptorPool) -> FileDescriptorProto:

@@ -36,17 +36,17 @@ class OptionNormaliser:
         return tuple(
             option
             for _, alike in groupby(named, key=lambda option: (option.name, option.is_custom))
-            for option in self._joined(list(alike), scope)
+            for option in self._joined(list(alike))
         )
 
-    def _joined(self, alike: list[Option], scope: str) -> list[Option]:
+    def _joined(self, alike: list[Option]) -> list[Option]:
         extension = self._extension(alike[0].name, "") if alike[0].is_custom else None
         if extension is not None and not extension.is_repeated:
             value = alike[0].value
             for option in alike[1:]:
-                value = self._merge(extension.message_type, value, option.value, scope)
+                value = self._merge(extension.message_type, value, option.value)
             alike = [Option(alike[0].name, value, is_custom=True)]
-        return [Option(one.name, self._value(one.value, scope), one.is_custom, one.rest) for one in alike]
+        return [Option(one.name, _plain(one.value), one.is_custom, one.rest) for one in alike]
 
     def _with_full_name(self, option: Option, scope: str) -> Option:
         extension = self._extension(option.name, scope) if option.is_custom else None
@@ -56,7 +56,7 @@ class OptionNormaliser:
         for part in reversed(_PART.findall(option.rest)):
             key = f"[{part[1:-1]}]" if part.startswith("(") else part
             value = Aggregate(((key, value),))
-        return Option(extension.full_name, value, is_custom=True)
+        return Option(extension.full_name, self._with_full_keys(value, scope), is_custom=True)
 
     def _extension(self, name: str, scope: str) -> FieldDescriptor | None:
         """An extension as a name in a scope means it: the innermost one."""
@@ -72,7 +72,7 @@ class OptionNormaliser:
             else:
                 return found
 
-    def _merge(self, message: Descriptor | None, first: OptionValue, second: OptionValue, scope: str) -> OptionValue:
+    def _merge(self, message: Descriptor | None, first: OptionValue, second: OptionValue) -> OptionValue:
         """Two values of one field, which its parts were set in."""
         if message is None or not isinstance(first, Aggregate) or not isinstance(second, Aggregate):
             return second
@@ -81,29 +81,38 @@ class OptionNormaliser:
             if key not in items:
                 items[key] = value
                 continue
-            field = self._extension(key[1:-1], scope) if key.startswith("[") else message.fields_by_name.get(key)
+            field = self._extension(key[1:-1], "") if key.startswith("[") else message.fields_by_name.get(key)
             if field is None or field.is_repeated:
                 items[key] = join_values(items[key], value)
             else:
-                items[key] = self._merge(field.message_type, items[key], value, scope)
+                items[key] = self._merge(field.message_type, items[key], value)
         return Aggregate(tuple(items.items()))
 
-    def _value(self, value: OptionValue, scope: str) -> OptionValue:
-        if isinstance(value, Word):
-            return Word(normalise_number(value.text))
+    def _with_full_keys(self, value: OptionValue, scope: str) -> OptionValue:
+        """The same value with full names of extensions, so that those that mean the same are the same."""
         if isinstance(value, Listed):
-            values = tuple(self._value(one, scope) for one in value.values)
-            return values[0] if len(values) == 1 else Listed(values)
+            return Listed(tuple(self._with_full_keys(one, scope) for one in value.values))
         if isinstance(value, Aggregate):
-            items = ((self._key(key, scope), self._value(one, scope)) for key, one in value.items)
-            return Aggregate(tuple(sorted((item for item in items if item[1] != Listed(())), key=lambda item: item[0])))
+            return Aggregate(
+                tuple((self._full_key(key, scope), self._with_full_keys(one, scope)) for key, one in value.items)
+            )
         return value
 
-    def _key(self, key: str, scope: str) -> str:
-        if not key.startswith("["):
-            return key
-        extension = self._extension(key[1:-1], scope)
+    def _full_key(self, key: str, scope: str) -> str:
+        extension = self._extension(key[1:-1], scope) if key.startswith("[") else None
         return key if extension is None else f"[{extension.full_name}]"
+
+
+def _plain(value: OptionValue) -> OptionValue:
+    if isinstance(value, Word):
+        return Word(normalise_number(value.text))
+    if isinstance(value, Listed):
+        values = tuple(map(_plain, value.values))
+        return values[0] if len(values) == 1 else Listed(values)
+    if isinstance(value, Aggregate):
+        items = ((key, _plain(one)) for key, one in value.items)
+        return Aggregate(tuple(sorted((item for item in items if item[1] != Listed(())), key=lambda item: item[0])))
+    return value
 
 
 def normalise_number(text: str) -> str:

@@ -1,8 +1,9 @@
-"""The words of .proto source, and how deep its brackets go.
+"""The words of .proto source, and what of it is too much.
 
 protoc reads aggregates of options by recursion without a bound, on the stack of this process: a text with brackets
-deeper than anybody writes by hand is refused before protoc sees it. What is no token of the language is a token of one
-character here: protoc will name it.
+deeper than anybody writes by hand is refused before protoc sees it. And the generator behind `get_protos` looks for
+each message in the bytes of all of its file: its time grows with their product, to minutes for a text of 1 MB that is
+made for that. What is no token of the language is a token of one character here: protoc will name it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Final
 from ottla.schemas.errors import InvalidSchema
 
 DEPTH_MAX: Final = 64
+# Blocks times characters: 2,000 messages in 1 MB, or 10,000 in 200 kB. It takes protoc 0.3 s, and 6 s at the worst.
+WORK_MAX: Final = 2 * 10**9
 _CLOSING: Final = {"{": "}", "[": "]", "(": ")", "<": ">"}
 _TOKEN: Final = re.compile(
     r"""
@@ -34,13 +37,15 @@ def split(source: str) -> Iterator[str]:
             yield match.group()
 
 
-def check_depth(source: str) -> None:
-    """InvalidSchema if brackets are nested more than DEPTH_MAX deep."""
+def check_bounds(source: str) -> None:
+    """InvalidSchema if brackets are nested more than DEPTH_MAX deep, or if there are too many for protoc."""
     awaited: list[str] = []
+    blocks = 0
     for match in _TOKEN.finditer(source):
         token = match.group()
         if token in _CLOSING:
             awaited.append(_CLOSING[token])
+            blocks += token == "{"
             if len(awaited) > DEPTH_MAX:
                 line = source.count("\n", 0, match.start()) + 1
                 raise InvalidSchema(
@@ -49,3 +54,8 @@ def check_depth(source: str) -> None:
         elif awaited and token == awaited[-1]:
             # Brackets that do not match close nothing: protoc goes on after some of them.
             awaited.pop()
+    if blocks * len(source) > WORK_MAX:
+        raise InvalidSchema(
+            f"{blocks} messages and other blocks in {len(source)} characters are too many for one file; "
+            f"split it into files that import each other"
+        )
