@@ -83,11 +83,14 @@ def _source_of(name: str, text: str, references: Mapping[str, str]) -> str:
 def _readable(text: str) -> tuple[str, ProtoFile | None]:
     """A text that protoc takes, and the declarations if they had to be read for that."""
     check_bounds(text)
-    if "map_entry" in text:
+    if "map_entry" not in text:
+        return text, None
+    try:
         elements = read_elements(text)
-        if has_entries(elements):
-            return print_file(fold_maps(elements)), elements
-    return text, None
+    except InvalidSchema:
+        # protoc will say so with line and column.
+        return text, None
+    return (print_file(fold_maps(elements)), elements) if has_entries(elements) else (text, None)
 
 
 def _parse_source(text: str, references: Mapping[str, str]) -> ParsedFile:

@@ -167,6 +167,7 @@ BUILT_IN = [
     "google/type/fraction",
     "google/type/interval",
     "google/type/latlng",
+    "google/type/localized_text",
     "google/type/money",
     "google/type/month",
     "google/type/phone_number",
@@ -176,6 +177,7 @@ BUILT_IN = [
     "confluent/meta",
     "confluent/type/decimal",
     "confluent/type/variant",
+    "confluent/types/decimal",
 ]
 
 
@@ -203,7 +205,7 @@ def test_well_known_files_need_no_reference() -> None:
         ("}" * 1000 + "\n[" * 1000, "brackets are nested"),
         ("{]" * 1000, "brackets are nested"),
         ("message M { message N { option map_entry = true; } }", "N has the option map_entry"),
-        ("message M { message N { option map_entry = true;", "the text ends within a declaration"),
+        ("message M { message N { option map_entry = true;", "line 1, column 49: Reached end of input"),
         ('option java_package = "\udc80";', "character 24 is half of a surrogate pair"),
         ("message M {}\0", "Invalid control characters"),
         ("message M { optional int32 a = 99999999999999999999; }", "line 1, column 32"),
