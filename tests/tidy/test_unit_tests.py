@@ -23,6 +23,7 @@ PACKAGES = {
     "metadata.image": "tests/unit/metadata/image",
     "pipeline": "tests/pipeline: on Spark, with Ottla and with Apache Kafka; tests/unit/pipeline",
     "raft": "tests/sim: whole quorums under a simulator",
+    "schemas.protobuf": "tests/unit/schemas/protobuf: whole schemas, by example and by property",
     "testing.sim": "tests/sim/nodes: whole runs; tests/unit/testing/sim",
     "storage.cleaning": "tests/unit/storage/cleaning, tests/property, tests/system",
 }
