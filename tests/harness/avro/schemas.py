@@ -2,7 +2,12 @@
 
 import copy
 import random
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
+
+from ottla.schemas.avro.model import Array, AvroType, Document, Enum, Fixed, Map, Primitive, Record, Union
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 SPACES = ("", "a", "a.b")
@@ -171,7 +176,7 @@ def _change(chance: random.Random, kind: str, holder: Any, key: Any) -> None:
         case "type" if isinstance(one, str) and isinstance(holder, dict):
             holder[key] = ["null", one] if one != "null" else one
         case "type" if isinstance(one, list) and one:
-            if chance.random() < 0.5:
+            if len(one) == 1 or chance.random() < 0.5:
                 one.append(chance.choice(PRIMITIVES))
             else:
                 one.pop(chance.randrange(len(one)))
@@ -194,3 +199,63 @@ def _change(chance: random.Random, kind: str, holder: Any, key: Any) -> None:
                     holder.pop(key)
                 case _:
                     add_default(chance, one)
+
+
+def make_value(chance: random.Random, document: Document, one: AvroType, depth: int = 0) -> Any:
+    """A value of a type; recursion ends soon."""
+    definite = document.resolve(one)
+    match definite:
+        case Record():
+            return {field.name: make_value(chance, document, field.type, depth + 1) for field in definite.fields}
+        case Enum():
+            return chance.choice(definite.symbols)
+        case Fixed():
+            return bytes(definite.size)
+        case Array():
+            return [
+                make_value(chance, document, definite.items, depth + 1)
+                for _ in range(chance.randint(0, max(0, 3 - depth)))
+            ]
+        case Map():
+            return {
+                f"k{key}": make_value(chance, document, definite.values, depth + 1)
+                for key in range(chance.randint(0, max(0, 3 - depth)))
+            }
+        case Union():
+            branches = definite.branches
+            plain = [branch for branch in branches if isinstance(branch, Primitive)]
+            branch = chance.choice(plain if depth > 3 and plain else branches)
+            return _named(document, branch, make_value(chance, document, branch, depth + 1))
+        case Primitive():
+            return _primitive_value(chance, definite)
+    raise AssertionError(definite)
+
+
+def _named(document: Document, branch: AvroType, value: Any) -> Any:
+    """With the branch's name, since a value alone may fit another one as well."""
+    definite = document.resolve(branch)
+    return (definite.name.full if isinstance(definite, Record | Enum | Fixed) else definite.kind, value)
+
+
+def _primitive_value(chance: random.Random, one: Primitive) -> Any:
+    match one.props.get("logicalType"):
+        case "date":
+            return date(2020, 1, chance.randint(1, 31))
+        case "decimal":
+            return Decimal(chance.randint(-9999, 9999)) / 100
+        case "timestamp-millis":
+            return datetime(2020, 1, 1, tzinfo=UTC) + timedelta(milliseconds=chance.randint(0, 10**12))
+        case "uuid":
+            return UUID(int=chance.getrandbits(128))
+    values: dict[str, Any] = {
+        "null": None,
+        "boolean": chance.random() < 0.5,
+        "int": chance.randint(-(2**31), 2**31 - 1),
+        "long": chance.randint(-(2**63), 2**63 - 1),
+        "float": chance.randint(-100, 100) / 4,
+        "double": chance.random(),
+        # Such as are texts too, so that they can be read as one.
+        "bytes": b"b" * chance.randint(0, 3),
+        "string": "ä€" * chance.randint(0, 3),
+    }
+    return values[one.kind]

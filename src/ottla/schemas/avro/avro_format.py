@@ -46,7 +46,8 @@ class AvroSchema:
     def decoder(self, reader: AvroSchema | None = None) -> Decode:
         from ottla.schemas.avro.codec import make_decoder
 
-        return make_decoder(self.document, None if reader is None else reader.document)
+        is_other = reader is not None and reader.formatted("resolved") != self.formatted("resolved")
+        return make_decoder(self.document, reader.document if reader is not None and is_other else None)
 
 
 class AvroFormat:

@@ -207,21 +207,17 @@ def _may_match(pair: _Pair) -> bool:
     """Whether it is worth comparing a branch of the reader: a union of hundreds of records asks for each of them."""
     reader, writer = pair.reader, pair.writer
     if isinstance(reader, Record | Enum | Fixed) and isinstance(writer, Record | Enum | Fixed):
-        return reader.kind == writer.kind and _is_called(reader, writer)
+        return reader.kind == writer.kind and is_called(reader, writer)
     return reader.kind == writer.kind or writer.kind in _PROMOTED.get(reader.kind, ())
 
 
-def _is_called(reader: Named, writer: Named) -> bool:
-    return reader.name == writer.name or any(_alias_means(alias, reader, writer) for alias in reader.aliases)
-
-
-def _alias_means(alias: object, reader: Named, writer: Named) -> bool:
-    # Java writes an alias without a namespace with a dot in front in a type that has one, and so never finds it.
-    return alias == writer.name and bool(writer.name.space or not reader.name.space)
+def is_called(reader: Named, writer: Named) -> bool:
+    """By the name without its namespace, or by a full alias."""
+    return reader.name.simple == writer.name.simple or writer.name in reader.aliases
 
 
 def _check_names(reader: Named, writer: Named, place: _Place) -> Findings:
-    if _is_called(reader, writer):
+    if is_called(reader, writer):
         return ()
     path, detail = str(place.at("name")), f"expected: {writer.name.full}"
     return (Finding("NAME_MISMATCH", path, detail, reader=reader.name.full, writer=writer.name.full),)

@@ -43,6 +43,10 @@ def check_defaults(document: Document) -> None:
             )
 
 
+def fits(document: Document, one: AvroType, default: Json) -> bool:
+    return _Check(document).fits(one, default)
+
+
 def _records_of(document: Document) -> Iterator[Record]:
     for name, one in document.types.items():
         if isinstance(one, Record) and name not in document.referred:
