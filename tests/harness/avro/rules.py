@@ -28,4 +28,4 @@ def ask_java(questions: Sequence[Question]) -> list[dict[str, Any]]:
     lines = "".join(f"{json.dumps(one)}\n" for one in questions)
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.split("\n") if line]

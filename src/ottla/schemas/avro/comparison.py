@@ -34,7 +34,7 @@ from ottla.schemas.finding import Finding
 # What people read; the list of a pair holds no more, so that entangled types cost no more either.
 FINDINGS_MAX: Final = 100
 PAIRS_MAX: Final = 500_000
-DEPTH_MAX: Final = 1000
+DEPTH_MAX: Final = 5000
 
 # What a reader takes beside its own type.
 _PROMOTED: Final = {

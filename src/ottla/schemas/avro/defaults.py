@@ -7,12 +7,14 @@ readers in other languages do not follow. A record within a default may leave ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from ottla.schemas.avro.json_text import Json, shorten
 from ottla.schemas.avro.model import (
     Array,
     AvroType,
     Document,
+    Field,
     Map,
     NoDefault,
     Primitive,
@@ -22,7 +24,9 @@ from ottla.schemas.avro.model import (
 )
 from ottla.schemas.errors import InvalidSchema
 
-_INTEGER_BITS = {"int": 31, "long": 63}
+# Records within the records of a default.
+RECORDS_MAX: Final = 50
+_INTEGER_BITS: Final = {"int": 31, "long": 63}
 
 
 def check_defaults(document: Document) -> None:
@@ -59,39 +63,37 @@ class _Check:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._answers: dict[tuple[int, int], bool] = {}
+        self._depth = 0
 
     def fits(self, one: AvroType, value: Json) -> bool:
         definite = self._document.resolve(one)
-        if not isinstance(definite, Record):
-            return self._fits_unnamed(definite, value)
-        if not isinstance(value, Mapping):
-            return False
-        key = (id(definite), id(value))
-        # A default that needs itself would never end.
-        known = self._answers.setdefault(key, False)
-        if not known:
-            self._answers[key] = known = all(
-                self._fits_field(definite, index, value) for index in range(len(definite.fields))
-            )
-        return known
-
-    def _fits_field(self, record: Record, index: int, value: Mapping[str, Json]) -> bool:
-        field = record.fields[index]
-        inner = value.get(field.name, field.default)
-        return not isinstance(inner, NoDefault) and self.fits(field.type, inner)
-
-    def _fits_unnamed(self, one: AvroType, value: Json) -> bool:
-        match one:
+        match definite:
+            case Record():
+                return isinstance(value, Mapping) and self._fits_record(definite, value)
             case Union():
-                return bool(one.branches) and self.fits(one.branches[0], value)
+                return bool(definite.branches) and self.fits(definite.branches[0], value)
             case Array():
-                return isinstance(value, list) and all(self.fits(one.items, item) for item in value)
+                return isinstance(value, list) and all(self.fits(definite.items, item) for item in value)
             case Map():
-                return isinstance(value, Mapping) and all(self.fits(one.values, item) for item in value.values())
+                return isinstance(value, Mapping) and all(self.fits(definite.values, item) for item in value.values())
             case Primitive():
-                return _fits_primitive(one.kind, value)
+                return _fits_primitive(definite.kind, value)
             case _:
                 return isinstance(value, str)
+
+    def _fits_record(self, record: Record, value: Mapping[str, Json]) -> bool:
+        key = (id(record), id(value))
+        if key not in self._answers and self._depth < RECORDS_MAX:
+            # A default that needs itself would never end.
+            self._answers[key] = False
+            self._depth += 1
+            self._answers[key] = all(self._fits_field(field, value) for field in record.fields)
+            self._depth -= 1
+        return self._answers.get(key, False)
+
+    def _fits_field(self, field: Field, value: Mapping[str, Json]) -> bool:
+        inner = value.get(field.name, field.default)
+        return not isinstance(inner, NoDefault) and self.fits(field.type, inner)
 
 
 def _fits_primitive(kind: str, value: Json) -> bool:

@@ -16,7 +16,7 @@ from fastavro.const import AVRO_TYPES
 from fastavro.read import SchemaResolutionError
 from fastavro.write import LOGICAL_WRITERS
 
-from ottla.schemas.avro.default_values import value_of_default
+from ottla.schemas.avro.default_values import DefaultValues
 from ottla.schemas.avro.json_text import Json
 from ottla.schemas.avro.logical_types import logical_type_of
 from ottla.schemas.avro.model import (
@@ -62,7 +62,8 @@ def form_of(document: Document, *, is_written: bool = False) -> Form:
 
 
 def named_forms(document: Document, *, is_written: bool = False) -> dict[str, Form]:
-    return {_form_name(name): _named_form(document, one, is_written) for name, one in document.types.items()}
+    defaults = DefaultValues(document)
+    return {_form_name(name): _named_form(defaults, one, is_written) for name, one in document.types.items()}
 
 
 def _form_name(full: str) -> str:
@@ -106,7 +107,7 @@ def logical_form(one: Primitive | Fixed) -> dict[str, Json]:
     return {key: one.props[key] for key in ("logicalType", "precision", "scale") if key in one.props}
 
 
-def _named_form(document: Document, one: Named, is_written: bool) -> Form:
+def _named_form(defaults: DefaultValues, one: Named, is_written: bool) -> Form:
     match one:
         case Enum():
             form: dict[str, Any] = {"type": "enum", "name": one.name.full, "symbols": list(one.symbols)}
@@ -118,6 +119,6 @@ def _named_form(document: Document, one: Named, is_written: bool) -> Form:
             for field in one.fields:
                 form = {"name": field.name, "type": type_form(field.type, is_written=is_written)}
                 if not isinstance(field.default, NoDefault):
-                    form["default"] = value_of_default(document, field.type, field.default)
+                    form["default"] = defaults.of(field.type, field.default)
                 fields.append(form)
             return {"type": "record", "name": one.name.full, "fields": fields}

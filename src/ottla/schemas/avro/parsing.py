@@ -8,7 +8,7 @@ type are refused, except for a `doc` or `namespace` that is no text, which Java 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeGuard
 
 from ottla.schemas.avro import json_text
@@ -17,6 +17,7 @@ from ottla.schemas.avro.model import (
     NO_DEFAULT,
     Array,
     AvroType,
+    Definite,
     Document,
     Enum,
     Field,
@@ -34,7 +35,7 @@ from ottla.schemas.avro.model import (
 from ottla.schemas.avro.names import PRIMITIVES, Name, is_valid, is_valid_full, name_of
 from ottla.schemas.errors import InvalidSchema
 
-# Types within types, each definition written where it is used first.
+# Types within types, through names too.
 DEPTH_MAX: Final = 100
 
 # What has a meaning on a type, so that it is no attribute of the user's.
@@ -302,16 +303,26 @@ def _branch_label(branch: AvroType) -> str:
 
 
 def _check_depth(document: Document) -> None:
-    """Names that are used before they are defined can nest types deeper than the text shows."""
-    written = set(document.referred)
-    stack = [(document.root, 0)]
-    while stack:
-        one, depth = stack.pop()
-        if depth > DEPTH_MAX:
+    """Names can nest types deeper than the text shows. Types that contain themselves are not followed around."""
+    root = document.resolve(document.root)
+    heights: dict[Definite, int] = {root: 0}
+    path: dict[Definite, Iterator[AvroType]] = {root: iter(inner_types(root))}
+    while path:
+        one, rest = next(reversed(path.items()))
+        following = next(rest, None)
+        if following is None:
+            del path[one]
+            outer = next(reversed(path), None)
+            if outer is not None:
+                heights[outer] = max(heights[outer], heights[one] + 1)
+            continue
+        inner = document.resolve(following)
+        if inner not in heights:
+            heights[inner] = 0
+            path[inner] = iter(inner_types(inner))
+        elif inner not in path:
+            heights[one] = max(heights[one], heights[inner] + 1)
+        if heights[one] > DEPTH_MAX or len(path) > DEPTH_MAX + 1:
             raise _too_deep("")
-        definite = document.resolve(one)
-        if isinstance(definite, Record | Enum | Fixed):
-            if definite.name.full in written:
-                continue
-            written.add(definite.name.full)
-        stack += [(inner, depth + 1) for inner in reversed(inner_types(definite))]
+    if heights[root] > DEPTH_MAX:
+        raise _too_deep("")

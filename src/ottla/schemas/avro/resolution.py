@@ -17,7 +17,7 @@ from typing import Any, Final
 from fastavro import schemaless_reader, schemaless_writer
 
 from ottla.schemas.avro.comparison import is_called
-from ottla.schemas.avro.default_values import value_of_default
+from ottla.schemas.avro.default_values import DefaultValues
 from ottla.schemas.avro.fastavro_form import UNFIT, Form, logical_form, mark, named_forms, type_form
 from ottla.schemas.avro.model import (
     Array,
@@ -65,6 +65,7 @@ class _Resolution:
         # Names of pairs begin with a sign that no other name has.
         self._writer_names = named_forms(writer)
         self._reader_names: dict[str, Form] = {}
+        self._defaults = DefaultValues(reader)
         self._reader_forms = named_forms(reader)
         self._records: dict[tuple[Record, Record], str] = {}
         # Records are completed one after the other, so that no chain of them is too long.
@@ -167,7 +168,7 @@ class _Resolution:
     def _missing(self, record: Record, field: Field) -> Form:
         if isinstance(field.default, NoDefault):
             raise SchemaError(f"the field {field.name} of {record.name.full} was not written, and has no default")
-        value = value_of_default(self._reader, field.type, field.default)
+        value = self._defaults.of(field.type, field.default)
         return {"name": field.name, "type": None, "default": self._as_read(field.type, value)}
 
     def _as_read(self, one: AvroType, value: object) -> object:
