@@ -72,6 +72,7 @@ def _can_harm(document: Document, *, count_empty: bool) -> bool:
     finished: set[str] = set()
     stack: list[tuple[AvroType, bool]] = [(document.root, False)]
     around: set[str] = set()
+    empty: dict[str, bool] = {}
     while stack:
         one, is_done = stack.pop()
         definite = document.resolve(one)
@@ -87,13 +88,13 @@ def _can_harm(document: Document, *, count_empty: bool) -> bool:
                 continue
             around.add(name)
             stack.append((NameRef(name), True))
-        if count_empty and isinstance(definite, Array) and _is_empty(document, definite.items, {}):
+        if count_empty and isinstance(definite, Array) and _is_empty(document, definite.items, empty):
             return True
         stack += [(inner, False) for inner in inner_types(definite)]
     return False
 
 
-def _is_empty(document: Document, one: AvroType, seen: dict[str, None]) -> bool:
+def _is_empty(document: Document, one: AvroType, known: dict[str, bool]) -> bool:
     """Whether values of a type can take no bytes."""
     definite = document.resolve(one)
     match definite:
@@ -101,9 +102,13 @@ def _is_empty(document: Document, one: AvroType, seen: dict[str, None]) -> bool:
             return definite.kind == "null"
         case Fixed():
             return definite.size == 0
-        case Record() if definite.name.full not in seen:
-            inner = seen | {definite.name.full: None}
-            return all(_is_empty(document, field.type, inner) for field in definite.fields)
+        case Record():
+            name = definite.name.full
+            if name not in known:
+                # A record that contains itself has no values at all.
+                known[name] = False
+                known[name] = all(_is_empty(document, field.type, known) for field in definite.fields)
+            return known[name]
     return False
 
 

@@ -16,8 +16,8 @@ from ottla.schemas.errors import InvalidSchema
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
-# Three levels for each record in a record, and some for defaults and attributes.
-DEPTH_MAX: Final = 350
+# Three levels for each record in a record, and what defaults and attributes may have.
+DEPTH_MAX: Final = 400
 
 # Ends of strings and comments may be missing: then they reach to the end, so that each character is looked at once.
 _STRING_OR_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -43,7 +43,8 @@ def read(text: str) -> Json:
         raise _too_deep() from None
     except ValueError as error:
         raise InvalidSchema(f"not JSON: {error}: {_excerpt(text)}") from None
-    _check_depth(value)
+    if is_deeper(value, DEPTH_MAX):
+        raise _too_deep()
     return value
 
 
@@ -66,6 +67,17 @@ def sort_keys(value: Json) -> Json:
     return value
 
 
+def is_deeper(value: Json, levels: int) -> bool:
+    """Whether lists and objects are nested in more than so many levels."""
+    level: list[Json] = [value]
+    for _ in range(levels + 1):
+        containers = [one for one in level if isinstance(one, dict | list)]
+        if not containers:
+            return False
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return True
+
+
 def shorten(value: object) -> str:
     """A value for a message."""
     shown = repr(value) if not isinstance(value, str | Mapping | list) else json.dumps(value, default=repr)
@@ -78,21 +90,6 @@ def _excerpt(text: str) -> str:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is no number in JSON")
-
-
-def _check_depth(value: Json) -> None:
-    level: list[Json] = [value]
-    for _ in range(DEPTH_MAX):
-        inner: list[Json] = []
-        for one in level:
-            if isinstance(one, dict):
-                inner += one.values()
-            elif isinstance(one, list):
-                inner += one
-        if not inner:
-            return
-        level = inner
-    raise _too_deep()
 
 
 def _too_deep() -> InvalidSchema:
@@ -131,8 +128,7 @@ def _write_float(value: float) -> str:
     if not math.isfinite(value):
         return '"NaN"' if math.isnan(value) else ('"Infinity"' if value > 0 else '"-Infinity"')
     if value == 0 or 1e-3 <= abs(value) < 1e7:
-        shown = repr(value)
-        return shown if "e" not in shown else f"{value:.20f}".rstrip("0")
+        return repr(value)
     digits, _, exponent = repr(value).partition("e")
     sign = "-" if value < 0 else ""
     whole, _, fraction = digits.lstrip("-").partition(".")

@@ -15,7 +15,6 @@ from ottla.schemas.avro.json_text import Json
 from ottla.schemas.avro.names import Name
 
 Props = Mapping[str, Json]
-NO_PROPS: Final[Props] = {}
 
 
 class NoDefault:

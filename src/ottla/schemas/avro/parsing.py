@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeGuard
 
 from ottla.schemas.avro import json_text
-from ottla.schemas.avro.json_text import Json, shorten
+from ottla.schemas.avro.json_text import Json, is_deeper, shorten
 from ottla.schemas.avro.model import (
     NO_DEFAULT,
     Array,
@@ -37,6 +37,9 @@ from ottla.schemas.errors import InvalidSchema
 
 # Types within types, through names too.
 DEPTH_MAX: Final = 100
+
+# Lists and objects within a default or an attribute.
+VALUE_DEPTH_MAX: Final = 64
 
 # What has a meaning on a type, so that it is no attribute of the user's.
 _TYPE_WORDS: Final = frozenset(
@@ -92,7 +95,7 @@ class _Parser:
         if not isinstance(kind, str):
             raise _invalid(path, f"the type is {shorten(kind)}, and has to be a text")
         if kind in PRIMITIVES:
-            return Primitive(kind, _props(value, _TYPE_WORDS))
+            return Primitive(kind, _props(value, _TYPE_WORDS, path))
         match kind:
             case "record" | "error":
                 return self._record(value, space, path, depth)
@@ -105,7 +108,7 @@ class _Parser:
                 if word not in value:
                     raise _invalid(path, f"this {kind} has no {word}")
                 inner = self._type(value[word], space, f"{path}/{word}", depth + 1)
-                return (Array if kind == "array" else Map)(inner, _props(value, _TYPE_WORDS))
+                return (Array if kind == "array" else Map)(inner, _props(value, _TYPE_WORDS, path))
         return self._named(kind, space, f"{path}/type")
 
     def _named(self, text: str, space: str, path: str) -> AvroType:
@@ -138,7 +141,7 @@ class _Parser:
             is_error=value["type"] == "error",
             doc=_text(value, "doc"),
             aliases=_type_aliases(value, name, path),
-            props=_props(value, _TYPE_WORDS),
+            props=_props(value, _TYPE_WORDS, path),
         )
         self._types[name.full] = record
         return record
@@ -162,7 +165,7 @@ class _Parser:
             doc=_text(value, "doc"),
             order=order.lower(),
             aliases=_aliases(value, path),
-            props=_props(value, _FIELD_WORDS),
+            props=_props(value, _FIELD_WORDS, path),
         )
 
     def _enum(self, value: Mapping[str, Json], space: str, path: str) -> Enum | NameRef:
@@ -184,7 +187,7 @@ class _Parser:
         if name.full in self._types:
             return NameRef(name.full)
         aliases = _type_aliases(value, name, path)
-        enum = Enum(name, tuple(seen), default, _text(value, "doc"), aliases, _props(value, _ENUM_WORDS))
+        enum = Enum(name, tuple(seen), default, _text(value, "doc"), aliases, _props(value, _ENUM_WORDS, path))
         self._types[name.full] = enum
         return enum
 
@@ -196,7 +199,7 @@ class _Parser:
         if name.full in self._types:
             return NameRef(name.full)
         aliases = _type_aliases(value, name, path)
-        fixed = Fixed(name, size, _text(value, "doc"), aliases, _props(value, _TYPE_WORDS))
+        fixed = Fixed(name, size, _text(value, "doc"), aliases, _props(value, _TYPE_WORDS, path))
         self._types[name.full] = fixed
         return fixed
 
@@ -255,8 +258,14 @@ def _text(value: Mapping[str, Json], word: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _props(value: Mapping[str, Json], words: frozenset[str]) -> Props:
-    return {key: inner for key, inner in value.items() if key not in words}
+def _props(value: Mapping[str, Json], words: frozenset[str], path: str) -> Props:
+    return {key: _shallow(inner, f"{path}/{key}") for key, inner in value.items() if key not in words}
+
+
+def _shallow(value: Json, path: str) -> Json:
+    if is_deeper(value, VALUE_DEPTH_MAX):
+        raise _invalid(path, f"a value is nested deeper than {VALUE_DEPTH_MAX} levels")
+    return value
 
 
 def _aliases(value: Mapping[str, Json], path: str) -> tuple[str, ...]:
@@ -289,7 +298,7 @@ def _default(value: Mapping[str, Json], type_: AvroType, path: str) -> Json | No
         if number is None:
             raise _invalid(path, f"the default {shorten(default)} is no number")
         return float(number[1])
-    return default
+    return _shallow(default, f"{path}/default")
 
 
 def _branch_label(branch: AvroType) -> str:

@@ -27,7 +27,7 @@ def find_fault(document: Document, value: object) -> str | None:
     """The first part of a value that does not fit, with its path; None if there is none to be found."""
     try:
         return _Search(document).fault(document.root, value, "")
-    except _GaveUp:
+    except (_GaveUp, RecursionError):
         return None
 
 

@@ -118,3 +118,18 @@ def test_what_may_be_written_may_be_read() -> None:
     assert schema.decoder()(schema.encoder()(value)) == value
     with pytest.raises(UnwritableValue, match=f"deeper than {DEPTH_MAX}"):
         schema.encoder()({"next": value})
+
+
+def test_a_tower_of_records_without_bytes_takes_no_time() -> None:
+    schema: Any = record(name="R0")
+    for level in range(1, 60):
+        schema = record(field("a", schema), field("b", f"R{level - 1}"), name=f"R{level}")
+    assert Skimmer(parse({"type": "array", "items": schema}).document).is_needed
+
+
+def test_a_fault_at_the_bottom_is_told_as_well() -> None:
+    value: Any = "no record"
+    for _ in range(DEPTH_MAX - 1):
+        value = {"next": value}
+    with pytest.raises(UnwritableValue):
+        parse(LIST).encoder()(value)

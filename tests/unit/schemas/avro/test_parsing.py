@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.schemas.avro.parsing import DEPTH_MAX, parse_document
+from ottla.schemas.avro.parsing import DEPTH_MAX, VALUE_DEPTH_MAX, parse_document
 from ottla.schemas.errors import InvalidSchema
 from unit.schemas.avro.schemas import field, parse, record
 
@@ -119,6 +119,29 @@ def chain(numbers: range) -> str:
 def test_types_within_types_have_a_bound_however_they_are_written(text: str) -> None:
     with pytest.raises(InvalidSchema, match=f"deeper than {DEPTH_MAX}"):
         parse_document(text, ())
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for level in range(levels):
+        value = {"a": value} if level % 2 else [value]
+    return value
+
+
+def test_what_may_be_nested_most_is_handled() -> None:
+    schema: Any = record(field("f", "int", default=nested(VALUE_DEPTH_MAX), x=nested(VALUE_DEPTH_MAX)), name="R0")
+    for level in range(1, DEPTH_MAX):
+        schema = record(field("f", schema, default={}), name=f"R{level}")
+    parsed = parse(schema, is_new=False)
+    assert parse(parsed.normalised(), is_new=False).normalised() == parsed.normalised()
+    assert parsed.compare(parsed) == ()
+    parsed.decoder(parse(parsed.canonical.replace('"R0"', '"R0","x":1'), is_new=False))
+
+
+@pytest.mark.parametrize("where", [{"default": nested(VALUE_DEPTH_MAX + 1)}, {"x": nested(VALUE_DEPTH_MAX + 1)}])
+def test_values_in_a_schema_have_a_bound(where: Any) -> None:
+    with pytest.raises(InvalidSchema, match=f"/fields/0/.*deeper than {VALUE_DEPTH_MAX}"):
+        parse(record(field("f", "int", **where)), is_new=False)
 
 
 def test_a_megabyte_of_schema_takes_seconds_at_most() -> None:
