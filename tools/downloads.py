@@ -84,9 +84,29 @@ SPARK_CONNECTOR = (
 
 
 def make_spark_connector(target: Path) -> None:
-    for artifact in SPARK_CONNECTOR:
+    copy_jars(SPARK_CONNECTOR, target)
+
+
+def copy_jars(artifacts: Sequence[str], target: Path) -> None:
+    for artifact in artifacts:
         goal = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", "-Dtransitive=false"]
         run([*goal, f"-DoutputDirectory={target}"], target)
+
+
+# The library whose rules and texts registries go by, and what it reads JSON with.
+AVRO_VERSION = "1.12.0"
+AVRO_JARS = (
+    f"org.apache.avro:avro:{AVRO_VERSION}",
+    "com.fasterxml.jackson.core:jackson-core:2.17.2",
+    "com.fasterxml.jackson.core:jackson-databind:2.17.2",
+    "com.fasterxml.jackson.core:jackson-annotations:2.17.2",
+    "org.slf4j:slf4j-api:1.7.36",
+    "org.slf4j:slf4j-nop:1.7.36",
+)
+
+
+def make_avro(target: Path) -> None:
+    copy_jars(AVRO_JARS, target)
 
 
 KAFKAJS_VERSION = "2.2.4"
@@ -185,6 +205,7 @@ RECIPES = {
     for recipe in (
         Recipe("kafka", "4.3.0", "90 jars, about 100 MB", KAFKA_POM.read_text(), make_kafka),
         Recipe("spark-connector", "4.2.0", "four jars, 10 MB", " ".join(SPARK_CONNECTOR), make_spark_connector),
+        Recipe("avro", AVRO_VERSION, "six jars, 3 MB", " ".join(AVRO_JARS), make_avro),
         Recipe("kafkajs", KAFKAJS_VERSION, "one npm package", "install", make_kafkajs),
         Recipe(
             "librdkafka",
