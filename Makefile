@@ -155,7 +155,7 @@ site: $(SITE_READY)
 interop: $(READY)
 	@echo "== interop: clients that we did not write =="
 	@$(PARTS) java javac mvn node npm kcat
-	@$(FETCH) kafka kafkajs >/dev/null
+	@$(FETCH) kafka kafkajs avro >/dev/null
 	@$(PYTEST) $(CLIENT_TESTS)
 
 tools: $(READY)
