@@ -1,0 +1,167 @@
+"""A schema compiled into functions that check values.
+
+Each subschema becomes a `Check`, made once however often it is referred to: a list of functions, one for each keyword
+that says something. They are in `scalar_checks`, `container_checks` and `combination_checks`. The first thing that is
+wrong ends the check; nothing is collected from values that are right.
+
+Schemas and values are both somebody else's. A schema may refer to itself without getting any further (such a `$ref`
+says nothing and passes), may nest deeper than the stack, and may try exponentially many alternatives on one value: the
+depth and the number of steps are bounded, the latter by the size of the value.
+
+Reading fills in defaults: a property that is missing gets its default, so that a reader may require what a writer did
+not know (REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED is compatible). Within alternatives, where a failure is no failure,
+nothing is filled in, but a missing property with a default passes.
+
+`$dynamicRef` and `$recursiveRef` lead where `$ref` would: to their anchor in the document that has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
+
+from ottla.schemas.errors import SchemaError
+from ottla.schemas.json_schema.documents import Place
+from ottla.schemas.json_schema.drafts import escape
+
+DEPTH_MAX: Final = 250
+STEPS_AT_LEAST: Final = 100_000
+STEPS_PER_BYTE: Final = 20
+
+
+class Failure:
+    """What is wrong with a value, and where."""
+
+    __slots__ = ("detail", "path", "rule")
+
+    def __init__(self, rule: str, detail: str) -> None:
+        self.rule = rule
+        self.detail = detail
+        # From the inside out: it is made on the way back.
+        self.path: list[str | int] = []
+
+    def within(self, step: str | int) -> Failure:
+        self.path.append(step)
+        return self
+
+    def __str__(self) -> str:
+        steps = "".join(f"/{escape(str(step))}" for step in reversed(self.path))
+        return f"#{steps}: {self.detail} ({self.rule})"
+
+
+class TooMuch(SchemaError):
+    """A value that cannot be checked within the bounds."""
+
+
+class State:
+    """One check of one value."""
+
+    __slots__ = ("active", "depth", "fills", "is_reading", "steps")
+
+    def __init__(self, size: int, *, is_reading: bool) -> None:
+        self.steps = STEPS_AT_LEAST + STEPS_PER_BYTE * size
+        self.depth = 0
+        # References that are being followed, each with the value that they are followed for.
+        self.active: set[tuple[int, int]] = set()
+        self.is_reading = is_reading
+        self.fills = is_reading
+
+
+KeywordCheck = Callable[[Any, State], Failure | None]
+# The names or indexes that a keyword has looked at, for `unevaluatedProperties` and `unevaluatedItems`.
+Evaluation = Callable[[Any, State], set[Any]]
+
+
+class Check:
+    __slots__ = ("evaluations", "parts")
+
+    def __init__(self) -> None:
+        self.parts: list[KeywordCheck] = []
+        self.evaluations: list[Evaluation] = []
+
+    def __call__(self, value: Any, state: State) -> Failure | None:
+        self._enter(state)
+        for part in self.parts:
+            failure = part(value, state)
+            if failure is not None:
+                state.depth -= 1
+                return failure
+        state.depth -= 1
+        return None
+
+    def evaluate(self, value: Any, state: State) -> set[Any]:
+        self._enter(state)
+        evaluated = set().union(*(evaluation(value, state) for evaluation in self.evaluations))
+        state.depth -= 1
+        return evaluated
+
+    def _enter(self, state: State) -> None:
+        state.steps -= 1
+        state.depth += 1
+        if state.steps < 0 or state.depth > DEPTH_MAX:
+            raise TooMuch(
+                f"the schema takes more than {DEPTH_MAX} levels to check this value, or more steps than its size allows"
+            )
+
+
+class Compiler:
+    """Makes the checks of a document, each once. `compile` makes the waiting ones, so that depth costs no stack."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Check] = {}
+        self._waiting: list[tuple[Place, Check]] = []
+
+    def compile(self, root: Place) -> Check:
+        from ottla.schemas.json_schema.combination_checks import add_combinations, add_unevaluated
+        from ottla.schemas.json_schema.container_checks import add_arrays, add_objects
+        from ottla.schemas.json_schema.scalar_checks import add_scalars
+
+        check = self.check_of(root)
+        while self._waiting:
+            place, made = self._waiting.pop()
+            if place.draft.ref_hides and isinstance(place.contents.get("$ref"), str):
+                add_combinations(self, place, made)
+                continue
+            for add in (add_scalars, add_objects, add_arrays, add_combinations, add_unevaluated):
+                add(self, place, made)
+        return check
+
+    def check_of(self, place: Place) -> Check:
+        """The check of a subschema, which may be empty until `compile` is done."""
+        if isinstance(place.contents, dict):
+            check = self._made.get(id(place.contents))
+            if check is None:
+                check = self._made[id(place.contents)] = Check()
+                self._waiting.append((place, check))
+            return check
+        check = Check()
+        if place.contents is False:
+            check.parts.append(_refuse(place))
+        return check
+
+
+def _refuse(place: Place) -> KeywordCheck:
+    return lambda _value, _state: Failure(f"false at {place.path}", "the schema allows no value here")
+
+
+def plain(value: Any) -> Any:
+    """A value of a schema as Python has it: Decimals as integers or floats."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return value
+
+
+def identity_of(value: Any) -> Any:
+    """What is equal for values that JSON Schema takes for equal: 1 and 1.0, but not 1 and true."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, dict):
+        return ("object", frozenset((name, identity_of(item)) for name, item in value.items()))
+    if isinstance(value, list | tuple):
+        return ("array", tuple(map(identity_of, value)))
+    return value
