@@ -6,14 +6,14 @@ from typing import Any
 
 from ottla.schemas.json_schema.checks import Check, Compiler, Evaluation, Failure, KeywordCheck, State
 from ottla.schemas.json_schema.documents import Place
-from ottla.schemas.json_schema.soundness import references_in
+from ottla.schemas.json_schema.drafts import references_in
 
 _Container = type[Any] | tuple[type[Any], ...]
 
 
 def add_combinations(compiler: Compiler, place: Place, check: Check) -> None:
     schema = place.contents
-    for reference in references_in(schema):
+    for reference in references_in(schema, place.draft):
         target = compiler.check_of(place.follow(reference))
         check.parts.append(_check_reference(target))
         check.evaluations.append(_evaluate_reference(target))

@@ -35,17 +35,31 @@ class Draft:
     ref_hides: bool
     specification: Specification[Any]
     meta_validator: Any
+    # Keywords that lead to other schemas, and keywords that have schemas.
+    references: tuple[str, ...]
     keywords: frozenset[str]
 
 
-DRAFT_4: Final = Draft("4", "id", True, DRAFT4, Draft4Validator(Draft4Validator.META_SCHEMA), _IN_4)
-DRAFT_6: Final = Draft("6", "$id", True, DRAFT6, Draft6Validator(Draft6Validator.META_SCHEMA), _IN_6)
-DRAFT_7: Final = Draft("7", "$id", True, DRAFT7, Draft7Validator(Draft7Validator.META_SCHEMA), _IN_7)
+DRAFT_4: Final = Draft("4", "id", True, DRAFT4, Draft4Validator(Draft4Validator.META_SCHEMA), ("$ref",), _IN_4)
+DRAFT_6: Final = Draft("6", "$id", True, DRAFT6, Draft6Validator(Draft6Validator.META_SCHEMA), ("$ref",), _IN_6)
+DRAFT_7: Final = Draft("7", "$id", True, DRAFT7, Draft7Validator(Draft7Validator.META_SCHEMA), ("$ref",), _IN_7)
 DRAFT_2019_09: Final = Draft(
-    "2019-09", "$id", False, DRAFT201909, Draft201909Validator(Draft201909Validator.META_SCHEMA), _IN_2019
+    "2019-09",
+    "$id",
+    False,
+    DRAFT201909,
+    Draft201909Validator(Draft201909Validator.META_SCHEMA),
+    ("$ref", "$recursiveRef"),
+    _IN_2019,
 )
 DRAFT_2020_12: Final = Draft(
-    "2020-12", "$id", False, DRAFT202012, Draft202012Validator(Draft202012Validator.META_SCHEMA), _IN_2020
+    "2020-12",
+    "$id",
+    False,
+    DRAFT202012,
+    Draft202012Validator(Draft202012Validator.META_SCHEMA),
+    ("$ref", "$dynamicRef"),
+    _IN_2020,
 )
 
 _BY_URI: Final = {
@@ -81,6 +95,11 @@ def subschemas(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, Any]
                 yield f"{keyword}/{index}", each
         elif keyword not in _LISTS | _MAPS and keyword != "dependencies":
             yield keyword, value
+
+
+def references_in(schema: dict[str, Any], draft: Draft) -> list[str]:
+    """Where it leads: URIs, each relative to the place of the schema."""
+    return [schema[keyword] for keyword in draft.references if isinstance(schema.get(keyword), str)]
 
 
 def cut_subschemas(schema: dict[str, Any], draft: Draft) -> dict[str, Any]:

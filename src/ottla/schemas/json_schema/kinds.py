@@ -23,7 +23,7 @@ from decimal import Decimal
 from typing import Any, Final, TypeGuard
 
 from ottla.schemas.json_schema.documents import Place
-from ottla.schemas.json_schema.drafts import DRAFT_4, DRAFT_2020_12, escape
+from ottla.schemas.json_schema.drafts import DRAFT_4, DRAFT_2020_12, escape, references_in
 
 ALL_OF: Final = "allOf"
 ANY_OF: Final = "anyOf"
@@ -176,15 +176,18 @@ def _follow(place: Place) -> Place:
         if id(place.contents) in passed:
             return place.enter("$ref", True)
         passed.add(id(place.contents))
-        place = place.follow(place.contents["$ref"])
+        place = place.follow(references_in(place.contents, place.draft)[0])
     return place
 
 
 def _is_reference(place: Place) -> bool:
     schema = place.contents
-    if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
+    if not isinstance(schema, dict):
         return False
-    return place.draft.ref_hides or not any(map(schema.__contains__, _SAYING))
+    references = references_in(schema, place.draft)
+    if place.draft.ref_hides:
+        return bool(references)
+    return len(references) == 1 and _SAYING.isdisjoint(schema)
 
 
 _SAYING: Final = frozenset(
@@ -205,10 +208,9 @@ def _make_kind(place: Place) -> Kind:
 
 
 def _take_apart(place: Place, schema: dict[str, Any]) -> list[Kind]:
-    parts: list[Kind] = []
-    if isinstance(schema.get("$ref"), str):
-        # Beside other keywords, which 2019-09 and later allow.
-        parts.append(_combine(place, ALL_OF, (place.follow(schema["$ref"]),)))
+    # Beside other keywords, which 2019-09 and later allow.
+    references = references_in(schema, place.draft)
+    parts: list[Kind] = [_combine(place, ALL_OF, (place.follow(reference),)) for reference in references]
     if isinstance(schema.get("enum"), list):
         parts.append(Enumeration(place, tuple(schema["enum"])))
     for criterion in (ALL_OF, ANY_OF, ONE_OF):

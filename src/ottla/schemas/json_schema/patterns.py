@@ -21,7 +21,7 @@ from ottla.schemas.errors import InvalidSchema
 
 LENGTH_MAX: Final = 4096
 _GROUPS_MAX: Final = 100
-_BYTES_MAX: Final = 4 * 1024 * 1024
+_BYTES_MAX: Final = 2 * 1024 * 1024
 _SPELT_DIFFERENTLY: Final = re.compile(
     r"\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
     r"|\\u(?P<unit>[0-9a-fA-F]{4})|\\u\{(?P<point>[0-9a-fA-F]{1,6})\}"
@@ -47,7 +47,7 @@ def check_pattern(pattern: str) -> None:
             raise InvalidSchema(str(unsupported)) from None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def compile_pattern(pattern: str) -> Any:
     """Something with `search`; Unsupported if RE2 cannot do it."""
     if len(pattern) > LENGTH_MAX:
@@ -62,7 +62,7 @@ def compile_pattern(pattern: str) -> Any:
         reason = error.args[0].decode(errors="replace") if error.args else "it is too large"
         raise Unsupported(
             f"RE2 cannot run {pattern!r}: {reason}; it knows neither look-around nor back references, "
-            "nor repetitions over 1000"
+            "nor many repetitions"
         ) from None
 
 

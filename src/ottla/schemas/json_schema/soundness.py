@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ottla.schemas.errors import InvalidSchema
 from ottla.schemas.json_schema.documents import Document
-from ottla.schemas.json_schema.drafts import Draft, cut_subschemas, draft_of, subschemas
+from ottla.schemas.json_schema.drafts import Draft, cut_subschemas, draft_of, references_in, subschemas
 from ottla.schemas.json_schema.json_text import show_json, write_json
 from ottla.schemas.json_schema.patterns import check_pattern
 
@@ -60,7 +60,7 @@ class Judge:
                 # Of another document, where it was new once, or in a place where a draft has no schemas.
                 self._judge_one(place.path, schema, place.draft, is_new=False)
             left += [place.enter(step, each) for step, each in subschemas(schema, place.draft)]
-            left += [place.follow(reference) for reference in references_in(schema)]
+            left += [place.follow(reference) for reference in references_in(schema, place.draft)]
 
     def _is_unseen(self, schema: Any) -> bool:
         # What is no object is a boolean, or was judged with the schema that has it.
@@ -77,10 +77,6 @@ class Judge:
             _apply_meta_schema(path, cut, draft, is_new=is_new)
         if is_new:
             _check_patterns(path, schema)
-
-
-def references_in(schema: dict[str, Any]) -> list[str]:
-    return [schema[key] for key in ("$ref", "$dynamicRef", "$recursiveRef") if isinstance(schema.get(key), str)]
 
 
 def _cut(schema: dict[str, Any], draft: Draft) -> dict[str, Any]:
