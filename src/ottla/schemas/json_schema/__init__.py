@@ -8,6 +8,8 @@ soundness        what makes a text a schema: its meta-schema, its patterns, its 
 patterns         regular expressions that take linear time
 kinds            a schema as what it says about strings, about numbers, about objects, ...
 comparison       why a schema cannot read what another has written; with a module for each kind of rule
-checks           a schema compiled into functions that check values; with a module for each kind of keyword
+blind_spots      what Confluent's rules do not look at
+checks           a schema as functions that check values; with a module for each kind of keyword
+compiler         puts them together
 codec            values to bytes and back
 """

@@ -1,7 +1,7 @@
 """A schema compiled into functions that check values.
 
-Each subschema becomes a `Check`, made once however often it is referred to: a list of functions, one for each keyword
-that says something. They are in `scalar_checks`, `container_checks` and `combination_checks`. The first thing that is
+Each subschema becomes a `Check`: a list of functions, one for each keyword that says something. They are in
+`scalar_checks`, `container_checks` and `combination_checks`, and put together by `compiler`. The first thing that is
 wrong ends the check; nothing is collected from values that are right.
 
 Schemas and values are both somebody else's. A schema may refer to itself without getting any further (such a `$ref`
@@ -11,8 +11,6 @@ depth and the number of steps are bounded, the latter by the size of the value.
 Reading fills in defaults: a property that is missing gets its default, so that a reader may require what a writer did
 not know (REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED is compatible). Within alternatives, where a failure is no failure,
 nothing is filled in, but a missing property with a default passes.
-
-`$dynamicRef` and `$recursiveRef` lead where `$ref` would: to their anchor in the document that has them.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 from ottla.schemas.errors import SchemaError
-from ottla.schemas.json_schema.documents import Place
 from ottla.schemas.json_schema.drafts import escape
 
 DEPTH_MAX: Final = 250
@@ -103,46 +100,6 @@ class Check:
             raise TooMuch(
                 f"the schema takes more than {DEPTH_MAX} levels to check this value, or more steps than its size allows"
             )
-
-
-class Compiler:
-    """Makes the checks of a document, each once. `compile` makes the waiting ones, so that depth costs no stack."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, Check] = {}
-        self._waiting: list[tuple[Place, Check]] = []
-
-    def compile(self, root: Place) -> Check:
-        from ottla.schemas.json_schema.combination_checks import add_combinations, add_unevaluated
-        from ottla.schemas.json_schema.container_checks import add_arrays, add_objects
-        from ottla.schemas.json_schema.scalar_checks import add_scalars
-
-        check = self.check_of(root)
-        while self._waiting:
-            place, made = self._waiting.pop()
-            if place.draft.ref_hides and isinstance(place.contents.get("$ref"), str):
-                add_combinations(self, place, made)
-                continue
-            for add in (add_scalars, add_objects, add_arrays, add_combinations, add_unevaluated):
-                add(self, place, made)
-        return check
-
-    def check_of(self, place: Place) -> Check:
-        """The check of a subschema, which may be empty until `compile` is done."""
-        if isinstance(place.contents, dict):
-            check = self._made.get(id(place.contents))
-            if check is None:
-                check = self._made[id(place.contents)] = Check()
-                self._waiting.append((place, check))
-            return check
-        check = Check()
-        if place.contents is False:
-            check.parts.append(_refuse(place))
-        return check
-
-
-def _refuse(place: Place) -> KeywordCheck:
-    return lambda _value, _state: Failure(f"false at {place.path}", "the schema allows no value here")
 
 
 def plain(value: Any) -> Any:

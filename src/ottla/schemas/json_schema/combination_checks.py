@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ottla.schemas.json_schema.checks import Check, Compiler, Evaluation, Failure, KeywordCheck, State
+from ottla.schemas.json_schema.checks import Check, Evaluation, Failure, KeywordCheck, State
 from ottla.schemas.json_schema.documents import Place
 from ottla.schemas.json_schema.drafts import references_in
+
+if TYPE_CHECKING:
+    from ottla.schemas.json_schema.compiler import Compiler
 
 _Container = type[Any] | tuple[type[Any], ...]
 

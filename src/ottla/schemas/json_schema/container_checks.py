@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ottla.schemas.json_schema.checks import Check, Compiler, Failure, KeywordCheck, State, identity_of, plain
+from ottla.schemas.json_schema.checks import Check, Failure, KeywordCheck, State, identity_of, plain
 from ottla.schemas.json_schema.documents import Place
 from ottla.schemas.json_schema.drafts import DRAFT_2020_12, escape
 from ottla.schemas.json_schema.scalar_checks import is_limit, searcher
+
+if TYPE_CHECKING:
+    from ottla.schemas.json_schema.compiler import Compiler
 
 
 def add_objects(compiler: Compiler, place: Place, check: Check) -> None:

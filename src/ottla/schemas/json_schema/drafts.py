@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
+from urllib.parse import urljoin
 
 from jsonschema import Draft4Validator, Draft6Validator, Draft7Validator, Draft201909Validator, Draft202012Validator
+from jsonschema_specifications import REGISTRY as META_SCHEMAS
 from referencing import Specification
 from referencing.jsonschema import DRAFT4, DRAFT6, DRAFT7, DRAFT201909, DRAFT202012
 
@@ -39,6 +42,10 @@ class Draft:
     references: tuple[str, ...]
     keywords: frozenset[str]
 
+    @property
+    def known(self) -> frozenset[str]:
+        return _known_to(self.name)
+
 
 DRAFT_4: Final = Draft("4", "id", True, DRAFT4, Draft4Validator(Draft4Validator.META_SCHEMA), ("$ref",), _IN_4)
 DRAFT_6: Final = Draft("6", "$id", True, DRAFT6, Draft6Validator(Draft6Validator.META_SCHEMA), ("$ref",), _IN_6)
@@ -69,6 +76,18 @@ _BY_URI: Final = {
     "json-schema.org/draft/2019-09/schema": DRAFT_2019_09,
     "json-schema.org/draft/2020-12/schema": DRAFT_2020_12,
 }
+
+
+@cache
+def _known_to(name: str) -> frozenset[str]:
+    """The keywords that a meta-schema has something to say about. Those of newer drafts are made of several."""
+    (draft,) = (draft for draft in _BY_URI.values() if draft.name == name)
+    meta_schema = draft.meta_validator.schema
+    known = set(meta_schema["properties"])
+    for part in meta_schema.get("allOf", ()):
+        if "$ref" in part:
+            known |= META_SCHEMAS.contents(urljoin(meta_schema["$id"], part["$ref"]))["properties"].keys()
+    return frozenset(known)
 
 
 def draft_of(tree: object) -> Draft:

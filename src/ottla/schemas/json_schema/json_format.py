@@ -9,9 +9,10 @@ from typing import Final
 from ottla.schemas.errors import InvalidSchema
 from ottla.schemas.finding import Finding
 from ottla.schemas.format import Decode, Encode
-from ottla.schemas.json_schema.checks import Check, Compiler
+from ottla.schemas.json_schema.checks import Check
 from ottla.schemas.json_schema.codec import make_decoder, make_encoder
 from ottla.schemas.json_schema.comparison import compare
+from ottla.schemas.json_schema.compiler import Compiler
 from ottla.schemas.json_schema.documents import Document
 from ottla.schemas.json_schema.json_text import BadJson, read_json, show_json, write_json
 from ottla.schemas.json_schema.soundness import Judge

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal, InvalidOperation
-from typing import Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from ottla.schemas.errors import InvalidSchema
-from ottla.schemas.json_schema.checks import Check, Compiler, Failure, KeywordCheck, State, identity_of, plain
+from ottla.schemas.json_schema.checks import Check, Failure, KeywordCheck, State, identity_of, plain
 from ottla.schemas.json_schema.documents import Place
 from ottla.schemas.json_schema.drafts import DRAFT_4, Draft
 from ottla.schemas.json_schema.json_text import show_json
 from ottla.schemas.json_schema.patterns import compile_pattern
+
+if TYPE_CHECKING:
+    from ottla.schemas.json_schema.compiler import Compiler
 
 _EXACT: Final = Context(prec=5000)
 _SHOWN_MAX: Final = 100

@@ -68,3 +68,9 @@ def test_references_have_the_names_of_their_draft() -> None:
     assert references_in(schema, DRAFT_2019_09) == ["a", "c"]
     assert references_in(schema, DRAFT_2020_12) == ["a", "b"]
     assert references_in({"$ref": 5}, DRAFT_7) == []
+
+
+def test_a_draft_knows_its_keywords() -> None:
+    assert {"type", "$ref", "properties"} <= DRAFT_7.known & DRAFT_2020_12.known
+    assert "unevaluatedItems" in DRAFT_2020_12.known - DRAFT_7.known
+    assert "x-note" not in DRAFT_2020_12.known

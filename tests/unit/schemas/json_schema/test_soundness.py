@@ -1,13 +1,30 @@
 """What is no schema."""
 
 import json
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema.validators import validator_for
 
 from ottla.schemas.errors import InvalidSchema
 from ottla.schemas.json_schema.json_format import JsonFormat
+from ottla.schemas.json_schema.json_text import read_json
 from ottla.schemas.json_schema.soundness import Judge
 from unit.schemas.json_schema.compared import NEWEST, parse
+from unit.schemas.json_schema.generated import DRAFTS
+
+KEYWORDS = (
+    *("type", "properties", "items", "additionalItems", "additionalProperties", "required", "enum", "minLength"),
+    *("maximum", "exclusiveMaximum", "multipleOf", "allOf", "not", "dependencies", "uniqueItems", "title", "pattern"),
+    *("prefixItems", "dependentRequired", "contains", "minContains", "if", "$defs", "$anchor", "patternProperties"),
+)
+NONSENSE = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.sampled_from([0.5, -1.5, 2.0, "a", "string", "object", "1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", *KEYWORDS]), inner, max_size=3),
+    max_leaves=6,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +102,18 @@ def test_a_megabyte_is_read() -> None:
 
 def test_a_judge_needs_no_references() -> None:
     Judge().judge({"$ref": "nowhere"}, is_new=True)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(DRAFTS), st.dictionaries(st.sampled_from(KEYWORDS), NONSENSE, min_size=1, max_size=4))
+def test_likenesses_are_judged_as_the_whole_schema_is(draft: str, schema: dict[str, Any]) -> None:
+    whole = {"$schema": draft, **schema}
+    library = validator_for(whole)
+    faults = library(library.META_SCHEMA).iter_errors(whole)
+    expected = [fault for fault in faults if not (fault.validator == "uniqueItems" and "enum" in fault.absolute_path)]
+    try:
+        Judge().judge(read_json(json.dumps(whole)), is_new=True)
+    except InvalidSchema as error:
+        assert expected, error
+    else:
+        assert expected == []
