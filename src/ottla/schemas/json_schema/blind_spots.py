@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from ottla.schemas.json_schema.difference import Difference, differ
 from ottla.schemas.json_schema.json_text import write_json
 from ottla.schemas.json_schema.kinds import Anything, Array, Condition, Kind, Number, Object, Text
-from ottla.schemas.json_schema.object_rules import has_default, is_open, matches
+from ottla.schemas.json_schema.object_rules import has_default, is_open
 
 if TYPE_CHECKING:
     from ottla.schemas.json_schema.comparison import Comparison
@@ -75,7 +75,7 @@ def _find_uncovered(comparison: Comparison, writer: Object, reader: Object) -> I
     if not writer.patterns or not writer.has_more or writer.more is not None or writer.unevaluated is not None:
         return
     for name in sorted(reader.properties.keys() - writer.properties.keys()):
-        is_covered = any(matches(pattern, name, if_unknown=False) for pattern in writer.patterns)
+        is_covered = any(comparison.matches(pattern, name, if_unknown=False) for pattern in writer.patterns)
         if not is_covered and not isinstance(comparison.kinds.of(reader.properties[name]), Anything):
             rule = "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
             detail = f"{name!r} may have been written with any value"
@@ -96,7 +96,7 @@ def _find_patterns(comparison: Comparison, writer: Object, reader: Object) -> It
             yield differ("ADDITIONAL_PROPERTIES_NARROWED", detail, writer, reader, *path)
             continue
         for name, written in sorted(writer.properties.items()):
-            if matches(pattern, name, if_unknown=True):
+            if comparison.matches(pattern, name, if_unknown=True):
                 for difference in comparison.compare(written, read):
                     yield difference.below(*path)
 

@@ -64,6 +64,11 @@ class State:
         self.is_reading = is_reading
         self.fills = is_reading
 
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise TooMuch("the schema takes more steps to check this value than its size allows")
+
 
 KeywordCheck = Callable[[Any, State], Failure | None]
 # The names or indexes that a keyword has looked at, for `unevaluatedProperties` and `unevaluatedItems`.
@@ -94,12 +99,10 @@ class Check:
         return evaluated
 
     def _enter(self, state: State) -> None:
-        state.steps -= 1
         state.depth += 1
-        if state.steps < 0 or state.depth > DEPTH_MAX:
-            raise TooMuch(
-                f"the schema takes more than {DEPTH_MAX} levels to check this value, or more steps than its size allows"
-            )
+        if state.depth > DEPTH_MAX:
+            raise TooMuch(f"the schema takes more than {DEPTH_MAX} levels to check this value")
+        state.spend(1)
 
 
 def plain(value: Any) -> Any:

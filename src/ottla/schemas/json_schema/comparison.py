@@ -12,15 +12,17 @@ The same holds for the items of tuples. Rules are in `scalar_rules`, `object_rul
 `combination_rules`; what Confluent does not look at, and we do, is in `blind_spots`.
 
 Schemas may contain themselves, and may be made to unfold without end. So each pair of schemas is compared once: a pair
-that is met again while it is being compared is taken for compatible, and is so if nothing else is found. Depth, the
-number of pairs and the number of findings are bounded; what is beyond counts as incompatible.
+that is met again while it is being compared is taken for compatible, and is so if nothing else is found. If something
+is, then whatever was called compatible meanwhile may have been so on that assumption, and is forgotten. Depth, work and
+the number of findings are bounded; what is beyond counts as incompatible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
+from ottla.schemas.errors import InvalidSchema
 from ottla.schemas.finding import Finding
 from ottla.schemas.json_schema import array_rules, combination_rules, object_rules, scalar_rules
 from ottla.schemas.json_schema.blind_spots import find_unseen
@@ -42,9 +44,11 @@ from ottla.schemas.json_schema.kinds import (
     Object,
     Text,
 )
+from ottla.schemas.json_schema.patterns import compile_pattern
 
 DEPTH_MAX: Final = 120
 PAIRS_MAX: Final = 100_000
+MATCHES_MAX: Final = 200_000
 FINDINGS_MAX: Final = 100
 _SHOWN_MAX: Final = 500
 
@@ -58,7 +62,13 @@ class Comparison:
         self.kinds = Kinds()
         self._known: dict[tuple[int, int], list[Difference]] = {}
         self._under_way: set[tuple[int, int]] = set()
+        # Pairs under way that were met again, and those that were called compatible, in order.
+        self._assumed: set[tuple[int, int]] = set()
+        self._compatible: list[tuple[int, int]] = []
         self._alive: list[Kind] = []
+        self._pairs_left = PAIRS_MAX
+        self._matches_left = MATCHES_MAX
+        self._patterns: dict[str, Any] = {}
 
     def compare(self, writer: Place | Kind | None, reader: Place | Kind | None) -> list[Difference]:
         """What keeps values of one from being values of the other."""
@@ -70,17 +80,42 @@ class Comparison:
         writer_kind = self.kinds.of(writer)
         pair = (id(writer_kind), id(reader_kind))
         if pair in self._under_way:
+            self._assumed.add(pair)
             return []
         known = self._known.get(pair)
-        if known is None:
-            if len(self._under_way) >= DEPTH_MAX or len(self._known) >= PAIRS_MAX:
-                raise _TooMuch
-            # Their identities must not pass to others.
-            self._alive += (writer_kind, reader_kind)
-            self._under_way.add(pair)
-            known = self._known[pair] = self._compare_kinds(writer_kind, reader_kind)[:FINDINGS_MAX]
-            self._under_way.remove(pair)
-        return known
+        return self._compare_pair(pair, writer_kind, reader_kind) if known is None else known
+
+    def _compare_pair(self, pair: tuple[int, int], writer: Kind, reader: Kind) -> list[Difference]:
+        self._pairs_left -= 1
+        if len(self._under_way) >= DEPTH_MAX or self._pairs_left < 0:
+            raise _TooMuch
+        # Their identities must not pass to others.
+        self._alive += (writer, reader)
+        began = len(self._compatible)
+        self._under_way.add(pair)
+        found = self._known[pair] = self._compare_kinds(writer, reader)[:FINDINGS_MAX]
+        self._under_way.remove(pair)
+        if not found:
+            self._compatible.append(pair)
+        elif pair in self._assumed:
+            for doubtful in self._compatible[began:]:
+                del self._known[doubtful]
+            del self._compatible[began:]
+        self._assumed.discard(pair)
+        return found
+
+    def matches(self, pattern: str, name: str, *, if_unknown: bool) -> bool:
+        """Whether a pattern has to do with a name; what cannot be run has if that is the safe assumption."""
+        self._matches_left -= 1
+        if self._matches_left < 0:
+            raise _TooMuch
+        if pattern not in self._patterns:
+            try:
+                self._patterns[pattern] = compile_pattern(pattern)
+            except InvalidSchema:
+                self._patterns[pattern] = None
+        compiled = self._patterns[pattern]
+        return if_unknown if compiled is None else compiled.search(name) is not None
 
     def is_compatible(self, writer: Place | Kind | None, reader: Place | Kind | None) -> bool:
         return not self.compare(writer, reader)
@@ -132,7 +167,7 @@ def compare(writer: Document, reader: Document) -> list[Finding]:
     try:
         differences = Comparison().compare(writer.root, reader.root)
     except _TooMuch:
-        detail = f"the schemas unfold to more than {DEPTH_MAX} levels or {PAIRS_MAX} pairs, which is not compared"
+        detail = f"the schemas unfold to more than {DEPTH_MAX} levels or {PAIRS_MAX} pairs, which are not compared"
         return [Finding("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "#/", detail)]
     return [
         Finding(

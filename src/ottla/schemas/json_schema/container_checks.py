@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from ottla.schemas.json_schema.checks import Check, Failure, KeywordCheck, State, identity_of, plain
+from ottla.schemas.json_schema.checks import Check, Evaluation, Failure, KeywordCheck, State, identity_of, plain
 from ottla.schemas.json_schema.documents import Place
 from ottla.schemas.json_schema.drafts import DRAFT_2020_12, escape
 from ottla.schemas.json_schema.scalar_checks import is_limit, searcher
@@ -110,6 +110,7 @@ def _check_properties(properties: dict[str, Check]) -> KeywordCheck:
 def _check_patterns(patterns: list[tuple[Callable[[str], bool], Check]]) -> KeywordCheck:
     def check(value: Any, state: State) -> Failure | None:
         if isinstance(value, dict):
+            state.spend(len(value) * len(patterns))
             for name in value:
                 for search, check_property in patterns:
                     if search(name):
@@ -119,6 +120,16 @@ def _check_patterns(patterns: list[tuple[Callable[[str], bool], Check]]) -> Keyw
         return None
 
     return check
+
+
+def _evaluate_patterns(patterns: list[tuple[Callable[[str], bool], Check]]) -> Evaluation:
+    def evaluate(value: Any, state: State) -> set[Any]:
+        if not isinstance(value, dict):
+            return set()
+        state.spend(len(value) * len(patterns))
+        return {name for name in value if any(search(name) for search, _ in patterns)}
+
+    return evaluate
 
 
 def _check_more(
@@ -177,7 +188,7 @@ def _check_dependent(name: str, schema: Check) -> KeywordCheck:
     return lambda value, state: schema(value, state) if isinstance(value, dict) and name in value else None
 
 
-def _evaluate_dependent(name: str, schema: Check) -> Callable[[Any, State], set[Any]]:
+def _evaluate_dependent(name: str, schema: Check) -> Evaluation:
     return lambda value, state: schema.evaluate(value, state) if isinstance(value, dict) and name in value else set()
 
 

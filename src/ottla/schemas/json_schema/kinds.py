@@ -161,11 +161,13 @@ class Kinds:
     def of(self, place: Place | Kind) -> Kind:
         if isinstance(place, Kind):
             return place
-        place = _follow(place)
+        if not isinstance(place.contents, dict):
+            return _make_kind(place)
         made = self._made.get(id(place.contents))
-        # Booleans are shared by all who have them.
-        if made is None or isinstance(place.contents, bool):
-            made = self._made[id(place.contents)] = _make_kind(place)
+        if made is None:
+            target = _follow(place)
+            made = self.of(target) if target is not place else _make_kind(place)
+            self._made[id(place.contents)] = made
         return made
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ottla.schemas.errors import InvalidSchema
 from ottla.schemas.json_schema.difference import Difference, compare_limits, differ
 from ottla.schemas.json_schema.documents import Place
 from ottla.schemas.json_schema.kinds import Anything, Array, Nothing, Object
-from ottla.schemas.json_schema.patterns import compile_pattern
 
 if TYPE_CHECKING:
     from ottla.schemas.json_schema.comparison import Comparison
@@ -138,19 +136,11 @@ def is_open(comparison: Comparison, schema: Object) -> bool:
 def _find_covering(comparison: Comparison, schema: Object, name: str, *, if_unknown: bool) -> Place | None:
     """What the content model says of a property that has no schema of its own; None if there can be none."""
     for pattern, covering in schema.patterns.items():
-        if matches(pattern, name, if_unknown=if_unknown):
+        if comparison.matches(pattern, name, if_unknown=if_unknown):
             return covering
     if schema.more is not None or not schema.has_more or schema.unevaluated is None:
         return schema.more
     return None if isinstance(comparison.kinds.of(schema.unevaluated), Nothing) else schema.unevaluated
-
-
-def matches(pattern: str, name: str, *, if_unknown: bool) -> bool:
-    """Patterns that cannot be run match if that is the safe assumption."""
-    try:
-        return compile_pattern(pattern).search(name) is not None
-    except InvalidSchema:
-        return if_unknown
 
 
 def has_default(place: Place) -> bool:

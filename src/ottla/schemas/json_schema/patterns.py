@@ -12,7 +12,6 @@ else that both know means the same, also `\\d`, `\\w` and `$`.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any, Final
 
 import re2
@@ -47,7 +46,6 @@ def check_pattern(pattern: str) -> None:
             raise InvalidSchema(str(unsupported)) from None
 
 
-@lru_cache(maxsize=128)
 def compile_pattern(pattern: str) -> Any:
     """Something with `search`; Unsupported if RE2 cannot do it."""
     if len(pattern) > LENGTH_MAX:

@@ -8,8 +8,9 @@ names of properties go, and what a meta-schema does not know goes. Likenesses th
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from ottla.schemas.errors import InvalidSchema
 from ottla.schemas.json_schema.documents import Document
@@ -19,10 +20,9 @@ from ottla.schemas.json_schema.patterns import check_pattern
 
 # Values that may be of any shape and size, and of which the meta-schema knows nothing.
 _FREE: Final = frozenset({"default", "const", "examples"})
-# Texts that have to be certain texts, or to be written in a certain way.
-_SPELT: Final = frozenset(
-    {"type", "$schema", "$id", "$anchor", "$dynamicAnchor", "$ref", "$dynamicRef", "$recursiveRef"}
-)
+# Texts that have to be written in a certain way, and a way that every draft allows.
+_SPELT: Final = frozenset({"$schema", "$id", "$anchor", "$dynamicAnchor"})
+_WELL_SPELT: Final = re.compile("[A-Za-z][A-Za-z0-9._-]*")
 # Rules of meta-schemas that nobody needs who reads a schema, and keywords that say nothing about values.
 _HARMLESS: Final = frozenset({"minItems", "uniqueItems", "minLength", "minimum", "exclusiveMinimum", "format"})
 _NOTES: Final = frozenset({"title", "description", "$comment", "examples", "readOnly", "writeOnly", "deprecated"})
@@ -97,7 +97,7 @@ def _liken_value(keyword: str, value: Any) -> Any:
         sign = (value > 0) - (value < 0)
         return sign if value == int(value) else sign / 2
     if isinstance(value, str):
-        return value if keyword in _SPELT else ""
+        return _liken_text(keyword, value)
     if isinstance(value, dict):
         # Of a map of schemas, those that are none.
         return {name: each for name, each in value.items() if each != {}}
@@ -111,6 +111,14 @@ def _liken_value(keyword: str, value: Any) -> Any:
     return value
 
 
+def _liken_text(keyword: str, text: str) -> str:
+    if keyword == "type":
+        return text
+    if keyword in _SPELT:
+        return "a" if _WELL_SPELT.fullmatch(text) else text
+    return ""
+
+
 def _find_fault(schema: dict[str, Any], draft: Draft, *, is_new: bool) -> Any:
     for fault in draft.meta_validator.iter_errors(schema):
         if is_new or not (fault.validator in _HARMLESS or _NOTES.intersection(fault.absolute_path)):
@@ -118,7 +126,7 @@ def _find_fault(schema: dict[str, Any], draft: Draft, *, is_new: bool) -> Any:
     return None
 
 
-def _raise_fault(path: str, schema: dict[str, Any], draft: Draft, *, is_new: bool) -> NoReturn:
+def _raise_fault(path: str, schema: dict[str, Any], draft: Draft, *, is_new: bool) -> None:
     fault = _find_fault(
         {
             keyword: float(value) if isinstance(value, Decimal) else value
@@ -128,6 +136,9 @@ def _raise_fault(path: str, schema: dict[str, Any], draft: Draft, *, is_new: boo
         draft,
         is_new=is_new,
     )
+    if fault is None:
+        # The likeness was a poor one.
+        return
     steps = "".join(f"/{step}" for step in fault.absolute_path)
     found, wanted = (show_json(shown, _SHOWN_MAX) for shown in (fault.instance, fault.validator_value))
     raise InvalidSchema(

@@ -87,8 +87,14 @@ def test_alternatives_without_end_are_given_up() -> None:
     }
     definitions["d60"] = {"type": "string"}
     schema = parse({"$ref": "#/definitions/d0", "definitions": definitions})
-    with pytest.raises(UnwritableValue, match="more steps than its size allows"):
+    with pytest.raises(UnwritableValue, match="more steps to check"):
         schema.encoder()(1)
+
+
+def test_many_patterns_and_many_names_are_given_up() -> None:
+    schema = parse({"patternProperties": {f"^a{at}": {} for at in range(2000)}})
+    with pytest.raises(UnwritableValue, match="more steps to check"):
+        schema.encoder()({f"p{at}": 1 for at in range(2000)})
 
 
 def test_a_chain_of_references_is_given_up_before_the_stack_ends() -> None:

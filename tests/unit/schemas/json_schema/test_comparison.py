@@ -80,6 +80,31 @@ def test_schemas_that_refer_to_each_other_end() -> None:
     assert rules(pair("string"), pair("number")) == [("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "#/properties/b")]
 
 
+def test_what_was_compatible_on_a_wrong_assumption_is_forgotten() -> None:
+    """a contains c, which contains a. While a is compared, c is compatible if a is; then a turns out not to be."""
+
+    def schema(leaf: str, first: object) -> dict[str, object]:
+        return {
+            "type": "object",
+            "properties": {"p": first, "q": {"$ref": "#/definitions/c"}},
+            "definitions": {
+                "a": {"type": "object", "properties": {"c": {"$ref": "#/definitions/c"}, "d": {"type": leaf}}},
+                "c": {"type": "object", "properties": {"a": {"$ref": "#/definitions/a"}}},
+            },
+        }
+
+    a = {"$ref": "#/definitions/a"}
+    assert rules(schema("string", a), schema("number", {"anyOf": [a, {"type": "object"}]})) == [
+        ("TYPE_CHANGED", "#/properties/q/properties/a/properties/d")
+    ]
+
+
+def test_many_patterns_and_many_names_are_given_up() -> None:
+    patterns = {"additionalProperties": False, "patternProperties": {f"^a{at}": {} for at in range(1001)}}
+    names = {"additionalProperties": False, "properties": {f"p{at}": {} for at in range(1000)}}
+    assert rules(names, patterns) == [("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "#/")]
+
+
 def test_findings_do_not_multiply_without_end() -> None:
     """Each of fifty levels has the next one twice: there are more paths than anybody can list."""
 

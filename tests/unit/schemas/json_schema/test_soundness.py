@@ -18,10 +18,23 @@ from unit.schemas.json_schema.generated import DRAFTS
 KEYWORDS = (
     *("type", "properties", "items", "additionalItems", "additionalProperties", "required", "enum", "minLength"),
     *("maximum", "exclusiveMaximum", "multipleOf", "allOf", "not", "dependencies", "uniqueItems", "title", "pattern"),
-    *("prefixItems", "dependentRequired", "contains", "minContains", "if", "$defs", "$anchor", "patternProperties"),
+    *(
+        "prefixItems",
+        "dependentRequired",
+        "contains",
+        "minContains",
+        "if",
+        "$defs",
+        "$anchor",
+        "$id",
+        "patternProperties",
+    ),
 )
 NONSENSE = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 3) | st.sampled_from([0.5, -1.5, 2.0, "a", "string", "object", "1"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 3)
+    | st.sampled_from([0.5, -1.5, 2.0, "a", "string", "object", "1", "a#b", "x.y"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", *KEYWORDS]), inner, max_size=3),
     max_leaves=6,
 )
