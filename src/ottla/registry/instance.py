@@ -1,0 +1,169 @@
+"""One instance of a registry: it follows the topic, takes part in the election, and writes while it leads.
+
+Reads are answered by every instance from what it has read. Changes are decided one after the other by the leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from ottla.client import Client, ClientError
+from ottla.client.group_member import GroupMember, MemberSettings
+from ottla.client.group_session import GroupSession
+from ottla.registry.change import Change
+from ottla.registry.election import PROTOCOL_TYPE, Choice, Identity, LeaderElection
+from ottla.registry.errors import RegistryError, unknown_leader
+from ottla.registry.leading import Leading, LostLeadership
+from ottla.registry.parsing import SchemaReader
+from ottla.registry.schemas_topic import SchemasTopic, TopicSettings
+from ottla.registry.scopes import Defaults
+from ottla.registry.state import RegistryState
+from ottla.schemas.format import ParsedSchema
+from ottla.schemas.schema import Schema
+
+logger = logging.getLogger("ottla.registry")
+
+T = TypeVar("T")
+_POLL_S: Final = 1.0
+_RETRY_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSettings:
+    identity: Identity
+    topic: TopicSettings = field(default_factory=TopicSettings)
+    defaults: Defaults = field(default_factory=Defaults)
+    # schema.registry.group.id
+    group_id: str = "schema-registry"
+    # kafkastore.timeout.ms
+    timeout_ms: float = 10_000
+    session_timeout_ms: int = 10_000
+
+
+class RegistryInstance:
+    def __init__(self, client: Client, settings: InstanceSettings) -> None:
+        self.settings = settings
+        self.topic = SchemasTopic(client, settings.topic)
+        self._client = client
+        self._reader = SchemaReader()
+        self._choice: Choice | None = None
+        self._chosen = asyncio.Event()
+        self._leading: Leading | None = None
+        self._writing = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+        member = GroupMember(
+            MemberSettings(
+                settings.group_id,
+                PROTOCOL_TYPE,
+                session_timeout_ms=settings.session_timeout_ms,
+                heartbeat_interval_ms=settings.session_timeout_ms // 3,
+            )
+        )
+        self._session = GroupSession(client.cluster, member, LeaderElection(settings.identity, self._note_choice))
+
+    async def start(self) -> None:
+        """Reads the topic and joins the group. UnusableTopic if the topic cannot keep schemas."""
+        await self.topic.open()
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._take_part()), loop.create_task(self._lead_when_chosen())]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._session.leave("the registry stops")
+        await self._stop_leading()
+        await self.topic.close()
+
+    # -- Registry -----------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> RegistryState:
+        return self.topic.state
+
+    @property
+    def defaults(self) -> Defaults:
+        return self.settings.defaults
+
+    @property
+    def leader(self) -> Identity | None:
+        """Who leads, as far as the group has told."""
+        return None if self._choice is None else self._choice.leader
+
+    @property
+    def is_leading(self) -> bool:
+        return self._leading is not None
+
+    def parse(self, subject: str, schema: Schema, is_new: bool) -> ParsedSchema:
+        return self._reader.read(self.state, subject, schema, is_new)
+
+    async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
+        async with self._writing:
+            leading = self._leading
+            if leading is None:
+                raise unknown_leader("This instance does not lead, and nobody else is known to; ask again soon")
+            change = decide(self.state)
+            if change.records:
+                try:
+                    await leading.write(change.records)
+                except LostLeadership as lost:
+                    logger.warning("This instance leads no more: %s", lost)
+                    self._leading = None
+                    await leading.end()
+                    self._chosen.set()
+                    cause = lost.__cause__
+                    raise cause if isinstance(cause, RegistryError) else unknown_leader(str(lost)) from lost
+            return change.answer
+
+    # -- the election -------------------------------------------------------------------------------------------------
+
+    def _note_choice(self, choice: Choice | None) -> None:
+        if choice is not None and choice.has_duplicate_urls:
+            logger.error(
+                "Two instances call themselves %s, so nobody leads: give each its own host.name or port",
+                self.settings.identity.url,
+            )
+        self._choice = choice
+        self._chosen.set()
+
+    async def _take_part(self) -> None:
+        while True:
+            try:
+                await self._session.poll(_POLL_S)
+                await asyncio.sleep(_POLL_S)
+            except ClientError as error:
+                logger.warning("The group of the registries cannot be reached: %s", error)
+                await asyncio.sleep(_RETRY_S)
+
+    async def _lead_when_chosen(self) -> None:
+        while True:
+            await self._chosen.wait()
+            self._chosen.clear()
+            is_wanted = self.leader == self.settings.identity
+            if is_wanted and self._leading is None:
+                await self._begin_leading()
+            elif not is_wanted and self._leading is not None:
+                await self._stop_leading()
+
+    async def _begin_leading(self) -> None:
+        leading = Leading(self._client, self.topic, self.settings.group_id, timeout_ms=self.settings.timeout_ms)
+        try:
+            await leading.begin()
+        except ClientError as error:
+            logger.warning("This instance cannot lead yet: %s", error)
+            await leading.end()
+            await asyncio.sleep(_RETRY_S)
+            self._chosen.set()
+            return
+        self._leading = leading
+        logger.info("This instance leads the registry, with %d subjects", len(self.state.versions))
+
+    async def _stop_leading(self) -> None:
+        async with self._writing:
+            leading, self._leading = self._leading, None
+            if leading is not None:
+                await leading.end()
