@@ -39,6 +39,7 @@ MODULES = {
     "config.client_metrics_configs": "config.test_dynamic_rules",
     "coordinator.group.loading": "broker.coordinators.groups.test_coordinator",
     "coordinator.group.member": "coordinator.group.test_shard",
+    "registry.leading": "registry.test_instance",
     "registry.service": "registry.rest.test_app",
     "metadata.control_records": "broker.quorum.test_raft_shell",
     "metadata.controller.replica_assignment": "metadata.controller.test_topics",

@@ -95,6 +95,11 @@ class RegistryInstance:
         return None if self._choice is None else self._choice.leader
 
     @property
+    def leader_url(self) -> str | None:
+        leader = self.leader
+        return None if leader is None or leader == self.settings.identity else leader.url
+
+    @property
     def is_leading(self) -> bool:
         return self._leading is not None
 

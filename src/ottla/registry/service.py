@@ -24,6 +24,13 @@ class Registry(Protocol):
     @property
     def defaults(self) -> Defaults: ...
 
+    @property
+    def is_leading(self) -> bool: ...
+
+    @property
+    def leader_url(self) -> str | None:
+        """Where another instance leads; None if nobody is known to."""
+
     async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
         """Decides with everything that was ever written, writes the records, and answers when they were read back.
 

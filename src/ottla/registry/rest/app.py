@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+import httpx
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from starlette.routing import Route
 
 from ottla.registry.errors import RegistryError
 from ottla.registry.rest.answers import answer, refuse
+from ottla.registry.rest.forwarding import Forwarding
 from ottla.registry.rest.handlers import Handlers
 from ottla.registry.service import Registry
 
@@ -23,9 +25,10 @@ BODY_BYTES_MAX: Final = 2 * 1024 * 1024
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(registry: Registry, *, body_bytes_max: int = BODY_BYTES_MAX) -> Starlette:
-    """`body_bytes_max` is size.limit.filter.max.request.body.size."""
+def make_app(registry: Registry, client: httpx.AsyncClient, *, body_bytes_max: int = BODY_BYTES_MAX) -> Starlette:
+    """`client` reaches the other instances; `body_bytes_max` is size.limit.filter.max.request.body.size."""
     handlers = Handlers(registry, body_bytes_max)
+    lead = Forwarding(registry, client, body_bytes_max).lead
     subject = "/subjects/{subject:path}"
     version = subject + "/versions/{version}"
     paths: list[tuple[str, str, Handler]] = [
@@ -43,25 +46,25 @@ def make_app(registry: Registry, *, body_bytes_max: int = BODY_BYTES_MAX) -> Sta
         ("GET", version + "/schema", handlers.get_version_text),
         ("GET", version + "/referencedby", handlers.list_referrers),
         ("GET", version, handlers.get_version),
-        ("DELETE", version, handlers.delete_version),
+        ("DELETE", version, lead(handlers.delete_version)),
         ("GET", subject + "/versions", handlers.list_versions),
-        ("POST", subject + "/versions", handlers.register),
+        ("POST", subject + "/versions", lead(handlers.register)),
         ("GET", subject + "/metadata", handlers.get_with_properties),
         ("POST", subject, handlers.look_up),
-        ("DELETE", subject, handlers.delete_subject),
+        ("DELETE", subject, lead(handlers.delete_subject)),
         ("POST", "/compatibility/subjects/{subject:path}/versions/{version}", handlers.check_version),
         ("POST", "/compatibility/subjects/{subject:path}/versions", handlers.check_subject),
         ("GET", "/config", handlers.get_config),
-        ("PUT", "/config", handlers.change_config),
-        ("DELETE", "/config", handlers.delete_config),
+        ("PUT", "/config", lead(handlers.change_config)),
+        ("DELETE", "/config", lead(handlers.delete_config)),
         ("GET", "/config/{subject:path}", handlers.get_config),
-        ("PUT", "/config/{subject:path}", handlers.change_config),
-        ("DELETE", "/config/{subject:path}", handlers.delete_config),
+        ("PUT", "/config/{subject:path}", lead(handlers.change_config)),
+        ("DELETE", "/config/{subject:path}", lead(handlers.delete_config)),
         ("GET", "/mode", handlers.get_mode),
-        ("PUT", "/mode", handlers.change_mode),
+        ("PUT", "/mode", lead(handlers.change_mode)),
         ("GET", "/mode/{subject:path}", handlers.get_mode),
-        ("PUT", "/mode/{subject:path}", handlers.change_mode),
-        ("DELETE", "/mode/{subject:path}", handlers.delete_mode),
+        ("PUT", "/mode/{subject:path}", lead(handlers.change_mode)),
+        ("DELETE", "/mode/{subject:path}", lead(handlers.delete_mode)),
     ]
     return Starlette(
         routes=[Route(path, handler, methods=[method]) for method, path, handler in paths],

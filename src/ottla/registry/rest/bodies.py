@@ -30,7 +30,7 @@ async def read_object(request: Request, bytes_max: int) -> dict[str, Any]:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind not in _READ_TYPES:
         raise RegistryError(415, f"HTTP 415 Unsupported Media Type: {kind}; send application/json")
-    data = await _read_bounded(request, bytes_max)
+    data = await read_bounded(request, bytes_max)
     try:
         body = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -40,7 +40,8 @@ async def read_object(request: Request, bytes_max: int) -> dict[str, Any]:
     return body
 
 
-async def _read_bounded(request: Request, bytes_max: int) -> bytes:
+async def read_bounded(request: Request, bytes_max: int) -> bytes:
+    """The body, if it is not too large."""
     data = bytearray()
     async for piece in request.stream():
         data += piece

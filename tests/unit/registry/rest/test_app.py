@@ -29,6 +29,14 @@ class InMemory:
     def defaults(self) -> Defaults:
         return self.registry.defaults
 
+    @property
+    def is_leading(self) -> bool:
+        return True
+
+    @property
+    def leader_url(self) -> str | None:
+        return None
+
     async def write(self, decide: Callable[[RegistryState], Change[Any]]) -> Any:
         return self.registry.carry_out(decide(self.registry.state))
 
@@ -39,7 +47,7 @@ class InMemory:
 class Api:
     def __init__(self) -> None:
         self.memory = InMemory()
-        self._app = make_app(self.memory, body_bytes_max=10_000)  # type: ignore[arg-type]
+        self._app = make_app(self.memory, httpx.AsyncClient(), body_bytes_max=10_000)  # type: ignore[arg-type]
 
     def ask(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, Any]:
         async def send() -> httpx.Response:

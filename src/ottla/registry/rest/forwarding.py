@@ -1,0 +1,56 @@
+"""Sends changes to the instance that leads, once.
+
+A request that was forwarded says so (`X-Forward`). If it does not meet the leader even then, the leader has just
+changed, and the client asks again: instances must not send a request around among themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import httpx
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ottla.registry.errors import forwarding_failed, unknown_leader
+from ottla.registry.rest.bodies import read_bounded
+from ottla.registry.service import Registry
+
+_MARK: Final = "X-Forward"
+_CARRIED: Final = ("content-type", "accept", "authorization")
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Forwarding:
+    def __init__(self, registry: Registry, client: httpx.AsyncClient, body_bytes_max: int) -> None:
+        self._registry = registry
+        self._client = client
+        self._body_bytes_max = body_bytes_max
+
+    def lead(self, handler: Handler) -> Handler:
+        """A handler that only the leader carries out; the others have the leader do it."""
+
+        async def serve(request: Request) -> Response:
+            return await handler(request) if self._registry.is_leading else await self._forward(request)
+
+        return serve
+
+    async def _forward(self, request: Request) -> Response:
+        leader = self._registry.leader_url
+        if leader is None or _MARK in request.headers:
+            raise unknown_leader("Nobody is known to lead the registry; ask again soon")
+        body = await read_bounded(request, self._body_bytes_max)
+        headers = {name: request.headers[name] for name in _CARRIED if name in request.headers} | {_MARK: "true"}
+        path = request.scope.get("raw_path", request.url.path.encode()).decode("ascii")
+        query = request.url.query
+        try:
+            answer = await self._client.request(
+                request.method, f"{leader}{path}{'?' if query else ''}{query}", content=body, headers=headers
+            )
+        except httpx.HTTPError as error:
+            raise forwarding_failed(
+                f"The leader at {leader} could not be asked: {error or type(error).__name__}"
+            ) from error
+        return Response(answer.content, answer.status_code, media_type=answer.headers.get("content-type"))
