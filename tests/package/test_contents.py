@@ -58,7 +58,7 @@ def test_the_metadata_is_valid_and_tells_the_version_of_the_code(distribution: D
     metadata = Metadata.from_email(metadata_bytes(distribution), validate=True)
     assert str(metadata.version) == ottla.__version__
     assert metadata.license_expression == "Apache-2.0"
-    assert metadata.provides_extra == ["arrow", "spark"]
+    assert metadata.provides_extra == ["arrow", "registry", "schemas", "spark"]
     assert metadata.description_content_type == "text/markdown"
 
 
