@@ -15,7 +15,7 @@ from ottla.schemas.schema import Schema
 
 Json = Mapping[str, Any]
 
-_KINDS_OF_RULES: Final = ("migrationRules", "domainRules", "encodingRules")
+KINDS_OF_RULES: Final = ("migrationRules", "domainRules", "encodingRules")
 # Keeps "no metadata" apart from "metadata without contents".
 _PRESENT: Final = b"\1"
 
@@ -40,7 +40,7 @@ def _metadata(metadata: Json) -> Iterator[bytes]:
 
 
 def _rules(rule_set: Json) -> Iterator[bytes]:
-    for kind in _KINDS_OF_RULES:
+    for kind in KINDS_OF_RULES:
         for rule in rule_set.get(kind) or ():
             yield from _texts(rule.get(name) for name in ("name", "doc", "kind", "mode", "type"))
             yield from _texts(sorted(set(map(str, rule.get("tags") or ()))))

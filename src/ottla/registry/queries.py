@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from ottla.registry.errors import invalid_version, schema_not_found, subject_not_found, version_not_found
-from ottla.registry.identity import Json
+from ottla.registry.identity import KINDS_OF_RULES, Json
 from ottla.registry.records import SchemaKey
 from ottla.registry.state import RegistryState
 from ottla.registry.stored_schema import StoredSchema
@@ -21,7 +21,6 @@ from ottla.registry.subjects import ALL_CONTEXTS, DEFAULT_CONTEXT, Subject, chec
 
 LATEST: Final = -1
 _VERSION_MAX: Final = 2**31 - 1
-_RULE_KINDS: Final = ("migrationRules", "domainRules", "encodingRules")
 
 
 class Shown(Enum):
@@ -186,5 +185,5 @@ def _with_prefix(state: RegistryState, prefix: str) -> Iterator[str]:
 
 
 def _has_rule(stored: StoredSchema, rule_type: str) -> bool:
-    rules = (rule for kind in _RULE_KINDS for rule in (stored.rule_set or {}).get(kind) or ())
+    rules = (rule for kind in KINDS_OF_RULES for rule in (stored.rule_set or {}).get(kind) or ())
     return any(rule.get("type") == rule_type for rule in rules)

@@ -81,6 +81,11 @@ class Record:
     value: Json | None
 
 
+def context_record(context: str) -> Record:
+    """Says that a context exists."""
+    return Record(ContextKey(context), {"tenant": _TENANT, "context": context})
+
+
 def encode_key(key: Key) -> bytes:
     fields: dict[str, Any] = {"keytype": _NAMES[type(key)]}
     magic = 0

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
 
 from ottla.registry.change import Change
 from ottla.registry.errors import incompatible_schema, invalid_schema, not_permitted
 from ottla.registry.identity import Json, schema_guid
 from ottla.registry.metadata_rules import VERSION_PROPERTY, check_rules, inherit, with_version
-from ottla.registry.records import ContextKey, Record
+from ottla.registry.records import Record, context_record
 from ottla.registry.scopes import Defaults, Mode, config_in_scope, level_in_scope, mode_in_scope
 from ottla.registry.state import RegistryState
 from ottla.registry.stored_schema import StoredSchema
@@ -28,8 +27,6 @@ from ottla.schemas.schema import Schema
 
 # Reads a schema of a subject with all that it refers to; the flag says whether it is new. Raises SchemaError.
 Parse = Callable[[str, Schema, bool], ParsedSchema]
-
-_TENANT: Final = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def register_schema(
     alive = [one for one in known if not one.is_deleted]
     completed = asked if mode is Mode.IMPORT else _complete(state, asked, alive, next_version, defaults)
     is_completed = completed is not asked
-    parsed = _parse(completed, parse)
+    parsed = read_schema(completed, parse, is_new=completed.id is None)
     schema = replace(completed.schema, text=parsed.normalised() if asked.normalises else parsed.canonical)
     context = context_of(subject)
     schema_id = asked.id
@@ -127,11 +124,12 @@ def _complete(
     return replace(asked, schema=schema, metadata=metadata, rule_set=rule_set)
 
 
-def _parse(asked: Registration, parse: Parse) -> ParsedSchema:
+def read_schema(asked: Registration, parse: Parse, *, is_new: bool) -> ParsedSchema:
+    """RegistryError for what is no schema."""
     if not asked.schema.text.strip():
         raise invalid_schema("Empty schema")
     try:
-        return parse(asked.subject, asked.schema, asked.id is None)
+        return parse(asked.subject, asked.schema, is_new)
     except SchemaError as error:
         raise invalid_schema(f"Invalid schema of type {asked.schema.type}, details: {error}") from error
 
@@ -217,7 +215,7 @@ def _checked_id(
 def _records(state: RegistryState, context: str, known: list[StoredSchema], stored: StoredSchema) -> tuple[Record, ...]:
     records: list[Record] = []
     if context != DEFAULT_CONTEXT and context not in state.highest_ids:
-        records.append(Record(ContextKey(context), {"tenant": _TENANT, "context": context}))
+        records.append(context_record(context))
     # A subject has an id once: the new version takes the place of deleted ones.
     records += [
         Record(one.key, None)

@@ -24,6 +24,7 @@ from ottla.schemas.compatibility import CompatibilityLevel
 DEFAULT_LISTENER: Final = "http://0.0.0.0:8081"
 _STORE_PREFIX: Final = "kafkastore."
 _PORT_MAX: Final = 65535
+_BODY_BYTES_MAX: Final = 2 * 1024 * 1024
 _KNOWN: Final = frozenset(
     {
         "listeners",
@@ -88,7 +89,7 @@ def read_settings(given: Mapping[str, str]) -> RegistrySettings:
             group_id=properties.text("schema.registry.group.id") or instance.group_id,
             timeout_ms=properties.number("kafkastore.timeout.ms", int(instance.timeout_ms), lowest=1),
         ),
-        properties.number("size.limit.filter.max.request.body.size", 2 * 1024 * 1024, lowest=1, bits=64),
+        properties.number("size.limit.filter.max.request.body.size", _BODY_BYTES_MAX, lowest=1, bits=64),
     )
 
 

@@ -14,7 +14,11 @@ MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 
 
 def answer(content: Any, status: int = 200) -> Response:
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return answer_text(json.dumps(content, separators=(",", ":"), ensure_ascii=False), status)
+
+
+def answer_text(text: str, status: int = 200) -> Response:
+    """A schema alone, or what is JSON already."""
     return Response(text.encode("utf-8", "surrogatepass"), status, media_type=MEDIA_TYPE)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 import httpx
 from starlette.applications import Starlette
@@ -21,11 +20,10 @@ from ottla.registry.service import Registry
 
 logger = logging.getLogger("ottla.registry")
 
-BODY_BYTES_MAX: Final = 2 * 1024 * 1024
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(registry: Registry, client: httpx.AsyncClient, *, body_bytes_max: int = BODY_BYTES_MAX) -> Starlette:
+def make_app(registry: Registry, client: httpx.AsyncClient, *, body_bytes_max: int) -> Starlette:
     """`client` reaches the other instances; `body_bytes_max` is size.limit.filter.max.request.body.size."""
     handlers = Handlers(registry, body_bytes_max)
     lead = Forwarding(registry, client, body_bytes_max).lead

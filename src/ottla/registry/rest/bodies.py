@@ -12,11 +12,12 @@ from ottla.registry.errors import RegistryError
 from ottla.registry.identity import Json
 from ottla.registry.records import DamagedRecord
 from ottla.registry.registration import Registration
+from ottla.registry.rest.answers import MEDIA_TYPE
 from ottla.registry.stored_schema import read_references
 from ottla.schemas.schema import Schema, SchemaType
 
 _READ_TYPES: Final = (
-    "application/vnd.schemaregistry.v1+json",
+    MEDIA_TYPE,
     "application/vnd.schemaregistry+json",
     "application/json",
     "application/octet-stream",

@@ -14,8 +14,8 @@ from ottla.registry.errors import RegistryError, invalid_schema, no_subject_conf
 from ottla.registry.identity import Json
 from ottla.registry.lookup import look_up
 from ottla.registry.queries import LATEST, Shown, read_version, resolve_alias
-from ottla.registry.registration import Registration, describe_conflict, find_conflicts_of, register_schema
-from ottla.registry.rest.answers import answer, show_schema
+from ottla.registry.registration import Registration, describe_conflict, find_conflicts_of, read_schema, register_schema
+from ottla.registry.rest.answers import answer, answer_text, show_schema
 from ottla.registry.rest.bodies import flag, number, path_id, read_object, read_registration
 from ottla.registry.scopes import Mode, config_in_scope, mode_in_scope
 from ottla.registry.service import Registry
@@ -61,7 +61,7 @@ class Handlers:
 
     async def get_id_text(self, request: Request) -> Response:
         stored = self._with_id(request)
-        return _text(self._formatted(request, stored))
+        return answer_text(self._formatted(request, stored))
 
     async def list_subjects_of_id(self, request: Request) -> Response:
         return answer([one.subject for one in _page(request, self._versions_of_id(request))])
@@ -97,7 +97,7 @@ class Handlers:
         return answer(stored.to_json() | {"schema": self._formatted(request, stored)})
 
     async def get_version_text(self, request: Request) -> Response:
-        return _text(self._formatted(request, self._version(request)))
+        return answer_text(self._formatted(request, self._version(request)))
 
     async def list_referrers(self, request: Request) -> Response:
         return answer(_page(request, queries.list_referrers(self._registry.state, self._version(request))))
@@ -157,12 +157,7 @@ class Handlers:
     async def _check(self, request: Request, versions: list[StoredSchema]) -> Response:
         registry = self._registry
         asked = await self._registration(request)
-        if not asked.schema.text.strip():
-            raise invalid_schema("Empty schema")
-        try:
-            parsed = registry.parse(asked.subject, asked.schema, True)
-        except SchemaError as error:
-            raise invalid_schema(f"Invalid schema of type {asked.schema.type}, details: {error}") from error
+        parsed = read_schema(asked, registry.parse, is_new=True)
         conflicts = find_conflicts_of(registry.state, asked, parsed, versions, registry.defaults, registry.parse)
         fields: dict[str, Any] = {"is_compatible": not conflicts}
         if flag(request, "verbose"):
@@ -268,7 +263,3 @@ def _shown(request: Request) -> Shown:
 def _page(request: Request, found: list[T]) -> list[T]:
     offset, limit = max(number(request, "offset", 0), 0), number(request, "limit", _ALL)
     return found[offset:] if limit < 0 else found[offset : offset + limit]
-
-
-def _text(text: str) -> Response:
-    return Response(text.encode("utf-8", "surrogatepass"), media_type="application/vnd.schemaregistry.v1+json")

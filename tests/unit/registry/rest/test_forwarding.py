@@ -36,7 +36,7 @@ class Pair:
     def __init__(self, leader_url: str | None = LEADER, *, leads: bool = True) -> None:
         self.leader = InMemory()
         asked = self.leader if leads else Follower(self.leader, leader_url)
-        leading_app = make_app(asked, httpx.AsyncClient())  # type: ignore[arg-type]
+        leading_app = make_app(asked, httpx.AsyncClient(), body_bytes_max=10_000)  # type: ignore[arg-type]
         to_leader = httpx.AsyncClient(transport=httpx.ASGITransport(app=leading_app))
         follower = Follower(self.leader, leader_url)
         self._app = make_app(follower, to_leader, body_bytes_max=10_000)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def test_a_leader_that_does_not_answer_is_told() -> None:
             raise httpx.ConnectError("refused", request=request)
 
     follower = Follower(InMemory(), LEADER)
-    app = make_app(follower, httpx.AsyncClient(transport=Silent()))  # type: ignore[arg-type]
+    app = make_app(follower, httpx.AsyncClient(transport=Silent()), body_bytes_max=10_000)  # type: ignore[arg-type]
 
     async def send() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://f") as client:
