@@ -22,6 +22,7 @@ from ottla.cli.verbs import add_output_option
 # The command, the module it is in, what it does in a line.
 COMMANDS: Final = {
     "server": ("ottla.cli.server.command", "run a node until Ctrl-C"),
+    "registry": ("ottla.cli.registry.command", "run a schema registry until Ctrl-C"),
     "storage": ("ottla.cli.storage.command", "prepare the directories of a node"),
     "topics": ("ottla.cli.topics.command", "list, create, describe, alter and delete topics, find those in trouble"),
     "leaders": ("ottla.cli.leaders.command", "elect leaders of partitions"),

@@ -3,7 +3,6 @@
 import argparse
 import logging
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from ottla import __version__
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.server.service_manager import tell_ready
+from ottla.cli.service_log import start_logging
+from ottla.cli.words.overrides import add_override_option, apply_overrides
 from ottla.cli.words.whole_numbers import int32
 
 if TYPE_CHECKING:
@@ -41,13 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--listen", metavar="HOST:PORT", help="address to serve (listeners); default 127.0.0.1:9092 without a file"
     )
-    parser.add_argument(
-        "--override",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set one configuration, stronger than the file; repeatable",
-    )
+    add_override_option(parser)
     parser.add_argument(
         "--metrics", metavar="HOST:PORT", help="address of a page for Prometheus, /metrics; nothing is counted without"
     )
@@ -68,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         return _run_several(options)
     metrics_address = None if options.metrics is None else _metrics_address(options.metrics)
     config = checked_config(options)
-    _start_logging()
+    start_logging()
     for warning in (*config.warnings, *unserved.warnings(config)):
         logger.warning("%s", warning)
     from ottla.broker.node import StartupError
@@ -129,11 +124,7 @@ def properties(options: argparse.Namespace) -> dict[str, str]:
             merged["log.dirs"] = str(Path(options.data).absolute())
         if options.listen is not None:
             merged["listeners"] = ",".join((plaintext_listener(options.listen), *_controller_listeners(merged)))
-    for override in options.override:
-        name, separator, value = override.partition("=")
-        if not separator or not name.strip():
-            raise UsageError(f"--override {override}: write KEY=VALUE, as in --override log.retention.hours=24.")
-        merged[name.strip()] = value.strip()
+    apply_overrides(options, merged, "log.retention.hours=24")
     return merged
 
 
@@ -192,12 +183,3 @@ def announce(node: "Node") -> None:
     print(f"  cluster id  {node.cluster_id}")
     print(f"  node id     {config.node_id}")
     print("Press Ctrl-C to stop.", flush=True)
-
-
-def _start_logging() -> None:
-    level = os.environ.get("OTTLA_LOG_LEVEL", "INFO").upper()
-    logging.basicConfig(
-        level=level if level in logging.getLevelNamesMapping() else "INFO",
-        format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )

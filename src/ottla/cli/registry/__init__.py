@@ -1,0 +1,1 @@
+"""`ottla registry`: a schema registry as a process."""
