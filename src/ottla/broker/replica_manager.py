@@ -190,6 +190,11 @@ class ReplicaManager:
             return None
         return self.fetch_sessions.caught_up_as_of(replica_id, (partition.topic_id, partition.index))
 
+    def hurry(self, replica_id: int) -> None:
+        """Answers the fetch in which a follower waits, so that it can send another one."""
+        if self.fetch_sessions is not None:
+            self.fetch_sessions.hurry(replica_id)
+
     def begin_sync(self, partition: Partition) -> None:
         """Syncs a partition's log in a thread of its disk, and tells the partition how that ended."""
         if self._is_closing:
@@ -274,7 +279,7 @@ class ReplicaManager:
                 await work.result(float("inf"))
                 return
             job = self._cuts[partition] = self.threads_of(partition).run_change(work)
-            job.add_done_callback(lambda _: self._cuts.pop(partition, None))
+            job.add_done_callback(partial(self._cut_ended, partition))
             # Not cancelled with whoever waits: a thread cannot be stopped.
             await asyncio.wait((job,))
             job.result()
@@ -282,6 +287,12 @@ class ReplicaManager:
         except Exception:
             following.change_failed()
             raise
+
+    def _cut_ended(self, partition: Partition, job: "asyncio.Future[None]") -> None:
+        self._cuts.pop(partition, None)
+        if not job.cancelled():
+            # Mark the error as retrieved: whoever waited for the cut may have been cancelled.
+            job.exception()
 
     def threads_of(self, partition: Partition) -> DirectoryThreads:
         """The threads of the disk that holds a partition; ApiError if none does any more."""

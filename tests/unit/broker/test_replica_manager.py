@@ -1,8 +1,12 @@
 """Partitions on two disks, of which one does not answer."""
 
 import asyncio
+import gc
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from immutables import Map
@@ -10,8 +14,10 @@ from immutables import Map
 from ottla.broker.requests.purgatory import wait_until_acknowledged, wait_until_committed
 from ottla.metadata.image import ImageDelta, PartitionState, TopicImage
 from ottla.protocol.errors import ApiError, ErrorCode
+from ottla.replication.follower_state import Truncate
+from ottla.replication.following import Cut, Following
 from ottla.replication.partition import ACKS_ALL, Partition
-from ottla.storage.errors import DiskFull, StorageError
+from ottla.storage.errors import DiskFull, LogGone, StorageError
 from ottla.storage.log import AppendInfo
 from unit.broker.coordinators.groups.fakes import NODE_ID, TOPIC_ID, image_with, partition_state
 from unit.broker.two_disks import ID_OF_FIRST, ID_OF_SECOND, PATIENCE_S, TwoDisks, outcome, run
@@ -334,5 +340,40 @@ def test_new_topics_are_made_in_an_order_that_can_be_repeated(tmp_path: Path) ->
         created = {name.encode().ljust(16) for name in names}
         await disks.replicas.apply(ImageDelta(created_topics=created), replace(image, topics=topics))
         assert disks.made_topics == names
+
+    run(tmp_path, scenario)
+
+
+class CutInThread:
+    """A follower whose log goes away while it is cut."""
+
+    def __init__(self) -> None:
+        self.may_fail = threading.Event()
+
+    def begin_cut(self, _cut: Cut, *, now_ms: int) -> Callable[[], None]:
+        def work() -> None:
+            self.may_fail.wait(PATIENCE_S)
+            raise LogGone(Path("t-0"))
+
+        return work
+
+
+def test_a_cut_that_fails_when_nobody_waits_for_it_any_more_is_no_error_of_the_node(tmp_path: Path) -> None:
+    async def scenario(disks: TwoDisks) -> None:
+        unheard: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+        follower = CutInThread()
+        work = disks.replicas.cut(disks.partition, cast(Following, follower), Truncate(0))
+        waiting = asyncio.get_running_loop().create_task(work)
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        # Its error holds the frame in which the outcome of the cut has a name.
+        del waiting, work
+        follower.may_fail.set()
+        # In the one thread that makes changes, after the cut.
+        await disks.replicas.threads_of(disks.partition).run_change(lambda: None)
+        gc.collect()
+        assert unheard == []
 
     run(tmp_path, scenario)

@@ -61,6 +61,7 @@ from ottla.testing.sim.server import SimulatedServer
 # With this transaction.version a marker has a later epoch than the records that it ends (KIP-890).
 _EPOCH_BUMP_VERSION = 2
 _NOBODY = -1
+_NO_EPOCH = -1
 
 
 class WatchedCluster(Protocol):
@@ -313,8 +314,11 @@ class AnswerWatch:
         node_id = server.config.node_id
         files = server.disks[server.config.metadata_log_dir].files()
         noted = json.loads(files.get(Path(METADATA_PARTITION_DIRECTORY, FILE_NAME), b"{}"))
-        candidate_id = noted.get("votedId", _NOBODY)
-        if noted.get("leaderEpoch") != epoch or candidate_id == _NOBODY:
+        candidate_id, noted_epoch = noted.get("votedId", _NOBODY), noted.get("leaderEpoch", _NO_EPOCH)
+        if noted_epoch > epoch:
+            # One write may note several steps. Who has a later epoch on disk cannot vote in this one again.
+            return
+        if noted_epoch < epoch or candidate_id == _NOBODY:
             self._tell(f"{server.name} gives its vote in epoch {epoch}, and has noted {noted}")
         elif (first_id := self._votes.setdefault((node_id, epoch), candidate_id)) != candidate_id:
             self._tell(f"{server.name} votes for {first_id} and for {candidate_id} in epoch {epoch}")
