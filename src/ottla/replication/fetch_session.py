@@ -21,6 +21,9 @@ one was settled then, the follower had everything at the time of that fetch: `ca
 so idle partitions stay in the in-sync set although nobody looks at them. When such a partition moves, its follower is
 behind at once, but it had everything until then: the session keeps the time of the last fetch at which it was settled.
 
+A follower waits in one fetch at a time, for up to replica.fetch.wait.max.ms, and cannot name another partition before
+it is answered. Whoever begins to lead one has its waits ended (`hurry`), or the first records would wait as long.
+
 Times are milliseconds of a clock that never jumps. Nothing here survives a restart: clients are told that their session
 is unknown and begin a new one.
 """
@@ -50,6 +53,9 @@ class SessionWatch(Protocol):
 
     def take(self) -> list[PartitionKey]:
         """Those that moved since the last call."""
+
+    def hurry(self) -> None:
+        """Ends the wait of the fetch that waits now, though nothing moved."""
 
     def remove(self, place: PartitionKey) -> None:
         """Stops watching this one."""
@@ -273,6 +279,12 @@ class FetchSessionCache:
         """When a follower last fetched by a session that had nothing new to tell about a partition."""
         sessions = self._of_replicas.get(replica_id, {}).values()
         return max((ms for one in sessions if (ms := one.caught_up_as_of(key)) is not None), default=None)
+
+    def hurry(self, replica_id: int) -> None:
+        """Has the fetches answered in which a follower waits: its next ones may name more partitions."""
+        for session in self._of_replicas.get(replica_id, {}).values():
+            if session.watch is not None:
+                session.watch.hurry()
 
     def _try_open(
         self, named: list[FetchPartition], uses_topic_ids: bool, replica_id: int, now_ms: int

@@ -34,6 +34,10 @@ class FollowerProgress:
         self.last_caught_up_ms = now_ms if is_in_sync else _NEVER_MS
         self._leader_end_offset_at_last_fetch = UNKNOWN_OFFSET
 
+    @property
+    def has_fetched(self) -> bool:
+        return self.log_end_offset != UNKNOWN_OFFSET
+
     def fetched(
         self, fetch_offset: int, log_start_offset: int, leader_end_offset: int, broker_epoch: int, now_ms: int
     ) -> None:

@@ -101,6 +101,7 @@ class LeaderState:
         "_min_insync_replicas",
         "_pending",
         "_replica_count",
+        "awaits_first_fetch",
         "effective_min_insync_replicas",
         "epoch_start_offset",
         "followers",
@@ -130,6 +131,8 @@ class LeaderState:
         self.log_end_offset = self.high_watermark = 0
         self.epoch_start_offset: int | None = None
         self.followers: dict[int, FollowerProgress] = {}
+        # Whether an in-sync follower has not fetched in this epoch yet.
+        self.awaits_first_fetch = False
         self.partition_epoch = leadership.partition_epoch
         self.in_sync = self.maximal_in_sync = leadership.in_sync
         # How many must be in sync for acks=all and for the watermark to move, and whether too few are.
@@ -195,6 +198,8 @@ class LeaderState:
             message = f"Broker epoch {broker_epoch} of broker {replica_id} is over"
             raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)
         follower.fetched(fetch_offset, log_start_offset, leader_end_offset, broker_epoch, now_ms)
+        if self.awaits_first_fetch:
+            self._look_for_silent()
         proposal = self._propose_expansion(replica_id, follower)
         self._advance(now_ms)
         return proposal
@@ -264,6 +269,15 @@ class LeaderState:
         """Whether the watermark is at least where any earlier leader may have told it to be (KIP-207)."""
         return self.epoch_start_offset is not None and self.high_watermark >= self.epoch_start_offset
 
+    @property
+    def silent_followers(self) -> tuple[int, ...]:
+        """Those in sync that have not fetched in this epoch yet: the watermark waits for them."""
+        return tuple(
+            replica
+            for replica in self.maximal_in_sync
+            if (follower := self.followers.get(replica)) is not None and not follower.has_fetched
+        )
+
     def low_watermark(self, log_start_offset: int) -> int:
         """The lowest log start of this leader, whose own is given, and of the followers whose brokers are live."""
         live_brokers = self._broker.live_brokers
@@ -279,6 +293,10 @@ class LeaderState:
         }
         self._replica_count = len(leadership.replicas)
         self._count_in_sync()
+        self._look_for_silent()
+
+    def _look_for_silent(self) -> None:
+        self.awaits_first_fetch = bool(self.silent_followers)
 
     def _count_in_sync(self) -> None:
         self.effective_min_insync_replicas = min(self._min_insync_replicas, self._replica_count)

@@ -50,6 +50,8 @@ NO_EPOCH = -1
 ACKS_ALL = -1
 # What a producer may ask for.
 KNOWN_ACKS = (ACKS_ALL, 0, 1)
+# How often a follower that has not fetched yet is asked to: it may learn of a new leader after the leader itself.
+HURRY_INTERVAL_MS = 20
 
 
 # What an append comes to: where the batch went, or, if its disk has a queue, what will tell.
@@ -71,6 +73,9 @@ class BrokerView(LeadingBroker, Protocol):
     def caught_up_as_of(self, partition: "Partition", replica_id: int) -> int | None:
         """When a follower last fetched by a session that had nothing new to tell about a partition."""
 
+    def hurry(self, replica_id: int) -> None:
+        """Answers the fetch in which a follower waits, so that it can send another one."""
+
     def begin_sync(self, partition: "Partition") -> None:
         """Syncs the log in a thread, then calls the partition's `synced` or `sync_failed`.
 
@@ -83,6 +88,7 @@ class Partition:
 
     __slots__ = (
         "_broker",
+        "_hurry_due_ms",
         "_leader",
         "_queue",
         "_told_log_start_offset",
@@ -118,6 +124,8 @@ class Partition:
         self._queue = queue
         self._watchers = Watchers()
         self._uncommitted_bytes = 0
+        # When silent followers may be asked for another fetch again.
+        self._hurry_due_ms = 0
         self._unsynced = UnsyncedTail()
         self._told_log_start_offset = log.log_start_offset
         self.leadership = leadership
@@ -537,6 +545,7 @@ class Partition:
             now_ms=self._broker.monotonic_ms(),
         )
         self._uncommitted_bytes = 0
+        self._hurry_due_ms = 0
         self._unsynced.clear()
 
         def begin() -> int:
@@ -550,6 +559,7 @@ class Partition:
                 # left unsynced waits for its sync as well.
                 self._count(leader, start_offset)
                 self._publish_high_watermark()
+                self._hurry_silent_followers(leader)
 
         if self._queue is None:
             began(begin())
@@ -602,6 +612,8 @@ class Partition:
             return
         self._uncommitted_bytes += size_bytes
         self._watchers.appended(size_bytes)
+        if leader.awaits_first_fetch:
+            self._hurry_silent_followers(leader)
         if log.config.flush_messages != MAX_INT64 and log.must_flush_now:
             self._hold_until_synced(last_offset + 1)
             return
@@ -609,6 +621,16 @@ class Partition:
         committed = leader.appended(last_offset + 1, self._broker.monotonic_ms() if leader.followers else 0)
         if committed > log.high_watermark:
             self._commit(committed)
+
+    def _hurry_silent_followers(self, leader: LeaderState) -> None:
+        """A follower may still wait in a fetch from before this epoch, for up to replica.fetch.wait.max.ms. It names
+        other partitions that we lead, and not this one: whoever asks for acks=all would wait as long."""
+        now_ms = self._broker.monotonic_ms()
+        if now_ms < self._hurry_due_ms:
+            return
+        self._hurry_due_ms = now_ms + HURRY_INTERVAL_MS
+        for replica_id in leader.silent_followers:
+            self._broker.hurry(replica_id)
 
     def _count(self, leader: LeaderState, end_offset: int) -> None:
         """The log ends there: it counts at once, or after the sync that flush.messages asks for."""

@@ -30,6 +30,8 @@ class Broker:
     # Those that began a sync, as often as they did.
     syncing: list[Partition] = field(default_factory=list)
     proposals: list[InSyncProposal] = field(default_factory=list)
+    # The followers whose fetches were to be answered, as often as they were.
+    hurried: list[int] = field(default_factory=list)
 
     def monotonic_ms(self) -> int:
         return self.now_ms
@@ -42,6 +44,9 @@ class Broker:
 
     def caught_up_as_of(self, partition: Partition, replica_id: int) -> int | None:
         return None
+
+    def hurry(self, replica_id: int) -> None:
+        self.hurried.append(replica_id)
 
     def begin_sync(self, partition: Partition) -> None:
         self.syncing.append(partition)

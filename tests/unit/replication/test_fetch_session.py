@@ -161,6 +161,10 @@ class NotedMoves:
         self.moved: set[PartitionKey] = set()
         self.removed: list[PartitionKey] = []
         self.is_closed = False
+        self.hurried_count = 0
+
+    def hurry(self) -> None:
+        self.hurried_count += 1
 
     def take(self) -> set[PartitionKey]:
         moved, self.moved = self.moved, set()
@@ -298,3 +302,14 @@ def test_a_partition_that_moved_between_two_fetches_was_settled_at_the_first() -
     follower.fetch(700)
     follower.fetch(900, [partition(0)])
     assert follower.as_of(0) == 700
+
+
+def test_the_waits_of_one_follower_are_ended_and_those_of_others_go_on() -> None:
+    sessions = cache()
+    followers = ask(sessions, 0, INITIAL_EPOCH, [partition(0)], is_privileged=True).session
+    consumers = ask(sessions, 0, INITIAL_EPOCH, [partition(0)]).session
+    assert followers is not None and consumers is not None
+    followers.watch, consumers.watch = watches = NotedMoves(), NotedMoves()
+    sessions.hurry(1)
+    sessions.hurry(7)
+    assert [watch.hurried_count for watch in watches] == [1, 0]

@@ -151,14 +151,17 @@ class Fetching:
         """Reads cold partitions from disk, and waits for data until there is enough or time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._request.max_wait_ms / 1000
+        is_hurried = False
         try:
             while True:
                 if self._cold:
                     await self._read_cold(deadline)
                 left_ms = int((deadline - loop.time()) * 1000)
-                if self.is_enough() or left_ms <= 0:
+                if self.is_enough() or left_ms <= 0 or is_hurried:
                     return self.answer()
-                moved = await self.watch_places().moved(self._request.min_bytes - self._bytes_read, left_ms)
+                watch = self.watch_places()
+                moved = await watch.moved(self._request.min_bytes - self._bytes_read, left_ms)
+                is_hurried = watch.take_hurry()
                 self._read([place for key in moved if (place := self._place(key)) is not None])
         finally:
             self._close_own_watch()

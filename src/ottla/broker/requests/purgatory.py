@@ -25,13 +25,14 @@ class Watch(Generic[Place]):
     again or somebody waits. So a session whose client is gone costs appends nothing.
     """
 
-    __slots__ = ("_bytes", "_moved", "_must_look", "_resting", "_waiting", "_watchers", "interest")
+    __slots__ = ("_bytes", "_is_hurried", "_moved", "_must_look", "_resting", "_waiting", "_watchers", "interest")
 
     def __init__(self, interest: Interest = Interest.VISIBLE) -> None:
         self.interest = interest
         self._moved: dict[Place, None] = {}
         self._bytes = 0
         self._must_look = False
+        self._is_hurried = False
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._watchers: dict[Place, tuple[Partition, Watcher]] = {}
         self._resting: dict[Place, None] = {}
@@ -82,6 +83,22 @@ class Watch(Generic[Place]):
                 timer.cancel()
                 del self._waiting[future]
         return self.take()
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for a move."""
+        return bool(self._waiting)
+
+    def hurry(self) -> None:
+        """Ends the wait of whoever waits now, though nothing moved."""
+        for future in self._waiting:
+            self._is_hurried = True
+            _wake(future)
+
+    def take_hurry(self) -> bool:
+        """Whether the wait that ended last was ended by `hurry`."""
+        was_hurried, self._is_hurried = self._is_hurried, False
+        return was_hurried
 
     def close(self) -> None:
         """Stops watching."""

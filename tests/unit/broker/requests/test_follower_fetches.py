@@ -7,7 +7,9 @@ from typing import Any
 
 from harness.running_node import RunningNode, batch_of, run_node
 from harness.transactional_requests import Requests
+from harness.waiting import eventually_async
 from harness.wire import WireClient
+from ottla.broker.requests.purgatory import Watch
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from ottla.replication.partition import Partition
@@ -22,7 +24,8 @@ class LedPair:
     def __init__(self, running: RunningNode, requests: Requests, client: WireClient) -> None:
         self.requests = requests
         self.client = client
-        self.partition: Partition = running.node.replicas.partition("orders", 0)
+        self.replicas = running.node.replicas
+        self.partition: Partition = self.replicas.partition("orders", 0)
         self.proposals: list[tuple[int, ...]] = []
         running.node.replicas.on_proposal = lambda _, proposal: self.proposals.append(
             tuple(replica for replica, _ in proposal.in_sync)
@@ -36,6 +39,15 @@ class LedPair:
         self.partition.apply(
             replace(leadership, replicas=(1, 2), in_sync=in_sync, leader_epoch=epoch, partition_epoch=10 + epoch)
         )
+
+    async def until_it_waits(self) -> None:
+        sessions = self.replicas.fetch_sessions
+        assert sessions is not None
+
+        async def waits() -> bool:
+            return any(isinstance(one.watch, Watch) and one.watch.is_waited_for for one in sessions)
+
+        await eventually_async(waits)
 
     async def produce(self, acks: int = 1) -> None:
         await self.requests.client.call(self.requests.produce_request(None, {("orders", 0): batch_of(b"v")}, acks=acks))
@@ -97,6 +109,19 @@ def test_a_follower_reads_what_is_not_committed_and_commits_it_by_fetching_on(tm
         assert pair.partition.log.high_watermark == 0
         row = await pair.fetch(1, last_fetched_epoch=1)
         assert (row.error_code, row.high_watermark, bool(row.records)) == (0, 1, False)
+
+    play(tmp_path, scenario)
+
+
+def test_a_follower_that_waits_for_another_partition_is_answered_when_its_leader_gets_one_more(tmp_path: Path) -> None:
+    async def scenario(pair: LedPair) -> None:
+        await pair.requests.create("refunds", 1)
+        await pair.fetch(0, uses_session=True)
+        sent = pair.send(max_wait_ms=LONG_MS, uses_session=True)
+        await pair.until_it_waits()
+        gained: Partition = pair.replicas.partition("refunds", 0)
+        gained.apply(replace(gained.leadership, replicas=(1, 2), in_sync=(1, 2), leader_epoch=1, partition_epoch=11))
+        assert await pair.receive(sent) is None
 
     play(tmp_path, scenario)
 

@@ -96,6 +96,25 @@ def test_time_ends_the_wait() -> None:
     asyncio.run(scenario())
 
 
+def test_a_wait_can_be_ended_though_nothing_moved_and_the_next_one_is_not() -> None:
+    async def scenario() -> None:
+        watch, (partition,) = watched(1)
+        watch.hurry()
+        assert not watch.take_hurry()
+        waiting = asyncio.get_running_loop().create_task(watch.moved(10, 60_000))
+        await asyncio.sleep(0)
+        watch.hurry()
+        assert await waiting == []
+        assert watch.take_hurry()
+        waiting = asyncio.get_running_loop().create_task(watch.moved(1, 60_000))
+        await asyncio.sleep(0)
+        partition.move(1)
+        assert await waiting == [0]
+        assert not watch.take_hurry()
+
+    asyncio.run(scenario())
+
+
 def test_a_partition_that_was_replaced_is_watched_in_the_place_of_the_old_one() -> None:
     watch, (old,) = watched(1)
     new = Movable()
