@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from ottla.broker.metrics.catalogue import SECTIONS
-from ottla.broker.metrics.definition import Kind
+from ottla.metrics.definition import Kind
 
 ROOT = Path(__file__).parents[4]
 METRICS = [metric for section in SECTIONS.values() for metric in section]
