@@ -51,6 +51,8 @@ class _Config(uvicorn.Config):
             lifespan="off",
             log_config=None,
             access_log=False,
+            # What it says of itself at each start and stop, the registry says once.
+            log_level="warning",
             timeout_keep_alive=_whole_seconds(settings.idle_timeout_ms),
             timeout_graceful_shutdown=_whole_seconds(settings.shutdown_timeout_ms),
         )
