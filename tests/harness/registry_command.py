@@ -40,10 +40,10 @@ def registry_arguments(settings: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def running_registry(
-    bootstrap: str, log: Path, settings: Mapping[str, str] | None = None, *arguments: str
+    bootstrap: str, log: Path, settings: Mapping[str, str] | None = None, *arguments: str, has_defaults: bool = True
 ) -> Iterator[RunningRegistry]:
-    """A registry on a free port, unless the settings say otherwise."""
-    defaults = {"listeners": "http://127.0.0.1:0", "kafkastore.topic.replication.factor": "1"}
+    """A registry on a free port, unless the settings or `has_defaults` say otherwise."""
+    defaults = {"listeners": "http://127.0.0.1:0", "kafkastore.topic.replication.factor": "1"} if has_defaults else {}
     command = [*registry_arguments(defaults | dict(settings or {})), "-b", bootstrap, *arguments]
     with log.open("a", encoding="utf-8") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
