@@ -259,6 +259,25 @@ SECTIONS: Final[Mapping[str, tuple[ConfigKey, ...]]] = {
             "Ottla's own. Users that have no other role may read, look up and check compatibility, and change nothing.",
         ),
     ),
+    "Pages of other origins": (
+        ConfigKey(
+            "access.control.allow.origin",
+            _LIST,
+            (),
+            _LOW,
+            "Origins of pages that may ask the registry from a browser, or `*`. None, if empty.",
+        ),
+        ConfigKey(
+            "access.control.allow.methods", _LIST, ("GET", "POST", "HEAD"), _LOW, "With which methods they may ask."
+        ),
+        ConfigKey(
+            "access.control.allow.headers",
+            _LIST,
+            ("X-Requested-With", "Content-Type", "Accept", "Origin"),
+            _LOW,
+            "With which headers they may ask.",
+        ),
+    ),
     "Accepted without effect": (
         _unused("kafkastore.connection.url", "ZooKeeper's address: brokers are named in kafkastore.bootstrap.servers."),
         _unused("kafkastore.group.id", "Reading the topic needs no group."),
@@ -285,10 +304,7 @@ SECTIONS: Final[Mapping[str, tuple[ConfigKey, ...]]] = {
         _unused("metadata.encoder.secret", "Encrypts sensitive metadata.", Standing.NOT_YET),
         _unused("metadata.encoder.old.secret", "Encrypts sensitive metadata.", Standing.NOT_YET),
         _unused("metadata.encoder.topic", "Encrypts sensitive metadata.", Standing.NOT_YET),
-        _unused("access.control.allow.origin", "For pages of other origins.", Standing.NOT_YET),
-        _unused("access.control.allow.methods", "For pages of other origins.", Standing.NOT_YET),
-        _unused("access.control.allow.headers", "For pages of other origins.", Standing.NOT_YET),
-        _unused("access.control.skip.options", "For pages of other origins.", Standing.NOT_YET),
+        _unused("access.control.skip.options", "Browsers that ask what they may ask need no password."),
         _unused("compression.enable", "Answers that are compressed.", Standing.NOT_YET),
         _unused("response.http.headers.config", "Headers of all answers.", Standing.NOT_YET),
         _unused("response.mediatype.default", "Answers are application/vnd.schemaregistry.v1+json."),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 import uvicorn
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from ottla.client import Client
@@ -150,12 +151,22 @@ async def _serve(servers: Sequence[_Server], sockets: Sequence[socket.socket]) -
 
 
 def _guarded(app: ASGIApp, settings: RegistrySettings, users: Users | None) -> ASGIApp:
-    if settings.authentication is None or users is None:
-        return app
-    for one in settings.listeners:
-        if one.scheme == "http" and one.host not in ("127.0.0.1", "::1", "localhost"):
-            logger.warning("Passwords travel in clear text to %s: serve others over https", one.url)
-    return Admission(app, settings.authentication, Authenticator(users))
+    """An app that knows who asks, and from which pages."""
+    if settings.authentication is not None and users is not None:
+        app = Admission(app, settings.authentication, Authenticator(users))
+        for one in settings.listeners:
+            if one.scheme == "http" and one.host not in ("127.0.0.1", "::1", "localhost"):
+                logger.warning("Passwords travel in clear text to %s: serve others over https", one.url)
+    if settings.cross_origin is not None:
+        allowed = settings.cross_origin
+        app = CORSMiddleware(
+            app,
+            allow_origins=allowed.origins,
+            allow_methods=allowed.methods,
+            allow_headers=allowed.headers,
+            allow_credentials=settings.authentication is not None,
+        )
+    return app
 
 
 def _peers(settings: RegistrySettings) -> httpx.AsyncClient:

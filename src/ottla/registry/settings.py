@@ -58,6 +58,15 @@ class ListenAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class CrossOrigin:
+    """What pages of other origins may ask from a browser."""
+
+    origins: tuple[str, ...]
+    methods: tuple[str, ...]
+    headers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RegistrySettings:
     listeners: tuple[ListenAddress, ...]
     bootstrap: str
@@ -66,6 +75,8 @@ class RegistrySettings:
     tls: TlsSettings
     # None: nobody is asked who they are.
     authentication: AuthenticationSettings | None
+    # None: nothing.
+    cross_origin: CrossOrigin | None
     body_bytes_max: int
     # kafkastore.init.timeout.ms
     init_timeout_ms: int
@@ -147,6 +158,7 @@ def read_settings(given: Mapping[str, str]) -> RegistrySettings:
         ),
         _tls(values, needs_key=any(one.scheme == "https" for one in listeners.values())),
         _authentication(values),
+        _cross_origin(values),
         body_bytes_max=values.number("size.limit.filter.max.request.body.size"),
         init_timeout_ms=init_timeout_ms,
         leader_connect_timeout_ms=values.number("leader.connect.timeout.ms"),
@@ -333,3 +345,10 @@ def _authentication(values: _Values) -> AuthenticationSettings | None:
         frozenset(values.words(READ_ONLY_ROLES)),
         values.words("authentication.skip.paths"),
     )
+
+
+def _cross_origin(values: _Values) -> CrossOrigin | None:
+    origins, methods, headers = (
+        values.words(f"access.control.allow.{name}") for name in ("origin", "methods", "headers")
+    )
+    return CrossOrigin(origins, methods, headers) if origins else None

@@ -63,12 +63,15 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def client_context(settings: TlsSettings) -> ssl.SSLContext:
-    """What reaches the leader: without a trust store, whoever the system trusts is believed."""
-    if settings.trust_store is None:
-        context = ssl.create_default_context()
-    else:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    """What reaches the leader. An instance with a key store alone believes whoever the system trusts.
+
+    One without any store has no business with TLS, believes nobody, and starts without reading what the system trusts.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if settings.trust_store is not None:
         _load_trust(context, settings.trust_store)
+    elif settings.key_store is not None:
+        context.load_default_certs()
     context.minimum_version, context.maximum_version = min(settings.versions), max(settings.versions)
     context.check_hostname = settings.checks_host_names
     if settings.key_store is not None:

@@ -111,6 +111,7 @@ class Secured:
             "authentication.method": "BASIC",
             "authentication.users.file": str(directory / "users"),
             "authentication.readonly.roles": "reader",
+            "access.control.allow.origin": "https://console.example",
             **extra,
         }
         # The smallest URL leads.
@@ -161,6 +162,15 @@ def test_the_one_that_does_not_lead_forwards_over_tls_as_the_client_that_asked(s
         assert secured.http.post(path, json=SCHEMA, auth=("ada", "builder")).status_code == 401
         assert secured.http.post(path, json=SCHEMA).status_code == 200
         assert secured.http.get(path, auth=BOB).json() == [1]
+
+
+def test_a_page_of_another_origin_may_ask_if_it_is_named(secured: Secured) -> None:
+    url = f"{secured.instances[0].url}/subjects"
+    for origin, allowed in (("https://console.example", "https://console.example"), ("https://other.example", None)):
+        asked = {"Origin": origin, "Access-Control-Request-Method": "GET"}
+        # A browser asks first what it may ask, and has no password then.
+        assert httpx.options(url, headers=asked).headers.get("access-control-allow-origin") == allowed
+        assert secured.http.get(url, headers=asked).headers.get("access-control-allow-origin") == allowed
 
 
 def test_a_client_without_a_certificate_does_not_even_get_to_ask(secured: Secured) -> None:

@@ -110,6 +110,13 @@ def test_stores_and_what_is_asked_of_clients_are_read() -> None:
     assert read_settings(older).tls.checks_host_names
 
 
+def test_pages_of_other_origins_ask_nothing_unless_they_are_named() -> None:
+    assert read_settings(BOOTSTRAP).cross_origin is None
+    found = read_settings(BOOTSTRAP | {"access.control.allow.origin": "*", "access.control.allow.methods": "GET,PUT"})
+    assert found.cross_origin is not None
+    assert (found.cross_origin.origins, found.cross_origin.methods) == (("*",), ("GET", "PUT"))
+
+
 def test_who_gets_in_is_read() -> None:
     found = read_settings(BASIC | {"authentication.roles": "admin,reader", "authentication.readonly.roles": "reader"})
     assert found.authentication is not None
