@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("ottla.registry")
 
 _RETRY_S: Final = 0.5
+_BACKLOG: Final = 1024
 
 
 class _Config(uvicorn.Config):
@@ -92,7 +93,7 @@ async def run_registry(
     users = None if settings.authentication is None else load_users(Path(settings.authentication.users_file))
     tls = server_context(settings.tls) if any(one.scheme == "https" for one in settings.listeners) else None
     async with AsyncExitStack() as closing:
-        sockets = [closing.enter_context(_bind(one)) for one in settings.listeners]
+        sockets = [closing.enter_context(bind_address(one)) for one in settings.listeners]
         listening = [
             replace(one, port=bound.getsockname()[1]) for one, bound in zip(settings.listeners, sockets, strict=True)
         ]
@@ -111,8 +112,9 @@ async def run_registry(
         servers = [_Server(_Config(app, settings, tls if one.scheme == "https" else None)) for one in listening]
         if metrics is not None:
             await metrics.serve(instance, lambda: sum(len(one.server_state.connections) for one in servers))
+        _stop_on_signals(servers)
         on_ready(listening)
-        await _serve(servers, sockets)
+        await asyncio.gather(*(server.serve([bound]) for server, bound in zip(servers, sockets, strict=True)))
 
 
 async def _start(instance: RegistryInstance, client: Client, settings: RegistrySettings) -> None:
@@ -137,9 +139,7 @@ async def _start(instance: RegistryInstance, client: Client, settings: RegistryS
         ) from error
 
 
-async def _serve(servers: Sequence[_Server], sockets: Sequence[socket.socket]) -> None:
-    """All of them, until one signal stops them all."""
-
+def _stop_on_signals(servers: Sequence[_Server]) -> None:
     def stop() -> None:
         for server in servers:
             server.should_exit = True
@@ -147,7 +147,6 @@ async def _serve(servers: Sequence[_Server], sockets: Sequence[socket.socket]) -
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
-    await asyncio.gather(*(server.serve([bound]) for server, bound in zip(servers, sockets, strict=True)))
 
 
 def _guarded(app: ASGIApp, settings: RegistrySettings, users: Users | None) -> ASGIApp:
@@ -187,12 +186,20 @@ def _whole_seconds(ms: int) -> int:
     return -(-ms // 1000)
 
 
-def _bind(address: ListenAddress) -> socket.socket:
+def bind_address(address: ListenAddress) -> socket.socket:
+    """A socket that listens; ListenFailed if it cannot."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    # Named, since asyncio sends at once (TCP_NODELAY) over sockets that say they are TCP alone. Over others the end of
+    # an answer waits until the client has acknowledged its beginning: 40 ms.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((address.host, address.port), family=family, backlog=1024)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((address.host, address.port))
+        bound.listen(_BACKLOG)
     except OSError as error:
+        bound.close()
         raise ListenFailed(
             f"Cannot listen on {address.host}:{address.port}: {error.strerror}. Is another registry running there? "
             "Name another port in listeners."
         ) from None
+    return bound

@@ -16,8 +16,8 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from harness.certificates import Authority
 from harness.ports import free_port
 from harness.registry_command import RunningRegistry, running_registry, until_someone_leads
-from ottla.registry.server import ListenFailed, StoreUnreachable, run_registry
-from ottla.registry.settings import read_settings
+from ottla.registry.server import ListenFailed, StoreUnreachable, bind_address, run_registry
+from ottla.registry.settings import ListenAddress, read_settings
 from ottla.testing import EmbeddedCluster
 
 
@@ -77,6 +77,11 @@ def test_a_port_that_is_taken_is_told_before_anything_else() -> None:
         settings = read_settings(settings_of(listeners=f"http://127.0.0.1:{taken.getsockname()[1]}"))
         with pytest.raises(ListenFailed, match="Name another port"):
             asyncio.run(run_registry(settings, lambda _: None))
+
+
+def test_answers_are_sent_at_once_since_sockets_say_that_they_are_tcp() -> None:
+    with bind_address(ListenAddress("127.0.0.1", 0)) as bound:
+        assert bound.proto == socket.IPPROTO_TCP
 
 
 def test_brokers_that_are_not_there_are_waited_for_and_named(caplog: pytest.LogCaptureFixture) -> None:
