@@ -1,4 +1,4 @@
-# make run     a node on 127.0.0.1:9092, with a demonstration
+# make run     a node on 127.0.0.1:9092 and a schema registry on 127.0.0.1:8081, with a demonstration
 # make check   what daily work needs, in minutes
 # make test    everything that must pass, slice after slice; each slice is a target of its own (see below)
 # make help    the rest
@@ -8,6 +8,7 @@ PYTHON  ?= python3
 BIN     := $(VENV)/bin
 READY   := $(VENV)/.ready
 LISTEN  ?= 127.0.0.1:9092
+REGISTRY ?= 127.0.0.1:8081
 DATA    ?= data/ottla
 KILLS   ?= 50
 FAULTS  ?= 100
@@ -54,7 +55,8 @@ SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pi
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make run                 start a node on $(LISTEN) (LISTEN=HOST:PORT, DATA=DIRECTORY), show it working, Ctrl-C ends it"
+	@echo "make run                 start a node on $(LISTEN) and a schema registry on $(REGISTRY), show them working, Ctrl-C ends them"
+	@echo "                         (LISTEN=HOST:PORT, REGISTRY=HOST:PORT, DATA=DIRECTORY)"
 	@echo "make run CLUSTER=3       start a cluster of three, kill a leader while records flow, show that nothing is lost; Ctrl-C ends it"
 	@echo "make check               the short version of make test, a few minutes: lint, unit tests, one client, one kill -9, a simulated hour"
 	@echo "make test                all slices: $(SLICES)"
@@ -94,7 +96,7 @@ run: $(READY)
 ifdef CLUSTER
 	@$(BIN)/python tools/run_cluster.py --nodes $(CLUSTER) --listen $(LISTEN) --data $(DATA)-cluster
 else
-	@$(BIN)/python tools/run_node.py --listen $(LISTEN) --data $(DATA)
+	@$(BIN)/python tools/run_node.py --listen $(LISTEN) --data $(DATA) --registry $(REGISTRY)
 endif
 
 check: lint unit

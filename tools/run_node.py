@@ -1,7 +1,8 @@
-"""`make run`: a node in the foreground, a first conversation with it, and where there is Java a first pipeline.
+"""`make run`: a node and a schema registry, a first conversation with both, and where there is Java a first pipeline.
 
-The node runs in a session of its own, so that Ctrl-C reaches this program alone, which then asks the node to stop and
-waits until it has. What the node logs goes to a file beside its data, to leave the screen to the conversation.
+They run in sessions of their own, so that Ctrl-C reaches this program alone, which then asks the registry to stop, then
+the node, and waits until they have. What they log goes to files beside the data, to leave the screen to the
+conversation. The registry is an addition: where its port is taken, or it does not start, the node goes on without.
 """
 
 import argparse
@@ -11,7 +12,8 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -59,7 +61,7 @@ def wait_until_ready(node: "subprocess.Popen[bytes]", listen: str) -> tuple[str,
     return None
 
 
-def run(listen: str, data: Path) -> int:
+def run(listen: str, data: Path, registry: str) -> int:
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():
         print(f"--listen {listen}: write HOST:PORT, as in 127.0.0.1:9092.", file=sys.stderr)
@@ -83,7 +85,7 @@ def run(listen: str, data: Path) -> int:
         earlier_bytes = output.tell()
         node = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
     try:
-        return converse(node, listen, data, log, earlier_bytes)
+        return converse(node, listen, data, log, earlier_bytes, registry)
     except Stopped:
         return 0
     except BrokenPipeError:
@@ -99,7 +101,9 @@ def run(listen: str, data: Path) -> int:
             node.wait()
 
 
-def converse(node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path, earlier_bytes: int) -> int:
+def converse(
+    node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path, earlier_bytes: int, registry: str
+) -> int:
     ids = wait_until_ready(node, listen)
     if ids is None:
         said = "\n".join(log.read_bytes()[earlier_bytes:].decode(errors="replace").splitlines()[-5:])
@@ -112,15 +116,60 @@ def converse(node: "subprocess.Popen[bytes]", listen: str, data: Path, log: Path
     print(f"  cluster id  {ids[0]}")
     print(f"  node id     {ids[1]}")
     print(f"\nA first conversation (examples/hello.py {listen}):", flush=True)
-    done = subprocess.run([sys.executable, str(ROOT / "examples" / "hello.py"), listen], check=False)
-    if done.returncode != 0:
-        print(f"The conversation failed with exit code {done.returncode}; see {log}.", file=sys.stderr)
-        return 1
-    show_pipeline(listen)
-    print("\nThe node stays up until Ctrl-C; the next `make run` finds its data again.", flush=True)
-    code = node.wait()
+    with running_registry(listen, registry, data) as registry_url:
+        done = subprocess.run([sys.executable, str(ROOT / "examples" / "hello.py"), listen], check=False)
+        if done.returncode != 0:
+            print(f"The conversation failed with exit code {done.returncode}; see {log}.", file=sys.stderr)
+            return 1
+        if registry_url is not None:
+            show_types(listen, registry_url, data)
+        show_pipeline(listen)
+        print("\nThe node stays up until Ctrl-C; the next `make run` finds its data again.", flush=True)
+        code = node.wait()
     print(f"The node ended with exit code {code}; see {log}.", file=sys.stderr)
     return code or 1
+
+
+def registry_log(data: Path) -> Path:
+    return data.with_name(f"{data.name}-registry.log")
+
+
+@contextmanager
+def running_registry(listen: str, registry: str, data: Path) -> Iterator[str | None]:
+    """A registry beside the node, by its URL; None where its address cannot be used."""
+    host, _, port = registry.rpartition(":")
+    try:
+        is_occupied = is_taken(host, parse_port(port, lowest=1))
+    except (ValueError, socket.gaierror) as error:
+        print(f"No schema registry is started: REGISTRY={registry} is no address: {error}", file=sys.stderr)
+        yield None
+        return
+    if is_occupied:
+        remedy = f"make run REGISTRY={host}:18081 starts it elsewhere"
+        print(f"No schema registry is started: {registry} is taken by another program. {remedy}.", file=sys.stderr)
+        yield None
+        return
+    url = f"http://{registry}"
+    settings = (f"listeners={url}", f"host.name={host}", "kafkastore.topic.replication.factor=1")
+    overrides = [part for setting in settings for part in ("--override", setting)]
+    command = [sys.executable, "-m", "ottla.cli.main", "registry", "-b", listen, *overrides]
+    with registry_log(data).open("ab") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+    try:
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def show_types(listen: str, url: str, data: Path) -> None:
+    """A topic with a type; the node goes on if that fails."""
+    print(f"\nA first topic with a type (examples/typed.py {listen} {url}):", flush=True)
+    done = subprocess.run([sys.executable, str(ROOT / "examples" / "typed.py"), listen, url], check=False)
+    if done.returncode == 0:
+        print(f"  registry    {url}, with its log in {registry_log(data)}", flush=True)
+    else:
+        print(f"It failed with exit code {done.returncode}; see {registry_log(data)}.", file=sys.stderr)
 
 
 def show_pipeline(listen: str) -> None:
@@ -144,13 +193,14 @@ def show_pipeline(listen: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Run a node and show it working.")
+    parser = argparse.ArgumentParser(description="Run a node and a schema registry, and show them working.")
     parser.add_argument("--listen", default="127.0.0.1:9092")
     parser.add_argument("--data", type=Path, default=Path("data") / "ottla")
+    parser.add_argument("--registry", default="127.0.0.1:8081", help="where the schema registry listens")
     options = parser.parse_args()
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
-    return run(options.listen, options.data)
+    return run(options.listen, options.data, options.registry)
 
 
 if __name__ == "__main__":

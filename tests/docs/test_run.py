@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,56 @@ def test_an_address_that_cannot_be_served_is_named(listen: str, message: str, tm
     assert "Traceback" not in done.stderr
 
 
+def run_node(data: Path, port: int, registry: str) -> list[str]:
+    listen = f"127.0.0.1:{port}"
+    return [sys.executable, str(RUN_NODE), "--listen", listen, "--data", str(data), "--registry", registry]
+
+
+def test_a_node_and_a_registry_are_shown_working_and_stopped_by_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without Java there is no pipeline, which has tests of its own.
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    ports = free_port(), free_port()
+    command = run_node(tmp_path / "data", ports[0], f"127.0.0.1:{ports[1]}")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        shown = ""
+        for line in running.stdout:
+            shown += line
+            if line.startswith("The node stays up"):
+                break
+        assert all(_is_served(port) for port in ports)
+        running.send_signal(signal.SIGINT)
+        shown += running.stdout.read()
+        assert running.wait() == 0, shown
+    assert "registered  demo-payments-value version 1, id 1" in shown
+    assert "consumed    {'payer': 'ada', 'cents': 1250}" in shown
+    assert "refused     a new field without a default: 40901" in shown
+    assert not any(_is_served(port) for port in ports)
+    log = (tmp_path / "data-registry.log").read_text(encoding="utf-8")
+    assert "Traceback" not in log
+
+
+@pytest.mark.parametrize("is_taken", [True, False], ids=["taken", "no address"])
+def test_a_node_goes_on_without_a_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_taken: bool) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        registry = f"127.0.0.1:{taken.getsockname()[1]}" if is_taken else "here"
+        command = run_node(tmp_path / "data", free_port(), registry)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            assert running.stdout is not None
+            shown = "".join(takewhile(lambda line: not line.startswith("The node stays up"), running.stdout))
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=60)
+            assert running.returncode == 0
+    assert "No schema registry is started" in errors
+    assert "consumed  hello" in shown
+
+
 def test_no_node_is_left_behind_by_who_has_read_enough(tmp_path: Path) -> None:
     port = free_port()
-    command = [sys.executable, str(RUN_NODE), "--listen", f"127.0.0.1:{port}", "--data", str(tmp_path / "data")]
+    command = run_node(tmp_path / "data", port, f"127.0.0.1:{free_port()}")
     # It may notice by itself, or by the example that it shows, which then says so.
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
         assert running.stdout is not None

@@ -40,6 +40,7 @@ MODULES = {
     "coordinator.group.loading": "broker.coordinators.groups.test_coordinator",
     "coordinator.group.member": "coordinator.group.test_shard",
     "registry.leading": "registry.test_instance",
+    "registry.metrics.registry_metrics": "cli.registry.test_command",
     "registry.service": "registry.rest.test_app",
     "metadata.control_records": "broker.quorum.test_raft_shell",
     "metadata.controller.replica_assignment": "metadata.controller.test_topics",

@@ -44,6 +44,7 @@ from ottla.config.broker_config import BrokerConfig
 from ottla.config.values import ConfigError
 from ottla.metadata.format import METADATA_PARTITION_DIRECTORY
 from ottla.metadata.image import ClusterImage
+from ottla.metrics.errors import PageUnservable
 from ottla.raft import ReplicaKey
 from ottla.storage.errors import DamagedFile, DifferentLogs, StorageError, UnsupportedSegment
 from ottla.storage.log_directory import LogDirectory
@@ -62,6 +63,7 @@ START_FAILURES = (
     DamagedFile,
     DifferentLogs,
     ListenFailed,
+    PageUnservable,
     StorageError,
     UnsupportedSegment,
     UnusableQuorum,

@@ -41,7 +41,10 @@ class InstanceSettings:
     group_id: str = "schema-registry"
     # kafkastore.timeout.ms
     timeout_ms: float = 10_000
+    # kafkagroup.session.timeout.ms and the like
     session_timeout_ms: int = 10_000
+    heartbeat_interval_ms: int = 3_000
+    rebalance_timeout_ms: int = 300_000
 
 
 class RegistryInstance:
@@ -60,7 +63,8 @@ class RegistryInstance:
                 settings.group_id,
                 PROTOCOL_TYPE,
                 session_timeout_ms=settings.session_timeout_ms,
-                heartbeat_interval_ms=settings.session_timeout_ms // 3,
+                heartbeat_interval_ms=settings.heartbeat_interval_ms,
+                rebalance_timeout_ms=settings.rebalance_timeout_ms,
             )
         )
         self._session = GroupSession(client.cluster, member, LeaderElection(settings.identity, self._note_choice))

@@ -43,6 +43,10 @@ def test_choices_are_those_of_confluent() -> None:
         assert decode_choice(encode_choice(choice)) == choice
 
 
+def test_an_ipv6_address_has_brackets_in_a_url() -> None:
+    assert Identity("::1", 8081, "https").url == "https://[::1]:8081"
+
+
 def test_the_eligible_member_with_the_smallest_url_leads() -> None:
     assert choose_leader({"m1": B, "m2": A, "m3": SPECTATOR}) == Choice(A, "m2")
     assert choose_leader({"m3": SPECTATOR}) == Choice(None)

@@ -7,7 +7,8 @@ those of kafka_exporter. What neither has is called `ottla_...`. A metric that a
 
 from typing import Final
 
-from ottla.broker.metrics.definition import Metric, counter, gauge, histogram, summary
+from ottla.metrics.definition import Metric, counter, gauge, histogram, summary
+from ottla.metrics.process_samples import PROCESS
 
 _TOPIC = "kafka_server_brokertopicmetrics"
 MESSAGES_IN: Final = counter(f"{_TOPIC}_messagesin_total", "Records that producers wrote.", "topic")
@@ -249,15 +250,6 @@ GROUP_OFFSET_SUM: Final = gauge(f"{_GROUP}_current_offset_sum", "Their sum over 
 GROUP_LAG: Final = gauge(f"{_GROUP}_lag", "Records behind the committed offset.", "consumergroup", "topic", "partition")
 GROUP_LAG_SUM: Final = gauge(f"{_GROUP}_lag_sum", "Their sum over a topic.", "consumergroup", "topic")
 
-BUILD: Final = gauge("ottla_build_info", "1, with the versions of Ottla and Python.", "version", "python")
-CPU_SECONDS: Final = counter("process_cpu_seconds_total", "CPU time of the process.")
-RESIDENT_BYTES: Final = gauge("process_resident_memory_bytes", "Resident memory (Linux).")
-VIRTUAL_BYTES: Final = gauge("process_virtual_memory_bytes", "Virtual memory (Linux).")
-OPEN_FILES: Final = gauge("process_open_fds", "Open file descriptors (Linux).")
-FILES_MAX: Final = gauge("process_max_fds", "How many file descriptors may be open.")
-START_TIME: Final = gauge("process_start_time_seconds", "When the endpoint started, in seconds since 1970.")
-GC_COLLECTIONS: Final = counter("python_gc_collections_total", "Runs of Python's garbage collector.", "generation")
-GC_COLLECTED: Final = counter("python_gc_objects_collected_total", "Objects that it freed.", "generation")
 LEFT_OUT: Final = gauge(
     "ottla_metrics_left_out", "Partitions and offsets that are not shown one by one because they are too many.", "what"
 )
@@ -368,17 +360,5 @@ SECTIONS: Final[dict[str, tuple[Metric, ...]]] = {
         GROUP_LAG,
         GROUP_LAG_SUM,
     ),
-    "The process": (
-        BUILD,
-        CPU_SECONDS,
-        RESIDENT_BYTES,
-        VIRTUAL_BYTES,
-        OPEN_FILES,
-        FILES_MAX,
-        START_TIME,
-        GC_COLLECTIONS,
-        GC_COLLECTED,
-        LEFT_OUT,
-        SCRAPE_SECONDS,
-    ),
+    "The process": (*PROCESS, LEFT_OUT, SCRAPE_SECONDS),
 }

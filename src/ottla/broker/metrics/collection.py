@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING
 
 from ottla.broker.metrics import catalogue as c
-from ottla.broker.metrics.exposition import Exposition
 from ottla.broker.metrics.group_samples import add_groups
 from ottla.broker.metrics.loop_load import LoopLoad
 from ottla.broker.metrics.node_samples import (
@@ -20,13 +19,14 @@ from ottla.broker.metrics.node_samples import (
     add_directories,
     add_maintenance,
     add_network,
-    add_process,
 )
 from ottla.broker.metrics.partition_samples import add_partitions
 from ottla.broker.metrics.replication_samples import add_replication
 from ottla.broker.metrics.request_samples import add_requests, add_traffic
 from ottla.broker.metrics.transaction_samples import add_transactions
 from ottla.broker.requests.time_slice import TimeSlice
+from ottla.metrics.exposition import Exposition
+from ottla.metrics.process_samples import add_process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

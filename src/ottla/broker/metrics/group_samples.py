@@ -4,12 +4,12 @@ from collections import Counter
 from typing import Final
 
 from ottla.broker.metrics import catalogue as c
-from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.replica_manager import ReplicaManager
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
 from ottla.coordinator.group.records import CommittedOffset
 from ottla.coordinator.group.shard import GroupShard
+from ottla.metrics.exposition import Exposition, label_text
 
 # Two series each, as for partitions; sums over topics are always there.
 OFFSETS_MAX: Final = 50_000

@@ -13,9 +13,9 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from ottla.broker.metrics.latency import Latency
 from ottla.broker.metrics.topic_traffic import TopicTraffic, is_from_follower
 from ottla.broker.requests.dispatch import Answer, Api, Dispatcher, HandlerModule, RunAnswers
+from ottla.metrics.latency import Latency
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.response_errors import error_codes
 from ottla.protocol.schema import Message

@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from ottla.broker.metrics.collection import Collection
-from ottla.broker.metrics.endpoint import MetricsEndpoint
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
+from ottla.metrics.endpoint import MetricsEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,7 @@ class NodeMetrics:
 
     @property
     def url(self) -> str:
-        host = f"[{self.endpoint.host}]" if ":" in self.endpoint.host else self.endpoint.host or "localhost"
-        return f"http://{host}:{self.endpoint.port}/metrics"
+        return self.endpoint.url
 
     async def serve(self, acceptors: Sequence[Acceptor], maintenance: Maintenance) -> None:
         """Takes scrapers from now on, when the node is assembled."""

@@ -1,23 +1,16 @@
-"""Samples of the node as a whole: connections, directories, maintenance, controller, quorum, the process."""
+"""Samples of the node as a whole: connections, directories, maintenance, controller, quorum."""
 
-import asyncio
-import gc
-import platform
-import resource
-import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from ottla import __version__
 from ottla.broker.disks.cleaning import Cleaning
 from ottla.broker.disks.maintenance import Maintenance
 from ottla.broker.metrics import catalogue as c
-from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher
 from ottla.broker.network.acceptor import Acceptor
 from ottla.broker.services import Services
+from ottla.metrics.exposition import Exposition, label_text
 
 _RUNNING: Final = 3
 _FDS: Final = Path("/proc/self/fd")
@@ -109,34 +102,3 @@ def add_cleaning(out: Exposition, services: Services, cleaning: Cleaning) -> Non
         uncleanable = logs.cleaning.uncleanable_in(path)
         out.add(c.UNCLEANABLE, uncleanable.partitions, label_text(logDirectory=path))
         out.add(c.UNCLEANABLE_BYTES, uncleanable.dirty_bytes, label_text(logDirectory=path))
-
-
-async def add_process(out: Exposition, started_s: float) -> None:
-    """The process, under the names that Prometheus's own libraries use."""
-    out.add(c.BUILD, 1, label_text(version=__version__, python=platform.python_version()))
-    out.add(c.CPU_SECONDS, time.process_time())
-    out.add(c.START_TIME, started_s)
-    out.add(c.FILES_MAX, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    if sys.platform == "linux":
-        _add_memory(out)
-        # Counting tens of thousands takes a while.
-        out.add(c.OPEN_FILES, _reported_open_files() or await asyncio.to_thread(_count_open_files))
-    for generation, stats in enumerate(gc.get_stats()):
-        labels = label_text(generation=generation)
-        out.add(c.GC_COLLECTIONS, stats["collections"], labels)
-        out.add(c.GC_COLLECTED, stats["collected"], labels)
-
-
-def _add_memory(out: Exposition) -> None:
-    virtual_pages, resident_pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[:2]
-    out.add(c.VIRTUAL_BYTES, int(virtual_pages) * resource.getpagesize())
-    out.add(c.RESIDENT_BYTES, int(resident_pages) * resource.getpagesize())
-
-
-def _reported_open_files() -> int:
-    """The number that Linux reports since 6.2; 0 before."""
-    return _FDS.stat().st_size
-
-
-def _count_open_files() -> int:
-    return sum(1 for _ in _FDS.iterdir())

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from ottla.broker.metrics import catalogue as c
-from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
 from ottla.metadata.image import PartitionState, TopicImage
+from ottla.metrics.exposition import Exposition, label_text
 from ottla.replication.partition import Partition
 
 # Each partition has twelve series. With more partitions than this a scrape would be too large for Prometheus, so only

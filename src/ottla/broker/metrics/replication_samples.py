@@ -1,10 +1,10 @@
 """Samples of what this node does as a follower, and of the in-sync sets that it keeps as a leader."""
 
 from ottla.broker.metrics import catalogue as c
-from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.metrics.partition_samples import PARTITIONS_MAX
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
+from ottla.metrics.exposition import Exposition, label_text
 
 # What Kafka calls the fetchers of replicas.
 _CLIENT_ID = "Replica"

@@ -1,11 +1,11 @@
 """Samples of what `MeasuredDispatcher` counted: requests, errors, times, traffic."""
 
 from ottla.broker.metrics import catalogue as c
-from ottla.broker.metrics.exposition import Exposition, label_text
-from ottla.broker.metrics.latency import cumulative, merged, quantile_us
 from ottla.broker.metrics.measured_dispatch import MeasuredDispatcher, RequestTimes
 from ottla.broker.metrics.topic_traffic import TopicCounts
 from ottla.broker.requests.time_slice import TimeSlice
+from ottla.metrics.exposition import Exposition, label_text
+from ottla.metrics.latency import cumulative, merged, quantile_us
 from ottla.protocol.api_keys import ApiKey
 from ottla.protocol.errors import ErrorCode
 

@@ -3,10 +3,10 @@
 from collections import Counter
 
 from ottla.broker.metrics import catalogue as c
-from ottla.broker.metrics.exposition import Exposition, label_text
 from ottla.broker.requests.time_slice import TimeSlice
 from ottla.broker.services import Services
 from ottla.coordinator.transaction.states import TransactionState
+from ottla.metrics.exposition import Exposition, label_text
 
 # How long Kafka waits for a coordinator that should have aborted.
 _LATE_AFTER_MS = 5 * 60 * 1000

@@ -3,22 +3,31 @@
 import argparse
 import logging
 import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ottla import __version__
 from ottla.cli.access import cluster_access
+from ottla.cli.access.retry_notices import RetryNotices
 from ottla.cli.exits import CommandError, ExitCode, command_error
 from ottla.cli.server.service_manager import tell_ready
 from ottla.cli.service_log import start_logging
+from ottla.cli.words.addresses import add_metrics_option, metrics_address
 from ottla.cli.words.overrides import add_override_option, apply_overrides
 
 if TYPE_CHECKING:
+    from ottla.client.retries import Retry
     from ottla.registry.settings import ListenAddress, RegistrySettings
 
 _BOOTSTRAP: Final = "kafkastore.bootstrap.servers"
 # Without a file nobody has thought of who may connect.
 _LOCAL_DEFAULTS: Final = {"listeners": "http://127.0.0.1:8081", "host.name": "127.0.0.1"}
+_NO_BROKERS: Final = (
+    "kafkastore.bootstrap.servers (or -b) names the brokers to ask first. On this machine `ottla server` starts a node."
+)
 _MISSING: Final = "The registry's libraries are missing: pip install 'ottla[registry]'"
 
 logger = logging.getLogger("ottla.cli.registry.command")
@@ -38,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "properties", nargs="?", metavar="schema-registry.properties", help="configuration in Confluent's format"
     )
     add_override_option(parser)
+    add_metrics_option(parser)
     cluster_access.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -47,26 +57,34 @@ def run(options: argparse.Namespace) -> int:
     import asyncio
 
     from ottla.client import ClientError
+    from ottla.config.values import ConfigError
+    from ottla.metrics.errors import PageUnservable
 
-    given = _properties(options)
+    page = None if options.metrics is None else metrics_address(options.metrics)
     try:
+        from ottla.registry.metrics.registry_metrics import RegistryMetrics
         from ottla.registry.schemas_topic import UnusableTopic
-        from ottla.registry.server import ListenFailed, run_registry
-        from ottla.registry.settings import unknown_settings
+        from ottla.registry.server import ListenFailed, StoreUnreachable, run_registry
+        from ottla.registry.settings import read_settings, settings_without_effect
     except ModuleNotFoundError as error:
         raise CommandError(f"{_MISSING} ({error.name})") from None
-    settings = _settings(given)
-    start_logging()
-    for warning in unknown_settings(given):
-        logger.warning("%s", warning)
-
-    def announce(addresses: "list[ListenAddress]") -> None:
-        _announce(addresses, settings)
-
     try:
-        asyncio.run(run_registry(settings, announce))
-    except (ListenFailed, UnusableTopic) as error:
+        given = _properties(options)
+        settings = read_settings(given)
+        settings = replace(settings, client=replace(settings.client, on_retry=_tell_retry(RetryNotices())))
+        start_logging()
+        for line in settings_without_effect(given):
+            logger.warning("%s", line)
+        metrics = None if page is None else RegistryMetrics(page)
+
+        def announce(addresses: "list[ListenAddress]") -> None:
+            _announce(addresses, settings, None if metrics is None else metrics.url)
+
+        asyncio.run(run_registry(settings, announce, metrics))
+    except (ConfigError, ListenFailed, PageUnservable, UnusableTopic) as error:
         raise CommandError(str(error)) from error
+    except StoreUnreachable as error:
+        raise CommandError(str(error), ExitCode.UNAVAILABLE, _NO_BROKERS) from error
     except ClientError as error:
         raise command_error(error) from error
     except KeyboardInterrupt:
@@ -76,38 +94,37 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _properties(options: argparse.Namespace) -> dict[str, str]:
+    """What file and switches say together; an override beats a switch, a switch beats the file."""
     from ottla.config.properties_file import load_properties
-    from ottla.config.values import ConfigError
 
     access = cluster_access.cluster_access(options)
-    if options.properties is None:
-        given = dict(_LOCAL_DEFAULTS)
-    else:
-        try:
-            given = load_properties(Path(options.properties))
-        except ConfigError as error:
-            raise CommandError(str(error)) from error
+    given = dict(_LOCAL_DEFAULTS) if options.properties is None else load_properties(Path(options.properties))
+    if getattr(options, "bootstrap_server", None) is not None or not given.get(_BOOTSTRAP, "").strip():
+        given[_BOOTSTRAP] = access.bootstrap
+    given |= {f"kafkastore.{name}": text for name, text in access.properties.items() if name != "bootstrap.servers"}
     apply_overrides(options, given, "schema.compatibility.level=FULL")
-    given.setdefault(_BOOTSTRAP, access.bootstrap)
     return given
 
 
-def _settings(given: dict[str, str]) -> "RegistrySettings":
-    from ottla.client.properties import InvalidProperty
-    from ottla.registry.settings import read_settings
+def _tell_retry(notices: RetryNotices) -> "Callable[[Retry], None]":
+    """Whom the registry waits for, in its log."""
 
-    try:
-        return read_settings(given)
-    except InvalidProperty as error:
-        raise CommandError(str(error), ExitCode.USAGE, error.remedy) from error
+    def tell(retry: "Retry") -> None:
+        line = notices.notice(retry, time.monotonic())
+        if line is not None:
+            logger.warning("%s", line)
+
+    return tell
 
 
-def _announce(addresses: "list[ListenAddress]", settings: "RegistrySettings") -> None:
+def _announce(addresses: "list[ListenAddress]", settings: "RegistrySettings", metrics_url: str | None) -> None:
     """Say where everything is, once clients are served."""
-    urls = [f"http://{one.host}:{one.port}" for one in addresses]
+    urls = [one.url for one in addresses]
     print(f"Ottla's schema registry {__version__} is running.")
     for url in urls:
         print(f"  registry    {url}")
+    if metrics_url is not None:
+        print(f"  metrics     {metrics_url}")
     print(f"  bootstrap   {settings.bootstrap}")
     print(f"  topic       {settings.instance.topic.name}")
     print("Press Ctrl-C to stop.", flush=True)

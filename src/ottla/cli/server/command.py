@@ -11,6 +11,7 @@ from ottla import __version__
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.server.service_manager import tell_ready
 from ottla.cli.service_log import start_logging
+from ottla.cli.words.addresses import add_metrics_option, check_port, metrics_address
 from ottla.cli.words.overrides import add_override_option, apply_overrides
 from ottla.cli.words.whole_numbers import int32
 
@@ -22,7 +23,6 @@ DEFAULT_DATA_DIR: Final = "ottla-data"
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 # How far above the port for clients the first broker of a row has its port for controllers.
 CONTROLLER_PORT_DISTANCE: Final = 100
-_METRICS_EXAMPLE: Final = "127.0.0.1:9308"
 
 logger = logging.getLogger("ottla.cli.server.command")
 
@@ -43,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--listen", metavar="HOST:PORT", help="address to serve (listeners); default 127.0.0.1:9092 without a file"
     )
     add_override_option(parser)
-    parser.add_argument(
-        "--metrics", metavar="HOST:PORT", help="address of a page for Prometheus, /metrics; nothing is counted without"
-    )
+    add_metrics_option(parser)
     parser.add_argument(
         "--brokers",
         type=int32,
@@ -61,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.brokers is not None:
         return _run_several(options)
-    metrics_address = None if options.metrics is None else _metrics_address(options.metrics)
+    page = None if options.metrics is None else metrics_address(options.metrics)
     config = checked_config(options)
     start_logging()
     for warning in (*config.warnings, *unserved.warnings(config)):
@@ -70,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from ottla.broker.process import run as run_node
 
     try:
-        run_node(config, _tell_started, metrics_address)
+        run_node(config, _tell_started, page)
     except StartupError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
@@ -114,7 +112,7 @@ def properties(options: argparse.Namespace) -> dict[str, str]:
     if options.data is not None and "," in options.data:
         raise UsageError(f"--data {options.data}: it names one directory; several go into --override log.dirs=A,B.")
     if options.listen is not None:
-        _check_port("--listen", options.listen, DEFAULT_LISTEN)
+        check_port("--listen", options.listen, DEFAULT_LISTEN)
     if options.properties is None:
         listen = options.listen or DEFAULT_LISTEN
         merged = single_node_defaults(Path(options.data or DEFAULT_DATA_DIR).absolute(), listen)
@@ -133,27 +131,6 @@ def _controller_listeners(given: dict[str, str]) -> list[str]:
     names = {name.strip().upper() for name in given.get("controller.listener.names", "").split(",")}
     entries = (entry.strip() for entry in given.get("listeners", "").split(","))
     return [entry for entry in entries if entry.partition(":")[0].upper() in names]
-
-
-def _metrics_address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    is_ipv6 = host.startswith("[") and host.endswith("]")
-    if (":" in host) != is_ipv6:
-        raise UsageError(f"--metrics {text}: write HOST:PORT, as in --metrics {_METRICS_EXAMPLE}.")
-    _check_port("--metrics", text, _METRICS_EXAMPLE)
-    return host.strip("[]"), int(port)
-
-
-def _check_port(option: str, text: str, example: str) -> None:
-    from ottla.protocol.written_numbers import parse_port
-
-    _, separator, port = text.rpartition(":")
-    if not separator or not port.isdecimal():
-        raise UsageError(f"{option} {text}: write HOST:PORT, as in {option} {example}.")
-    try:
-        parse_port(port)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: {error}.") from None
 
 
 def _tell_started(node: "Node") -> None:

@@ -7,6 +7,7 @@ changed, and the client asks again: instances must not send a request around amo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Final
 
 import httpx
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ottla.registry.errors import forwarding_failed, unknown_leader
+from ottla.registry.rest.admission import check_may_change
 from ottla.registry.rest.bodies import read_bounded
 from ottla.registry.service import Registry
 
@@ -30,9 +32,11 @@ class Forwarding:
         self._body_bytes_max = body_bytes_max
 
     def lead(self, handler: Handler) -> Handler:
-        """A handler that only the leader carries out; the others have the leader do it."""
+        """A handler that changes something: only the leader carries it out, and the others have the leader do it."""
 
+        @wraps(handler)
         async def serve(request: Request) -> Response:
+            check_may_change(request.scope)
             return await handler(request) if self._registry.is_leading else await self._forward(request)
 
         return serve

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from ottla.broker.metrics.catalogue import SECTIONS
-from ottla.broker.metrics.definition import Kind
+from ottla.metrics.definition import Kind
+from ottla.registry.metrics.catalogue import FAMILIES as REGISTRY_METRICS
 
 ROOT = Path(__file__).parents[4]
 METRICS = [metric for section in SECTIONS.values() for metric in section]
@@ -26,7 +27,7 @@ def test_what_the_reference_calls_missing_is_not_there() -> None:
 
 
 def test_metrics_that_the_documents_name_exist() -> None:
-    known = {metric.name for metric in METRICS}
+    known = {metric.name for metric in (*METRICS, *REGISTRY_METRICS)}
     named: set[str] = set()
     for page in (ROOT / "docs").rglob("*.md"):
         named |= set(re.findall(r"\b(?:kafka|ottla)_\w+[a-z](?![\w.])", page.read_text(encoding="utf-8")))

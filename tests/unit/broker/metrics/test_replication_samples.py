@@ -9,10 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from harness.joined_brokers import JoinedBroker, JoinedBrokers, run_joined, until
 from harness.running_node import batch_of
 from ottla.broker.metrics.catalogue import SECTIONS
-from ottla.broker.metrics.exposition import Exposition
 from ottla.broker.metrics.replication_samples import add_replication
 from ottla.broker.metrics.topic_traffic import TopicTraffic
 from ottla.broker.requests.time_slice import TimeSlice
+from ottla.metrics.exposition import Exposition
 from ottla.protocol.messages.fetch_request import FetchRequest, ReplicaState
 from ottla.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 

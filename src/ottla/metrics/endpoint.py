@@ -3,7 +3,7 @@
 HTTP/1.1 is h11's, which reads and writes bytes and leaves sockets alone; a web framework would bring its own server and
 several times the start-up for one page. Bounds: a request's head has HEAD_BYTES_MAX, a client has PATIENCE_S to send
 one and as long to take a piece of the answer, and beyond CONNECTIONS_MAX newcomers are closed at once. A scraper that
-misbehaves loses its connection; the node goes on.
+misbehaves loses its connection; the process goes on.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 import h11
 
-from ottla.broker.metrics.exposition import CONTENT_TYPE
-from ottla.broker.network.acceptor import ListenFailed
+from ottla.metrics.errors import PageUnservable
+from ottla.metrics.exposition import CONTENT_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-logger = logging.getLogger("ottla.broker.metrics")
+logger = logging.getLogger("ottla.metrics")
 
 HEAD_BYTES_MAX: Final = 16 * 1024
 PATIENCE_S: Final = 30.0
@@ -42,17 +42,22 @@ class MetricsEndpoint:
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
 
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host or "localhost"
+        return f"http://{host}:{self.port}/metrics"
+
     async def start(self) -> None:
-        """Binds the address; port 0 becomes the port that the system chose. ListenFailed if the address cannot be
+        """Binds the address; port 0 becomes the port that the system chose. PageUnservable if the address cannot be
         used."""
         try:
             self._server = await asyncio.start_server(
                 self._connected, self.host or None, self.port, start_serving=False
             )
         except OSError as error:
-            raise ListenFailed(_explain(self.host, self.port, error)) from None
+            raise PageUnservable(_explain(self.host, self.port, error)) from None
         except UnicodeError:
-            raise ListenFailed(
+            raise PageUnservable(
                 f"--metrics {self.host}:{self.port}: {self.host!r} is not a host name. Name an address of this machine."
             ) from None
         self.port = self._server.sockets[0].getsockname()[1]
@@ -120,7 +125,7 @@ class MetricsEndpoint:
             text = await self._text()
         except Exception:
             logger.exception("The metrics could not be gathered")
-            await conversation.answer(500, [b"The metrics could not be gathered; the node's log has the reason.\n"])
+            await conversation.answer(500, [b"The metrics could not be gathered; the log has the reason.\n"])
         else:
             await conversation.answer(200, text, content_type=CONTENT_TYPE)
 

@@ -6,7 +6,7 @@ about fifteen times as long, in one piece, while clients wait. Its parser checks
 
 from collections.abc import Iterable, Iterator
 
-from ottla.broker.metrics.definition import Metric
+from ottla.metrics.definition import Metric
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

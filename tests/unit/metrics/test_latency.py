@@ -3,7 +3,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ottla.broker.metrics.latency import Latency, cumulative, merged, quantile_us
+from ottla.metrics.latency import Latency, cumulative, merged, quantile_us
 
 
 @given(st.lists(st.integers(0, 2**40), min_size=1), st.sampled_from([0.5, 0.95, 0.999, 1.0]))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ottla.broker.metrics import endpoint as module
-from ottla.broker.metrics.endpoint import CONNECTIONS_MAX, HEAD_BYTES_MAX, MetricsEndpoint
-from ottla.broker.network.acceptor import ListenFailed
+from ottla.metrics import endpoint as module
+from ottla.metrics.endpoint import CONNECTIONS_MAX, HEAD_BYTES_MAX, MetricsEndpoint
+from ottla.metrics.errors import PageUnservable
 
 PAGE = [b"first 1\n", b"second 2\n"]
 
@@ -196,7 +196,7 @@ def test_an_address_that_cannot_be_had_is_told_with_its_remedy(host: str, messag
     async def run() -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-            with pytest.raises(ListenFailed) as failed:
+            with pytest.raises(PageUnservable) as failed:
                 await MetricsEndpoint(host, port, page).start()
         assert str(failed.value).startswith(f"--metrics {host}:{port}: ")
         assert str(failed.value).endswith(message)

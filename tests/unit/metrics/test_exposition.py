@@ -2,8 +2,8 @@ import math
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from ottla.broker.metrics.definition import counter, gauge, histogram
-from ottla.broker.metrics.exposition import Exposition, label_text
+from ottla.metrics.definition import counter, gauge, histogram
+from ottla.metrics.exposition import Exposition, label_text
 
 GAUGE = gauge("a_gauge", 'Backslash \\, "quotes" and\na new line.', "path")
 COUNTER = counter("things_total", "Things.")
