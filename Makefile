@@ -49,7 +49,7 @@ PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS) $(PIPELINE_CHAOS),$(wildcard te
 
 SLICES  := lint unit property sim fuzz docs interop registry tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
-.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
+.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster bench-registry chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -69,6 +69,8 @@ help:
 	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
 	@echo "make bench-cluster       clusters of three, Apache Kafka's and Ottla's, in turns, into docs/benchmarks-cluster.md"
 	@echo "                         (20 minutes; TURNS=n of each, ROWS=produce-1k,killed, SCALE, FRESH, SERVERS as above)"
+	@echo "make bench-registry      Apicurio's registry and Ottla's side by side, into docs/benchmarks-registry.md (10 minutes; ROUNDS, ROWS,"
+	@echo "                         SCALE, FRESH as above)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make sim HOURS=n SEED=n  a node, then a cluster of three, under simulated time, disks and networks, n hours each"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
@@ -240,6 +242,11 @@ bench-cluster: $(READY)
 	@$(PARTS) npm cc c++ make zlib openssl zstd rapidjson java mvn
 	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.cluster --rounds=$(TURNS) --rows=$(ROWS) --scale=$(SCALE) --servers=$(SERVERS) $(if $(FRESH),--fresh)
+
+bench-registry: $(READY)
+	@$(PARTS) wrk java mvn
+	@$(FETCH) apicurio >/dev/null
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.registry --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
 
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py
