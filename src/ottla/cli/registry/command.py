@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     import asyncio
 
     from ottla.client import ClientError
+    from ottla.client.event_loop import event_loop_class
 
     given = _properties(options)
     try:
@@ -64,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
         _announce(addresses, settings)
 
     try:
-        asyncio.run(run_registry(settings, announce))
+        with asyncio.Runner(loop_factory=event_loop_class()) as runner:
+            runner.run(run_registry(settings, announce))
     except (ListenFailed, UnusableTopic) as error:
         raise CommandError(str(error)) from error
     except ClientError as error:
