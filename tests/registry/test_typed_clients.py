@@ -102,3 +102,13 @@ def test_all_write_to_one_topic_with_one_schema(
     expected = [FIRST] * len(TYPED_CLIENTS)
     for reader in TYPED_CLIENTS:
         assert typed_client(reader).read(topic, "AVRO", len(expected)) == expected, reader
+
+
+def test_kafkajs_reads_its_own_protobuf(
+    typed_client: Callable[[str], TypedClient], new_topic: Callable[..., str]
+) -> None:
+    """Others leave it out: it writes no indexes of messages, which Confluent's format has between id and message."""
+    schema = 'syntax = "proto3"; package test; message Order { string customer = 1; repeated double amounts = 2; }'
+    topic, values = new_topic(), [{"customer": "Zoë", "amounts": [1.5]}]
+    typed_client("kafkajs").write(topic, "PROTOBUF", schema, values)
+    assert typed_client("kafkajs").read(topic, "PROTOBUF", 1) == values
