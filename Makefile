@@ -48,9 +48,9 @@ PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
 PIPELINE_CHAOS := $(wildcard tests/pipeline/test_chaos_*.py)
 PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS) $(PIPELINE_CHAOS),$(wildcard tests/pipeline/test_*.py))
 
-SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
+SLICES  := lint unit property sim fuzz docs interop registry tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
-.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
+.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster bench-registry chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -71,6 +71,8 @@ help:
 	@echo "                         (long; ROUNDS, ROWS=copy,latency, SCALE, FRESH as above; SERVERS=ottla)"
 	@echo "make bench-cluster       clusters of three, Apache Kafka's and Ottla's, in turns, into docs/benchmarks-cluster.md"
 	@echo "                         (20 minutes; TURNS=n of each, ROWS=produce-1k,killed, SCALE, FRESH, SERVERS as above)"
+	@echo "make bench-registry      Apicurio's registry and Ottla's side by side, into docs/benchmarks-registry.md (10 minutes; ROUNDS, ROWS,"
+	@echo "                         SCALE, FRESH as above)"
 	@echo "make fuzz FUZZ_SECONDS=n fuzz the decoders and a live node for longer"
 	@echo "make sim HOURS=n SEED=n  a node, then a cluster of three, under simulated time, disks and networks, n hours each"
 	@echo "make chaos KILLS=n       kill -9 under load, n times; make chaos-transactions KILLS=n the same with transactions"
@@ -160,6 +162,12 @@ interop: $(READY)
 	@$(FETCH) kafka kafkajs avro >/dev/null
 	@$(PYTEST) $(CLIENT_TESTS)
 
+registry: $(READY)
+	@echo "== registry: Confluent's clients and others, through a broker =="
+	@$(PARTS) java mvn node npm go
+	@$(FETCH) registry-js registry-go apicurio >/dev/null
+	@$(PYTEST) --dist loadfile tests/registry
+
 tools: $(READY)
 	@echo "== tools: Kafka's own command line tools =="
 	@$(PARTS) java javac mvn
@@ -237,6 +245,11 @@ bench-cluster: $(READY)
 	@$(FETCH) librdkafka rdkafka-performance kafka >/dev/null
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.cluster --rounds=$(TURNS) --rows=$(ROWS) --scale=$(SCALE) --servers=$(SERVERS) $(if $(FRESH),--fresh)
 
+bench-registry: $(READY)
+	@$(PARTS) wrk java mvn
+	@$(FETCH) apicurio >/dev/null
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m bench.registry --rounds=$(ROUNDS) --rows=$(ROWS) --scale=$(SCALE) $(if $(FRESH),--fresh)
+
 chaos: $(READY)
 	@OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/system/test_kill.py
 
@@ -264,7 +277,7 @@ chaos-pipeline: $(READY)
 control: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) kafka >/dev/null
-	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka pipeline pipeline-kill kill transactions
+	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop registry tools librdkafka pipeline pipeline-kill kill transactions
 
 system-parts:
 	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson

@@ -66,6 +66,11 @@ METRICS = {
     "created_s": Metric("until every one has taken a record", "s"),
     "moved_s": Metric("from the fencing of a node to other leaders for all", "s"),
     "dead_moved_s": Metric("from the death of a node to other leaders for all", "s"),
+    "requests": Metric("rate", "requests/s", more_is_better=True),
+    "request_cpu_us": Metric("the registry's CPU per request", "µs"),
+    "answer_s": Metric("until the first answer", "s"),
+    "loaded_s": Metric("until all are served", "s"),
+    "registry_mb": Metric("resident", "MB"),
     "dead_written_s": Metric("from the death of a node until every one has taken a record", "s"),
 }
 

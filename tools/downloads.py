@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
+ROOT = TOOLS.parent
 
 
 class DownloadFailed(Exception):
@@ -119,6 +120,39 @@ def make_kafkajs(target: Path) -> None:
     )
 
 
+# Clients of schema registries, and what carries their records.
+REGISTRY_JS = (
+    "@kafkajs/confluent-schema-registry@4.1.0",
+    "@confluentinc/schemaregistry@1.10.1",
+    f"kafkajs@{KAFKAJS_VERSION}",
+)
+
+
+def make_registry_js(target: Path) -> None:
+    # Without scripts: a package below them would build a client that nobody uses here.
+    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", f"--prefix={target}"]
+    run([*install, *REGISTRY_JS], target)
+
+
+REGISTRY_GO = ROOT / "tests" / "harness" / "go"
+REGISTRY_GO_SOURCES = "".join(path.read_text() for path in sorted(REGISTRY_GO.iterdir()))
+
+
+def make_registry_go(target: Path) -> None:
+    run(["go", "build", "-trimpath", "-o", str(target / "typed-agent"), "."], REGISTRY_GO)
+
+
+APICURIO_VERSION = "3.0.9"
+
+
+def make_apicurio(target: Path) -> None:
+    artifact = f"io.apicurio:apicurio-registry-app:{APICURIO_VERSION}:tar.gz:all"
+    run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={target}"], target)
+    (archive,) = target.glob("*.tar.gz")
+    run(["tar", "xzf", archive.name], target)
+    archive.unlink()
+
+
 # The package carries librdkafka's whole source tree, its tests included.
 LIBRDKAFKA_PACKAGE = "@confluentinc/kafka-javascript"
 LIBRDKAFKA_PACKAGE_VERSION = "1.10.1"
@@ -207,6 +241,9 @@ RECIPES = {
         Recipe("spark-connector", "4.2.0", "four jars, 10 MB", " ".join(SPARK_CONNECTOR), make_spark_connector),
         Recipe("avro", AVRO_VERSION, "six jars, 3 MB", " ".join(AVRO_JARS), make_avro),
         Recipe("kafkajs", KAFKAJS_VERSION, "one npm package", "install", make_kafkajs),
+        Recipe("registry-js", "1", "three npm packages", " ".join(REGISTRY_JS), make_registry_js),
+        Recipe("registry-go", "1", "a Go build, half a minute", REGISTRY_GO_SOURCES, make_registry_go),
+        Recipe("apicurio", APICURIO_VERSION, "one archive, about 100 MB", "runner", make_apicurio),
         Recipe(
             "librdkafka",
             LIBRDKAFKA_PACKAGE_VERSION,

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ottla.broker.node import Node, StartupError
+from ottla.client.event_loop import event_loop_class
 from ottla.config.broker_config import BrokerConfig
 
 logger = logging.getLogger("ottla.broker.node")
@@ -36,16 +37,6 @@ _M_MMAP_THRESHOLD: Final = -3
 _LARGEST_KEPT_BYTES: Final = 32 * 1024 * 1024
 # Where there is no hard limit, some systems still refuse to go beyond a number of their own.
 _DESCRIPTORS_WITHOUT_LIMIT: Final = 1_048_576
-
-
-def event_loop_class() -> type[asyncio.AbstractEventLoop]:
-    """The fastest kind of event loop that is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.SelectorEventLoop
-    found: type[asyncio.AbstractEventLoop] = uvloop.Loop
-    return found
 
 
 # Makes the loop of the process. `ottla.testing.lifeline` puts another one here, whose links can be cut.

@@ -25,6 +25,7 @@ from types import FrameType
 from typing import Final
 
 from ottla.broker import process
+from ottla.client.event_loop import event_loop_class
 from ottla.testing.cuttable_links import CuttableLinks
 from ottla.testing.network_cuts import of_json
 
@@ -70,7 +71,7 @@ class _Lifeline:
     def new_event_loop(self) -> AbstractEventLoop:
         """The loop of the node; from now on, its thread alone changes links."""
         with self._lock:
-            self._loop = self._links.loop_class(process.event_loop_class())()
+            self._loop = self._links.loop_class(event_loop_class())()
             return self._loop
 
     def obey_first(self) -> None:

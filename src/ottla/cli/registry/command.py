@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
     import asyncio
 
     from ottla.client import ClientError
+    from ottla.client.event_loop import event_loop_class
     from ottla.config.values import ConfigError
     from ottla.metrics.errors import PageUnservable
 
@@ -80,7 +81,8 @@ def run(options: argparse.Namespace) -> int:
         def announce(addresses: "list[ListenAddress]") -> None:
             _announce(addresses, settings, None if metrics is None else metrics.url)
 
-        asyncio.run(run_registry(settings, announce, metrics))
+        with asyncio.Runner(loop_factory=event_loop_class()) as runner:
+            runner.run(run_registry(settings, announce, metrics))
     except (ConfigError, ListenFailed, PageUnservable, UnusableTopic) as error:
         raise CommandError(str(error)) from error
     except StoreUnreachable as error:

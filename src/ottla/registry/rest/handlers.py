@@ -116,8 +116,10 @@ class Handlers:
         asked = await self._registration(request)
         decide = partial(register_schema, asked=asked, defaults=self._registry.defaults, parse=self._registry.parse)
         registered = await self._registry.write(decide)
-        # Clients of today take nothing but an id, unless the schema has become another one.
-        return answer(registered.stored.to_json() if registered.is_completed else {"id": registered.stored.id})
+        stored = registered.stored
+        # Clients of today take a text for one that they can serialize with, so it is told only if it has become another
+        # one. The guid is what they put into headers.
+        return answer(stored.to_json() if registered.is_completed else {"id": stored.id, "guid": str(stored.guid)})
 
     async def look_up(self, request: Request) -> Response:
         asked = await self._registration(request)

@@ -9,9 +9,11 @@ import httpx
 import pytest
 
 from ottla.registry.change import Change
+from ottla.registry.identity import schema_guid
 from ottla.registry.rest.app import make_app
 from ottla.registry.scopes import Defaults
 from ottla.registry.state import RegistryState
+from ottla.schemas.schema import Schema
 from unit.registry.registries import Fields, Registry, parse
 
 
@@ -66,11 +68,12 @@ def api() -> Api:
     made.ask("PUT", "/config", {"compatibility": "NONE"})
     for subject, text in (("a", '["x"]'), ("a", '["y"]'), ("b", '["x"]')):
         status, answer = made.ask("POST", f"/subjects/{subject}/versions", {"schema": text})
-        assert (status, list(answer)) == (200, ["id"])
+        assert (status, list(answer)) == (200, ["id", "guid"])
     return made
 
 
 X = {"schema": '["x"]'}
+X_REGISTERED = {"id": 1, "guid": str(schema_guid(Schema(X["schema"]), None, None))}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,7 @@ X = {"schema": '["x"]'}
         ("DELETE", "/subjects/a/versions/latest", None, 2),
         ("POST", "/compatibility/subjects/a/versions", X, {"is_compatible": True}),
         ("POST", "/compatibility/subjects/a/versions/latest?verbose=true", X, {"is_compatible": True, "messages": []}),
-        ("POST", "/subjects/a/versions", X, {"id": 1}),
+        ("POST", "/subjects/a/versions", X, X_REGISTERED),
     ],
 )
 def test_requests_have_their_answers(api: Api, method: str, path: str, body: Any, expected: Any) -> None:
@@ -191,7 +194,7 @@ def test_findings_are_told_on_request(api: Api) -> None:
 def test_subjects_with_slashes_and_contexts_are_names_like_others(api: Api) -> None:
     assert api.ask("POST", "/subjects/x%2Fy/versions", X)[0] == 200
     assert api.ask("GET", "/subjects/x%2Fy/versions") == (200, [1])
-    assert api.ask("POST", "/subjects/:.c:a/versions", X) == (200, {"id": 1})
+    assert api.ask("POST", "/subjects/:.c:a/versions", X) == (200, X_REGISTERED)
     assert api.ask("GET", "/contexts") == (200, [".", ".c"])
     assert api.ask("GET", "/subjects?subjectPrefix=:.c:") == (200, [":.c:a"])
 

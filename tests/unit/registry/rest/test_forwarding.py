@@ -53,7 +53,8 @@ class Pair:
 
 def test_changes_go_to_the_leader_and_its_answers_come_back() -> None:
     pair = Pair()
-    assert pair.ask("POST", "/subjects/a%2Fb/versions", X) == (200, {"id": 1})
+    status, registered = pair.ask("POST", "/subjects/a%2Fb/versions", X)
+    assert (status, registered["id"]) == (200, 1)
     assert list(pair.leader.state.subjects()) == ["a/b"]
     assert pair.ask("PUT", "/mode/a?force=true", {"mode": "IMPORT"}) == (200, {"mode": "IMPORT"})
     assert pair.ask("PUT", "/config", {"compatibility": "SOMETIMES"})[1]["error_code"] == 42203
