@@ -10,7 +10,7 @@ from ottla.registry.errors import schema_not_found, subject_not_found
 from ottla.registry.identity import Json, schema_guid
 from ottla.registry.metadata_rules import VERSION_PROPERTY, inherit
 from ottla.registry.queries import in_contexts
-from ottla.registry.registration import Parse, Registration, read_schema
+from ottla.registry.registration import Parse, Registration, read_schema, write_schema
 from ottla.registry.scopes import Defaults, config_in_scope
 from ottla.registry.state import RegistryState
 from ottla.registry.stored_schema import StoredSchema
@@ -41,9 +41,7 @@ def _look_up(
     state: RegistryState, asked: Registration, *, deleted: bool, defaults: Defaults, parse: Parse
 ) -> StoredSchema | None:
     parsed = read_schema(asked, parse, is_new=False)
-    exact = replace(
-        asked, schema=replace(asked.schema, text=parsed.normalised() if asked.normalises else parsed.canonical)
-    )
+    exact = replace(asked, schema=replace(asked.schema, text=write_schema(asked, parsed)))
     latest = state.latest(asked.subject)
     before = (None, None) if latest is None else (latest.metadata, latest.rule_set)
     config = config_in_scope(state, asked.subject, defaults)

@@ -7,7 +7,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from ottla.registry.registration import Registration, describe_conflict, find_conflicts_of, read_schema
+from ottla.registry.conflicts import describe_conflicts
+from ottla.registry.registration import Registration, find_conflicts_of, next_version_of, read_schema
 from ottla.registry.rest.answers import answer
 from ottla.registry.rest.call import Call
 from ottla.registry.rest.parameters import VERBOSE
@@ -28,7 +29,7 @@ async def _check(call: Call, versions: list[StoredSchema]) -> Response:
     conflicts = await asyncio.to_thread(_find_conflicts, call, asked, versions)
     fields: dict[str, Any] = {"is_compatible": not conflicts}
     if call.flag(VERBOSE):
-        fields["messages"] = [describe_conflict(one) for one in conflicts]
+        fields["messages"] = describe_conflicts(conflicts, next_version_of(call.state, asked.subject))
     return answer(fields)
 
 

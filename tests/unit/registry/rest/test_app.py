@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
 from ottla import __version__
+from ottla.registry.registration import Parse
 from ottla.registry.rest.endpoints import ENDPOINTS
-from ottla.schemas.schema import SchemaType
+from ottla.registry.state import RegistryState
+from ottla.schemas.format import ParsedSchema
+from ottla.schemas.schema import Schema, SchemaType
 from unit.registry.rest.apis import Api, record, schema
 from unit.registry.rest.worlds import BROKEN, PROTO, REFERENCE, REFERRING, RULES, world
 
@@ -322,3 +326,88 @@ def test_a_context_may_stand_before_a_path() -> None:
     assert api.must("PUT", f"{base}/mode/orders", {"mode": "READONLY"}) == {"mode": "READONLY"}
     assert api.must("GET", "/mode/:.c:orders") == {"mode": "READONLY"}
     assert api.must("GET", "/contexts/c/subjects/orders/versions") == [1]
+
+
+# -- compatibility ----------------------------------------------------------------------------------------------------
+
+BEFORE_AND_AFTER = {
+    SchemaType.AVRO: (record("id"), record("id", "new"), "READER_FIELD_MISSING_DEFAULT_VALUE", "/fields/1"),
+    SchemaType.JSON: (
+        '{"type":"object","properties":{"a":{"type":"string"}}}',
+        '{"type":"object","properties":{"a":{"type":"integer"}}}',
+        "TYPE_CHANGED",
+        "#/properties/a",
+    ),
+    SchemaType.PROTOBUF: (PROTO, PROTO.replace("int32", "string"), "FIELD_SCALAR_KIND_CHANGED", "#/Order/1"),
+}
+
+
+@pytest.mark.parametrize("kind", list(SchemaType))
+@pytest.mark.parametrize("level", ["BACKWARD", "FORWARD"])
+def test_every_finding_names_the_rule_the_place_and_both_versions(kind: SchemaType, level: str) -> None:
+    before, after, rule, place = BEFORE_AND_AFTER[kind]
+    if level == "FORWARD":
+        before, after = after, before
+    api = Api()
+    api.must("PUT", "/config/s", {"compatibility": level})
+    api.must("POST", "/subjects/s/versions", schema(before, schemaType=kind))
+    body = schema(after, schemaType=kind)
+    assert api.must("POST", "/compatibility/subjects/s/versions", body) == {"is_compatible": False}
+    answer = api.must("POST", "/compatibility/subjects/s/versions/1?verbose=true", body)
+    (message,) = answer["messages"]
+    reader, writer = ("the new version 2", "version 1") if level == "BACKWARD" else ("version 1", "the new version 2")
+    assert message.startswith(
+        f"{{errorType:'{rule}', description:'at {place} {reader} cannot read what {writer} writes"
+    )
+    assert "; the reader has " in message
+    assert message.endswith("{oldSchemaVersion: 1}")
+    _, refusal = api.ask("POST", "/subjects/s/versions", body)
+    assert message in refusal["message"]
+
+
+def test_of_many_findings_the_first_are_told() -> None:
+    api = Api()
+    api.must("PUT", "/config", {"compatibility": "BACKWARD_TRANSITIVE"})
+    for fields in (("id",), ("id", "note?")):
+        api.must("POST", "/subjects/s/versions", schema(record(*fields)))
+    body = schema(record("id", *(f"f{number}" for number in range(70))))
+    messages = api.must("POST", "/compatibility/subjects/s/versions?verbose=true", body)["messages"]
+    assert (len(messages), messages[-1]) == (101, "{and 40 more}")
+
+
+def test_schemas_that_are_too_large_to_compare_are_told() -> None:
+    api = Api()
+    union = [{"type": "record", "name": f"R{number}", "fields": []} for number in range(750)]
+    text = json.dumps(union, separators=(",", ":"))
+    api.must("POST", "/subjects/s/versions", schema(text))
+    other = text.replace('"R0"', '"Q"')
+    status, answer = api.ask("POST", "/subjects/s/versions", schema(other))
+    assert (status, answer["error_code"]) == (422, 42201)
+    assert "pairs of types" in answer["message"]
+
+
+def test_schemas_are_read_beside_the_loop() -> None:
+    """A large one takes seconds, in which others want their answers."""
+    api = world()
+    threads: list[threading.Thread] = []
+    read = api.memory.parser
+
+    def parser(state: RegistryState) -> Parse:
+        def parse(subject: str, one: Schema, is_new: bool) -> ParsedSchema:
+            threads.append(threading.current_thread())
+            return read(state)(subject, one, is_new)
+
+        return parse
+
+    api.memory.parser = parser  # type: ignore[method-assign]
+    body = schema(SECOND)
+    for method, path in (
+        ("POST", "/subjects/orders/versions"),
+        ("POST", "/subjects/orders"),
+        ("POST", "/compatibility/subjects/orders/versions"),
+        ("GET", "/schemas/ids/1?format=resolved"),
+    ):
+        threads.clear()
+        api.must(method, path, body if method == "POST" else None)
+        assert threads
+        assert threading.main_thread() not in threads
