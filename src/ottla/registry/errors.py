@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 
 class RegistryError(Exception):
     def __init__(self, code: int, message: str) -> None:
@@ -12,6 +14,42 @@ class RegistryError(Exception):
     @property
     def status(self) -> int:
         return self.code if self.code < 1000 else self.code // 100
+
+
+# What each code means, for the reference. Codes below 1000 are HTTP's own.
+MEANINGS: Final = {
+    400: "a body that is not JSON, or has something else where a text, a number or an object belongs",
+    404: "no such path, or no number where an id or a page belongs",
+    405: "a path that exists, but not for this method",
+    406: "an `Accept` that no answer can meet",
+    413: "a body larger than `size.limit.filter.max.request.body.size`",
+    415: "a body of another media type",
+    422: "parameters that do not go together",
+    40401: "no such subject",
+    40402: "no such version",
+    40403: "no such schema",
+    40404: "the subject was deleted softly; with `permanent=true` it goes for good",
+    40405: "a subject must be deleted softly before it goes for good",
+    40406: "the version was deleted softly; with `permanent=true` it goes for good",
+    40407: "a version must be deleted softly before it goes for good",
+    40408: "the subject has no settings of its own",
+    40409: "the subject has no mode of its own",
+    40901: "the schema does not go with an earlier version, under the level that holds",
+    42201: "not a schema of its type, or references that lead nowhere",
+    42202: "not a version: neither a number nor `latest`",
+    42203: "not a level of compatibility",
+    42204: "not a mode",
+    42205: "not permitted in the mode that holds, or at all",
+    42206: "others refer to it",
+    42208: "not the name of a subject",
+    42209: "the schema is too large for the topic",
+    42210: "rules that no client could carry out",
+    42211: "the context has subjects",
+    50001: "the cluster refused or lost the change",
+    50002: "the cluster did not take the change in time",
+    50003: "the instance that leads could not be asked",
+    50004: "nobody is known to lead; ask again soon",
+}
 
 
 def subject_not_found(subject: str) -> RegistryError:

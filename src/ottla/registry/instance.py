@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeVar
 
 from ottla.client import Client, ClientError
@@ -19,11 +20,10 @@ from ottla.registry.election import PROTOCOL_TYPE, Choice, Identity, LeaderElect
 from ottla.registry.errors import RegistryError, unknown_leader
 from ottla.registry.leading import Leading, LostLeadership
 from ottla.registry.parsing import SchemaReader
+from ottla.registry.registration import Parse
 from ottla.registry.schemas_topic import SchemasTopic, TopicSettings
 from ottla.registry.scopes import Defaults
 from ottla.registry.state import RegistryState
-from ottla.schemas.format import ParsedSchema
-from ottla.schemas.schema import Schema
 
 logger = logging.getLogger("ottla.registry")
 
@@ -51,6 +51,8 @@ class RegistryInstance:
     def __init__(self, client: Client, settings: InstanceSettings) -> None:
         self.settings = settings
         self.topic = SchemasTopic(client, settings.topic)
+        # Known when it has started.
+        self.cluster_id = ""
         self._client = client
         self._reader = SchemaReader()
         self._choice: Choice | None = None
@@ -71,6 +73,7 @@ class RegistryInstance:
 
     async def start(self) -> None:
         """Reads the topic and joins the group. UnusableTopic if the topic cannot keep schemas."""
+        self.cluster_id = (await self._client.admin.describe_cluster()).cluster_id
         await self.topic.open()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._take_part()), loop.create_task(self._lead_when_chosen())]
@@ -94,6 +97,10 @@ class RegistryInstance:
         return self.settings.defaults
 
     @property
+    def group_id(self) -> str:
+        return self.settings.group_id
+
+    @property
     def leader(self) -> Identity | None:
         """Who leads, as far as the group has told."""
         return None if self._choice is None else self._choice.leader
@@ -107,15 +114,15 @@ class RegistryInstance:
     def is_leading(self) -> bool:
         return self._leading is not None
 
-    def parse(self, subject: str, schema: Schema, is_new: bool) -> ParsedSchema:
-        return self._reader.read(self.state, subject, schema, is_new)
+    def parser(self, state: RegistryState) -> Parse:
+        return partial(self._reader.read, state)
 
     async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
         async with self._writing:
             leading = self._leading
             if leading is None:
                 raise unknown_leader("This instance does not lead, and nobody else is known to; ask again soon")
-            change = decide(self.state)
+            change = await asyncio.to_thread(decide, self.state)
             if change.records:
                 try:
                     await leading.write(change.records)

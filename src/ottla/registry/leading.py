@@ -48,10 +48,7 @@ class Leading:
 
     async def write(self, records: Sequence[Record]) -> None:
         """Returns when the records were read back. LostLeadership if nothing more may be written."""
-        encoded = [(encode_key(record.key), encode_value(record.value)) for record in records]
-        size_max = self._producer.settings.request_bytes_max
-        if any(len(key) + len(value or b"") >= size_max for key, value in encoded):
-            raise schema_too_large(f"Write failed because schema is too large: {size_max} bytes are the limit")
+        encoded = encode_records(records, self._producer.settings.request_bytes_max)
         try:
             async with asyncio.timeout(self._timeout_s), self._producer.transaction():
                 deliveries = [
@@ -69,3 +66,11 @@ class Leading:
 
     async def end(self) -> None:
         await self._producer.close()
+
+
+def encode_records(records: Sequence[Record], bytes_max: int) -> list[tuple[bytes, bytes | None]]:
+    """Keys and values. RegistryError if one is too large for a request to the cluster."""
+    encoded = [(encode_key(record.key), encode_value(record.value)) for record in records]
+    if any(len(key) + len(value or b"") >= bytes_max for key, value in encoded):
+        raise schema_too_large(f"Write failed because schema is too large: {bytes_max} bytes are the limit")
+    return encoded

@@ -3,8 +3,7 @@ rules make sense (data contracts)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from ottla.registry.errors import invalid_rule_set
 from ottla.registry.identity import Json
@@ -12,6 +11,7 @@ from ottla.registry.identity import Json
 # The property by which a schema says which version it is.
 VERSION_PROPERTY: Final = "confluent:version"
 _NAME_LENGTH_MAX: Final = 64
+_KINDS: Final = ("TRANSFORM", "CONDITION")
 _MIGRATION_MODES: Final = ("UPGRADE", "DOWNGRADE", "UPDOWN")
 _DATA_MODES: Final = ("WRITE", "READ", "WRITEREAD")
 _MODES: Final = {"migrationRules": _MIGRATION_MODES, "domainRules": _DATA_MODES, "encodingRules": _DATA_MODES}
@@ -63,32 +63,31 @@ def with_version(metadata: Json | None, version: int) -> Json:
 
 def check_rules(rule_set: Json | None) -> None:
     """RegistryError for rules that no client could carry out."""
-    names: set[str] = set()
-    for kind, rule in _rules(rule_set):
-        name = _checked_name(rule.get("name"))
-        if name in names:
-            raise invalid_rule_set(f"Found rule with duplicate name '{name}'")
-        names.add(name)
-        if not isinstance(rule.get("type"), str):
-            raise invalid_rule_set(f"Rule '{name}' has no type")
-        mode = rule.get("mode")
-        if mode not in _MODES[kind]:
-            raise invalid_rule_set(f"Rule '{name}' has mode {mode}; those of {kind} are {', '.join(_MODES[kind])}")
-        for action in ("onSuccess", "onFailure"):
-            if "," in (rule.get(action) or "") and mode not in _MODES_OF_TWO_ACTIONS:
-                raise invalid_rule_set(f"Rule '{name}' has two actions for {action}, which needs WRITEREAD or UPDOWN")
+    for place, modes in _MODES.items():
+        names: set[str] = set()
+        for rule in (rule_set or {}).get(place) or ():
+            name = _checked_name(rule.get("name"))
+            if name in names:
+                raise invalid_rule_set(f"Found rule with duplicate name '{name}'")
+            names.add(name)
+            _check_rule(rule, place, modes)
 
 
-def _rules(rule_set: Json | None) -> Iterator[tuple[str, Json]]:
-    for kind in _MODES:
-        rules: Any = (rule_set or {}).get(kind) or ()
-        if not isinstance(rules, list | tuple) or not all(isinstance(rule, dict) for rule in rules):
-            raise invalid_rule_set(f"{kind} is not a list of rules")
-        yield from ((kind, rule) for rule in rules)
+def _check_rule(rule: Json, place: str, modes: tuple[str, ...]) -> None:
+    name, kind, mode = rule["name"], rule.get("kind"), rule.get("mode")
+    if rule.get("type") is None:
+        raise invalid_rule_set(f"Rule '{name}' has no type")
+    if kind is not None and kind not in _KINDS:
+        raise invalid_rule_set(f"Rule '{name}' is of kind {kind}; there are {' and '.join(_KINDS)}")
+    if mode not in modes:
+        raise invalid_rule_set(f"Rule '{name}' has mode {mode}; those of {place} are {', '.join(modes)}")
+    for action in ("onSuccess", "onFailure"):
+        if "," in (rule.get(action) or "") and mode not in _MODES_OF_TWO_ACTIONS:
+            raise invalid_rule_set(f"Rule '{name}' has two actions for {action}, which needs WRITEREAD or UPDOWN")
 
 
-def _checked_name(name: Any) -> str:
-    if not isinstance(name, str) or not 0 < len(name) <= _NAME_LENGTH_MAX:
+def _checked_name(name: str | None) -> str:
+    if name is None or not 0 < len(name) <= _NAME_LENGTH_MAX:
         raise invalid_rule_set(f"A rule has the name {name!r}; one of 1 to {_NAME_LENGTH_MAX} letters is needed")
     if not (name[0].isalpha() or name[0] == "_") or not all(one.isalnum() or one in "_-" for one in name):
         raise invalid_rule_set(f"Rule name '{name}' may have letters, digits, _ and -, and begins with a letter or _")

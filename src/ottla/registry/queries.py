@@ -6,7 +6,7 @@ concerned: records say which schema they have by its id alone, and their readers
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -14,8 +14,7 @@ from uuid import UUID
 
 from ottla.registry.errors import invalid_version, schema_not_found, subject_not_found, version_not_found
 from ottla.registry.identity import KINDS_OF_RULES, Json
-from ottla.registry.records import SchemaKey
-from ottla.registry.state import RegistryState
+from ottla.registry.state import RegistryState, references_of
 from ottla.registry.stored_schema import StoredSchema
 from ottla.registry.subjects import ALL_CONTEXTS, DEFAULT_CONTEXT, Subject, check_subject, parse_subject, qualify
 
@@ -77,7 +76,7 @@ def list_versions(state: RegistryState, subject: str, shown: Shown) -> list[Stor
 
 
 def find_version(state: RegistryState, subject: str, version: int, *, deleted: bool = False) -> StoredSchema:
-    for candidate in _in_contexts(state, subject):
+    for candidate in in_contexts(state, subject):
         found = state.latest(candidate) if version == LATEST else state.find(candidate, version, deleted=deleted)
         if found is not None:
             return found
@@ -98,10 +97,12 @@ def find_with_properties(state: RegistryState, subject: str, wanted: Json, *, de
     raise schema_not_found()
 
 
-def list_referrers(state: RegistryState, stored: StoredSchema) -> list[int]:
+def list_referrers(state: RegistryState, stored: StoredSchema, *, deleted: bool = False) -> list[int]:
     """The ids of schemas that refer to a version."""
-    referrers = state.referrers.get(SchemaKey(stored.subject, stored.version))
-    return [] if referrers is None else sorted(set(referrers.values()))
+    if deleted:
+        everything = (one for versions in state.versions.values() for one in versions.values())
+        return sorted({one.id for one in everything if stored.key in references_of(one)})
+    return sorted(set(state.referrers.get(stored.key, {}).values()))
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def find_id(state: RegistryState, schema_id: int, subject: str | None = None) ->
     context is better than another one."""
     meant = Subject(DEFAULT_CONTEXT, "") if subject is None else parse_subject(subject)
     if meant.name:
-        for candidate in _in_contexts(state, str(meant)):
+        for candidate in in_contexts(state, str(meant)):
             versions = state.ids.get((parse_subject(candidate).context, schema_id))
             if versions is not None and candidate in versions:
                 return state.versions[candidate][versions[candidate]]
@@ -154,12 +155,29 @@ def list_ids_of_guid(state: RegistryState, guid: str) -> list[ContextId]:
     return [ContextId(context, schema_id) for context, schema_id in found if schema_id is not None]
 
 
+def list_aliases(state: RegistryState, prefix: str) -> dict[str, list[str]]:
+    """The aliases with a prefix, by the subject that they stand for."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(one for one in state.configs if one is not None and _has_prefix(one, prefix)):
+        subject = resolve_alias(state, name)
+        if subject != name:
+            found.setdefault(subject, []).append(name)
+    return found
+
+
 def search_schemas(
-    state: RegistryState, prefix: str, shown: Shown, *, latest_only: bool, rule_type: str | None
+    state: RegistryState,
+    prefix: str,
+    shown: Shown,
+    *,
+    latest_only: bool,
+    rule_type: str | None,
+    aliased: Collection[str] = (),
 ) -> list[StoredSchema]:
-    """Versions of all subjects with a prefix; with a type of rule, those that have one of it."""
+    """Versions of all subjects with a prefix, and of those that are named; with a type of rule, those that have one of
+    it."""
     found: list[StoredSchema] = []
-    for subject in _with_prefix(state, prefix):
+    for subject in sorted({*_with_prefix(state, prefix), *aliased}):
         versions = [one for one in state.all_of(subject, deleted=True) if shown.shows(one)]
         found += versions[-1:] if latest_only else versions
     return found if not rule_type else [one for one in found if _has_rule(one, rule_type)]
@@ -168,7 +186,7 @@ def search_schemas(
 # -- inside -----------------------------------------------------------------------------------------------------------
 
 
-def _in_contexts(state: RegistryState, subject: str) -> Iterator[str]:
+def in_contexts(state: RegistryState, subject: str) -> Iterator[str]:
     """The subject, and if it is not qualified, the same name in other contexts."""
     yield subject
     meant = parse_subject(subject)
@@ -177,11 +195,13 @@ def _in_contexts(state: RegistryState, subject: str) -> Iterator[str]:
 
 
 def _with_prefix(state: RegistryState, prefix: str) -> Iterator[str]:
-    if not prefix.startswith(ALL_CONTEXTS):
-        yield from state.subjects(prefix, deleted=True)
-        return
-    name = prefix.removeprefix(ALL_CONTEXTS)
-    yield from (one for one in state.subjects(deleted=True) if parse_subject(one).name.startswith(name))
+    return (one for one in state.subjects(deleted=True) if _has_prefix(one, prefix))
+
+
+def _has_prefix(subject: str, prefix: str) -> bool:
+    if prefix.startswith(ALL_CONTEXTS):
+        return parse_subject(subject).name.startswith(prefix.removeprefix(ALL_CONTEXTS))
+    return subject.startswith(prefix)
 
 
 def _has_rule(stored: StoredSchema, rule_type: str) -> bool:

@@ -13,11 +13,11 @@ fields in this order. Values are JSON objects of which unknown fields are kept. 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ottla.registry.identity import Json
+from ottla.registry.strict_json import read_json, write_json
 
 _TENANT: Final = "default"
 
@@ -96,11 +96,11 @@ def encode_key(key: Key) -> bytes:
         fields |= {"tenant": _TENANT, "context": key.context}
     elif not isinstance(key, NoopKey):
         fields["subject"] = key.subject
-    return _compact(fields | {"magic": magic})
+    return write_json(fields | {"magic": magic})
 
 
 def encode_value(value: Json | None) -> bytes | None:
-    return None if value is None else _compact(value)
+    return None if value is None else write_json(value)
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> Record:
@@ -129,16 +129,12 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record:
     raise DamagedRecord(f"a key of unknown type {kind!r}")
 
 
-def _compact(fields: Json) -> bytes:
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
-
-
 def _object(data: bytes | None, what: str) -> dict[str, Any]:
     if data is None:
         raise DamagedRecord(f"no {what}")
     try:
-        fields = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        fields = read_json(data)
+    except ValueError as error:
         raise DamagedRecord(f"a {what} that is not JSON: {error}") from None
     if not isinstance(fields, dict):
         raise DamagedRecord(f"a {what} that is no JSON object")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ottla.registry.change import Change
+from ottla.registry.conflicts import describe_conflicts
 from ottla.registry.errors import incompatible_schema, invalid_schema, not_permitted
 from ottla.registry.identity import Json, schema_guid
 from ottla.registry.metadata_rules import VERSION_PROPERTY, check_rules, inherit, with_version
@@ -59,12 +60,12 @@ def register_schema(
     _check_mode(asked, mode)
     check_rules(asked.rule_set)
     known = state.all_of(subject, deleted=True)
-    next_version = known[-1].version + 1 if known else 1
+    next_version = next_version_of(state, subject)
     alive = [one for one in known if not one.is_deleted]
     completed = asked if mode is Mode.IMPORT else _complete(state, asked, alive, next_version, defaults)
     is_completed = completed is not asked
     parsed = read_schema(completed, parse, is_new=completed.id is None)
-    schema = replace(completed.schema, text=parsed.normalised() if asked.normalises else parsed.canonical)
+    schema = replace(completed.schema, text=write_schema(asked, parsed))
     context = context_of(subject)
     schema_id = asked.id
     same_id = _id_of_same(state, context, schema, completed)
@@ -85,6 +86,11 @@ def register_schema(
         completed.rule_set,
     )
     return Change(_records(state, context, known, stored), Registered(stored, is_completed))
+
+
+def next_version_of(state: RegistryState, subject: str) -> int:
+    known = state.all_of(subject, deleted=True)
+    return known[-1].version + 1 if known else 1
 
 
 def _id_of_same(state: RegistryState, context: str, schema: Schema, completed: Registration) -> int | None:
@@ -134,13 +140,22 @@ def read_schema(asked: Registration, parse: Parse, *, is_new: bool) -> ParsedSch
         raise invalid_schema(f"Invalid schema of type {asked.schema.type}, details: {error}") from error
 
 
+def write_schema(asked: Registration, parsed: ParsedSchema) -> str:
+    """The text as it is stored."""
+    try:
+        return parsed.normalised() if asked.normalises else parsed.canonical
+    except SchemaError as error:
+        raise invalid_schema(f"Invalid schema of type {asked.schema.type}, details: {error}") from error
+
+
 def _check_compatible(
     state: RegistryState, completed: Registration, parsed: ParsedSchema, defaults: Defaults, parse: Parse
 ) -> None:
     conflicts = find_conflicts_of(state, completed, parsed, state.all_of(completed.subject), defaults, parse)
     if conflicts:
         level = level_in_scope(state, completed.subject, defaults)
-        details = ", ".join([*map(describe_conflict, conflicts), f"{{compatibility: '{level}'}}"])
+        told = describe_conflicts(conflicts, next_version_of(state, completed.subject))
+        details = ", ".join([*told, f"{{compatibility: '{level}'}}"])
         raise incompatible_schema(completed.subject, f"[{details}]")
 
 
@@ -161,13 +176,15 @@ def find_conflicts_of(
     counted = [one for one in versions if group is None or _property(one, group) == _property(asked, group)]
     counted = counted if level.is_transitive else counted[-1:]
     other_types = [one for one in counted if one.schema.type is not asked.schema.type]
-    if other_types and level is not CompatibilityLevel.NONE:
+    if level is CompatibilityLevel.NONE:
+        return []
+    if other_types:
         return [_type_changed(one, asked) for one in reversed(other_types)]
     try:
-        comparable = {one.version: parse(one.subject, one.schema, False) for one in counted if one not in other_types}
+        comparable = {one.version: parse(one.subject, one.schema, False) for one in counted}
+        return find_conflicts(parsed, comparable, level)
     except SchemaError as error:
-        raise invalid_schema(f"An earlier version of {asked.subject} cannot be read: {error}") from error
-    return find_conflicts(parsed, comparable, level)
+        raise invalid_schema(f"It cannot be compared with the versions of {asked.subject}: {error}") from error
 
 
 def _property(of: StoredSchema | Registration, name: str) -> object:
@@ -177,16 +194,6 @@ def _property(of: StoredSchema | Registration, name: str) -> object:
 def _type_changed(old: StoredSchema, asked: Registration) -> Conflict:
     detail = f"{old.schema.type} became {asked.schema.type}"
     return Conflict(old.version, Finding("SCHEMA_TYPE_CHANGED", "", detail), is_backward=True)
-
-
-def describe_conflict(conflict: Conflict) -> str:
-    finding = conflict.finding
-    reader, writer = ("new", "old") if conflict.is_backward else ("old", "new")
-    return (
-        f"{{errorType:'{finding.rule}', description:'at {finding.path or '/'} the {reader} schema cannot read what the "
-        f"{writer} one writes: {finding.detail}', additionalInfo:'{finding.detail}'}}, "
-        f"{{oldSchemaVersion: {conflict.version}}}"
-    )
 
 
 def _version(asked: Registration, next_version: int, mode: Mode) -> int:

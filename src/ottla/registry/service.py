@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from ottla.registry.change import Change
+from ottla.registry.registration import Parse
 from ottla.registry.scopes import Defaults
 from ottla.registry.state import RegistryState
-from ottla.schemas.format import ParsedSchema
-from ottla.schemas.schema import Schema
 
 T = TypeVar("T")
 
@@ -25,6 +24,14 @@ class Registry(Protocol):
     def defaults(self) -> Defaults: ...
 
     @property
+    def cluster_id(self) -> str:
+        """The id of the cluster whose topic it keeps."""
+
+    @property
+    def group_id(self) -> str:
+        """The group in which its instances choose their leader."""
+
+    @property
     def is_leading(self) -> bool: ...
 
     @property
@@ -34,8 +41,9 @@ class Registry(Protocol):
     async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
         """Decides with everything that was ever written, writes the records, and answers when they were read back.
 
-        RegistryError if it is refused, or if this instance does not lead.
+        RegistryError if it is refused, or if this instance does not lead. What decides runs in a thread of its own,
+        since a large schema takes seconds to read.
         """
 
-    def parse(self, subject: str, schema: Schema, is_new: bool) -> ParsedSchema:
-        """Reads a schema with all that it refers to; SchemaError if that is not possible."""
+    def parser(self, state: RegistryState) -> Parse:
+        """Reads schemas with what they refer to in a state. May be used in any thread."""

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from immutables import Map
 
+from ottla.registry.contract_fields import WrongShape, read_config
 from ottla.registry.identity import Json
 from ottla.registry.records import (
     ClearSubjectKey,
@@ -95,16 +96,16 @@ class RegistryState:
             forgotten = self._without(key)
             return forgotten if value is None else forgotten._with(read_stored_schema(key, value))
         if isinstance(key, ConfigKey):
-            return replace(self, configs=_changed(self.configs, key.subject, value))
+            return replace(self, configs=_changed(self.configs, key.subject, None if value is None else _config(value)))
         if isinstance(key, ModeKey):
             return replace(self, modes=_changed(self.modes, key.subject, None if value is None else _mode(value)))
         if isinstance(key, DeleteSubjectKey) and value is not None:
             return self._deleted_up_to(key.subject, value.get("version"))
         if isinstance(key, ClearSubjectKey) and value is not None:
             return self._cleared(key.subject)
-        if isinstance(key, ContextKey) and value is not None and key.context not in self.highest_ids:
-            return replace(self, highest_ids=self.highest_ids.set(key.context, 0))
-        assert isinstance(key, NoopKey | DeleteSubjectKey | ClearSubjectKey | ContextKey)
+        if isinstance(key, ContextKey):
+            return self._with_context(key.context) if value is not None else self._without_context(key.context)
+        assert isinstance(key, NoopKey | DeleteSubjectKey | ClearSubjectKey)
         return self
 
     def _with(self, stored: StoredSchema) -> RegistryState:
@@ -158,6 +159,15 @@ class RegistryState:
         ]
         return subjects.set(key.subject, max(others)) if others else subjects.delete(key.subject)
 
+    def _with_context(self, context: str) -> RegistryState:
+        known = context in self.highest_ids
+        return self if known else replace(self, highest_ids=self.highest_ids.set(context, 0))
+
+    def _without_context(self, context: str) -> RegistryState:
+        """A context that has subjects stays, whatever a record says."""
+        has_subjects = any(context_of(subject) == context for subject in self.versions)
+        return self if has_subjects else replace(self, highest_ids=_changed(self.highest_ids, context, None))
+
     def _deleted_up_to(self, subject: str, version: Any) -> RegistryState:
         if type(version) is not int:
             raise DamagedRecord(f"subject {subject} is deleted up to version {version!r}")
@@ -179,6 +189,13 @@ class RegistryState:
 def references_of(stored: StoredSchema) -> list[SchemaKey]:
     """The versions to which a schema refers, by their qualified subjects."""
     return [SchemaKey(qualify(one.subject, stored.subject), one.version) for one in stored.schema.references]
+
+
+def _config(value: Json) -> Json:
+    try:
+        return read_config(value)
+    except WrongShape as error:
+        raise DamagedRecord(str(error)) from None
 
 
 def _mode(value: Json) -> str:

@@ -7,10 +7,13 @@ from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
+from ottla.registry.contract_fields import WrongShape, read_metadata, read_rule_set
 from ottla.registry.identity import Json, schema_guid
 from ottla.registry.records import DamagedRecord, Record, SchemaKey
 from ottla.schemas.schema import Reference, Schema, SchemaType
 
+_SHOWN_MAX: Final = 100
+_VERSION_MAX: Final = 2**31 - 1
 _KNOWN: Final = frozenset(
     ("subject", "version", "id", "guid", "schemaType", "references", "metadata", "ruleSet", "schema", "deleted")
 )
@@ -71,24 +74,27 @@ def read_stored_schema(key: SchemaKey, value: Json) -> StoredSchema:
         raise DamagedRecord(
             f"version {key.version} of {key.subject} has the unknown type {value['schemaType']!r}"
         ) from None
-    return StoredSchema(
-        key.subject,
-        key.version,
-        schema_id,
-        Schema(text, schema_type, read_references(value.get("references"))),
-        metadata=_object(value, "metadata"),
-        rule_set=_object(value, "ruleSet"),
-        is_deleted=value.get("deleted") is True,
-        unknown={name: value[name] for name in value if name not in _KNOWN},
-    )
+    try:
+        return StoredSchema(
+            key.subject,
+            key.version,
+            schema_id,
+            Schema(text, schema_type, read_references(value.get("references"))),
+            metadata=read_metadata(value.get("metadata")),
+            rule_set=read_rule_set(value.get("ruleSet")),
+            is_deleted=value.get("deleted") is True,
+            unknown={name: value[name] for name in value if name not in _KNOWN},
+        )
+    except WrongShape as error:
+        raise DamagedRecord(f"version {key.version} of {key.subject}: {error}") from None
 
 
 def read_references(given: Any) -> tuple[Reference, ...]:
-    """DamagedRecord if they are not references."""
+    """WrongShape if they are not references."""
     if given is None:
         return ()
     if not isinstance(given, list):
-        raise DamagedRecord("references that are no list")
+        raise WrongShape("references are no list")
     return tuple(map(_reference, given))
 
 
@@ -96,12 +102,11 @@ def _reference(given: Any) -> Reference:
     fields = given if isinstance(given, dict) else {}
     name, subject, version = (fields.get(field) for field in ("name", "subject", "version"))
     if not isinstance(name, str) or not isinstance(subject, str) or type(version) is not int:
-        raise DamagedRecord(f"a reference without name, subject and version: {given!r}")
+        raise WrongShape(f"a reference has a name, a subject and the number of a version, not {_shorten(given)}")
+    if not -1 <= version <= _VERSION_MAX:
+        raise WrongShape(f"a reference has version {_shorten(version)}, which no subject can have")
     return Reference(name, subject, version)
 
 
-def _object(value: Json, name: str) -> Json | None:
-    found = value.get(name)
-    if found is not None and not isinstance(found, dict):
-        raise DamagedRecord(f"{name} is {found!r} and no JSON object")
-    return found
+def _shorten(given: Any) -> str:
+    return repr(given)[:_SHOWN_MAX]

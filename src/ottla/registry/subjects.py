@@ -62,6 +62,15 @@ def check_subject(text: str, *, may_be_context: bool = False) -> str:
     return str(subject)
 
 
+def read_context(text: str) -> str:
+    """A context as requests name it: `.sales`, `sales` or `:.sales:`. RegistryError if it cannot be one."""
+    name = text.strip(_DELIMITER)
+    context = name if name.startswith(DEFAULT_CONTEXT) else f"{DEFAULT_CONTEXT}{name}"
+    if _DELIMITER in context:
+        raise invalid_subject(text)
+    return context_of(check_subject(Subject(context, "").whole_context, may_be_context=True))
+
+
 def qualify(subject: str, parent: str) -> str:
     """What a schema of subject `parent` means by a subject that it refers to: one of its own context, unless it says
     otherwise."""

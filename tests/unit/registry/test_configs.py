@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_reference_says_what_the_declarations_say() -> None:
-    command = [sys.executable, "tools/generate_registry_reference.py", "--check"]
+    command = [sys.executable, "tools/generate_registry_settings.py", "--check"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
 

@@ -1,6 +1,8 @@
 import pytest
 
+from ottla.registry.deletion import delete_context
 from ottla.registry.errors import RegistryError
+from ottla.registry.queries import LATEST
 from ottla.schemas.schema import Reference
 from unit.registry.registries import Registry
 
@@ -67,15 +69,41 @@ def test_references_of_a_context_mean_their_own_context() -> None:
     assert code(registry, ":.c:base") == 42206
 
 
-def test_a_subject_without_versions_loses_its_settings() -> None:
-    for last in ((), (1,)):
-        registry = Registry()
-        registry.register("a", "x")
-        registry.configure("a", compatibilityLevel="FULL")
-        registry.set_mode("a", "READWRITE")
-        registry.delete("a", *last)
-        assert "a" not in registry.state.configs
-        assert "a" not in registry.state.modes
+@pytest.mark.parametrize("last", [(), (1,)])
+def test_a_subject_keeps_its_settings_until_its_last_version_is_gone(last: tuple[int, ...]) -> None:
+    registry = Registry()
+    registry.register("a", "x")
+    registry.configure("a", compatibilityLevel="FULL")
+    registry.set_mode("a", "READWRITE")
+    registry.delete("a", *last)
+    assert registry.state.configs["a"] == {"compatibilityLevel": "FULL"}
+    registry.delete("a", *last, is_permanent=True)
+    assert "a" not in registry.state.configs
+    assert "a" not in registry.state.modes
+
+
+def test_the_latest_version_is_the_newest_that_is_not_deleted() -> None:
+    registry = two_versions()
+    assert registry.delete("a", LATEST) == 2
+    assert registry.delete("a", LATEST) == 1
+    assert code(registry, "a", LATEST) == 40402
+
+
+def test_a_context_goes_when_it_has_no_subjects_and_its_settings_with_it() -> None:
+    registry = Registry()
+    registry.register(":.c:a", "x")
+    registry.configure(":.c:", compatibilityLevel="FULL")
+    with pytest.raises(RegistryError) as refused:
+        delete_context(registry.state, ".c")
+    assert refused.value.code == 42211
+    registry.delete(":.c:a")
+    with pytest.raises(RegistryError):
+        delete_context(registry.state, ".c")
+    registry.delete(":.c:a", is_permanent=True)
+    registry.carry_out(delete_context(registry.state, ".c"))
+    assert registry.state.contexts == ["."]
+    assert registry.state == registry.read_again()
+    assert not registry.state.configs
 
 
 def test_nothing_is_deleted_in_read_only_mode() -> None:

@@ -3,18 +3,19 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 
 from harness.waiting import eventually_async
 from ottla.client import Client, NewTopic
+from ottla.registry.change import Change
 from ottla.registry.election import Identity
 from ottla.registry.errors import RegistryError
 from ottla.registry.instance import InstanceSettings, RegistryInstance
 from ottla.registry.registration import Registered, Registration, register_schema
 from ottla.registry.schemas_topic import TopicSettings, UnusableTopic
+from ottla.registry.state import RegistryState
 from ottla.schemas.schema import Schema
 from ottla.testing import EmbeddedCluster
 
@@ -36,14 +37,11 @@ def settings(port: int, name: str) -> InstanceSettings:
 
 
 async def register(instance: RegistryInstance, subject: str, text: str) -> Registered:
-    decide = partial(
-        register_schema,
-        asked=Registration(subject, Schema(text)),
-        defaults=instance.defaults,
-        parse=instance.parse,
-    )
-    registered: Registered = await instance.write(decide)
-    return registered
+    def decide(state: RegistryState) -> Change[Registered]:
+        asked = Registration(subject, Schema(text))
+        return register_schema(state, asked, defaults=instance.defaults, parse=instance.parser(state))
+
+    return await instance.write(decide)
 
 
 def play(bootstrap: str, scenario: Callable[[Client], Awaitable[None]]) -> None:

@@ -34,8 +34,7 @@ def test_of_two_rules_with_one_name_the_newer_holds() -> None:
         ("migrationRules", [GOOD]),
         ("domainRules", [{**GOOD, "onFailure": "DLQ,NONE"}]),
         ("domainRules", [GOOD, GOOD]),
-        ("domainRules", "rules"),
-        ("domainRules", ["rule"]),
+        ("domainRules", [{**GOOD, "kind": "WISH"}]),
     ],
 )
 def test_rules_that_nobody_could_carry_out_are_refused(kind: str, rules: object) -> None:
@@ -47,4 +46,4 @@ def test_rules_that_nobody_could_carry_out_are_refused(kind: str, rules: object)
 def test_good_rules_pass() -> None:
     check_rules(None)
     check_rules({"domainRules": [GOOD, {**GOOD, "name": "both", "mode": "WRITEREAD", "onFailure": "DLQ,NONE"}]})
-    check_rules({"migrationRules": [{**GOOD, "mode": "UPGRADE"}]})
+    check_rules({"migrationRules": [{**GOOD, "mode": "UPGRADE"}], "domainRules": [GOOD]})

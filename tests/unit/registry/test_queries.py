@@ -9,6 +9,7 @@ from ottla.registry.queries import (
     find_id,
     find_version,
     find_with_properties,
+    list_aliases,
     list_ids_of_guid,
     list_referrers,
     list_subjects,
@@ -124,6 +125,9 @@ def test_who_refers_to_a_version(registry: Registry) -> None:
     referring = registry.register("r", "x", references=(Reference("A", "a", 1),))
     assert list_referrers(registry.state, find_version(registry.state, "a", 1)) == [referring.id]
     assert list_referrers(registry.state, find_version(registry.state, "a", 2)) == []
+    registry.delete("r")
+    assert list_referrers(registry.state, find_version(registry.state, "a", 1)) == []
+    assert list_referrers(registry.state, find_version(registry.state, "a", 1), deleted=True) == [referring.id]
 
 
 def test_an_alias_is_a_name_of_the_same_context(registry: Registry) -> None:
@@ -132,3 +136,5 @@ def test_an_alias_is_a_name_of_the_same_context(registry: Registry) -> None:
     assert resolve_alias(registry.state, ":.c:nick") == ":.c:a"
     assert resolve_alias(registry.state, "nick") == "nick"
     assert resolve_alias(registry.state, "a") == "a"
+    assert list_aliases(registry.state, ":*:") == {":.c:a": [":.c:nick"]}
+    assert list_aliases(registry.state, "nick") == {}

@@ -57,7 +57,7 @@ def test_a_schema_that_cannot_read_the_newest_version_is_refused_with_the_reason
     error = refusal(registry, "a", "x", "y")
     assert (error.code, error.status) == (40901, 409)
     assert "errorType:'MISSING'" in error.message
-    assert "at /y the new schema cannot read what the old one writes" in error.message
+    assert "at /y the new version 2 cannot read what version 1 writes" in error.message
     assert "{oldSchemaVersion: 1}" in error.message
     registry.configure("a", compatibilityLevel="none")
     assert registry.register("a", "x", "y").version == 2

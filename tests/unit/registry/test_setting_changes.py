@@ -26,14 +26,33 @@ def test_settings_of_a_subject_can_be_taken_away() -> None:
     registry = Registry()
     registry.configure("a", compatibilityLevel="NONE")
     assert registry.carry_out(delete_config(registry.state, "a", registry.defaults)) == {"compatibilityLevel": "NONE"}
-    with pytest.raises(RegistryError, match="does not have subject-level compatibility") as refused:
+    with pytest.raises(RegistryError) as refused:
         delete_config(registry.state, "a", registry.defaults)
-    assert refused.value.code == 40408
+    assert refused.value.code == 40401
     registry.set_mode("a", "READONLY")
     assert registry.carry_out(delete_mode(registry.state, "a", registry.defaults)) is Mode.READONLY
-    with pytest.raises(RegistryError, match="does not have subject-level mode") as refused:
+    with pytest.raises(RegistryError) as refused:
         delete_mode(registry.state, "a", registry.defaults)
-    assert refused.value.code == 40409
+    assert refused.value.code == 40401
+
+
+def test_modes_of_a_context_can_be_taken_away_with_those_of_its_subjects() -> None:
+    registry = Registry()
+    for scope in ("a", ":.c:", ":.c:a", ":.c:b"):
+        registry.set_mode(scope, "READONLY")
+    assert (
+        registry.carry_out(delete_mode(registry.state, ":.c:", registry.defaults, is_recursive=True)) is Mode.READONLY
+    )
+    assert set(registry.state.modes) == {"a"}
+    assert registry.carry_out(delete_mode(registry.state, ":.c:", registry.defaults, is_recursive=True)) is None
+    assert registry.carry_out(delete_mode(registry.state, None, registry.defaults, is_recursive=True)) is Mode.READWRITE
+    assert not registry.state.modes
+
+
+def test_an_alias_is_the_name_of_a_subject() -> None:
+    with pytest.raises(RegistryError) as refused:
+        Registry().configure("a", alias="\0")
+    assert refused.value.code == 42208
 
 
 @pytest.mark.parametrize("mode", ["", "WRITE", 3, None])

@@ -79,7 +79,7 @@ ENDPOINTS: Final[Mapping[str, str]] = {
     "get_version_text": "subjects.versions.get-schema.only",
     "register": "subjects.versions.register",
     "delete_version": "subjects.versions.deleteSchemaVersion-schema",
-    "search_schemas": "schemas.get-schemas",
+    "search": "schemas.get-schemas",
     "get_id": "schemas.ids.get-schema",
     "get_id_text": "schemas.ids.get-schema.only",
     "check_version": "compatibility.subjects.versions.verify",

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from ottla.registry.errors import RegistryError
-from ottla.registry.stored_schema import StoredSchema
+from ottla.registry.strict_json import write_json
 
 MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
+# What an error says may come from a request, with bytes that are no text.
+_SHOWN_INSTEAD: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-def answer(content: Any, status: int = 200) -> Response:
-    return answer_text(json.dumps(content, separators=(",", ":"), ensure_ascii=False), status)
+def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(write_json(content), status, headers, MEDIA_TYPE)
 
 
-def answer_text(text: str, status: int = 200) -> Response:
-    """A schema alone, or what is JSON already."""
-    return Response(text.encode("utf-8", "surrogatepass"), status, media_type=MEDIA_TYPE)
+def answer_nothing() -> Response:
+    return Response(status_code=204)
 
 
-def refuse(error: RegistryError) -> Response:
-    return answer({"error_code": error.code, "message": error.message}, error.status)
+def answer_text(text: str) -> Response:
+    """A schema alone."""
+    return Response(text.encode(), media_type=MEDIA_TYPE)
 
 
-def show_schema(stored: StoredSchema, text: str) -> dict[str, Any]:
-    """A schema without its subject, as it is answered to whoever asks for an id; the text may be in another form."""
-    fields = stored.to_json() | {"schema": text}
-    return {name: value for name, value in fields.items() if name not in ("subject", "version", "id")}
+def refuse(error: RegistryError, headers: Mapping[str, str] | None = None) -> Response:
+    message = "".join(_SHOWN_INSTEAD if 0xD800 <= ord(one) <= 0xDFFF else one for one in error.message)
+    return answer({"error_code": error.code, "message": message}, error.status, headers)

@@ -6,8 +6,6 @@ changed, and the client asks again: instances must not send a request around amo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
 from typing import Final
 
 import httpx
@@ -15,14 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ottla.registry.errors import forwarding_failed, unknown_leader
-from ottla.registry.rest.admission import check_may_change
 from ottla.registry.rest.bodies import read_bounded
 from ottla.registry.service import Registry
 
 _MARK: Final = "X-Forward"
 _CARRIED: Final = ("content-type", "accept", "authorization")
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Forwarding:
@@ -31,28 +26,17 @@ class Forwarding:
         self._client = client
         self._body_bytes_max = body_bytes_max
 
-    def lead(self, handler: Handler) -> Handler:
-        """A handler that changes something: only the leader carries it out, and the others have the leader do it."""
-
-        @wraps(handler)
-        async def serve(request: Request) -> Response:
-            check_may_change(request.scope)
-            return await handler(request) if self._registry.is_leading else await self._forward(request)
-
-        return serve
-
-    async def _forward(self, request: Request) -> Response:
+    async def forward(self, request: Request) -> Response:
         leader = self._registry.leader_url
         if leader is None or _MARK in request.headers:
             raise unknown_leader("Nobody is known to lead the registry; ask again soon")
         body = await read_bounded(request, self._body_bytes_max)
         headers = {name: request.headers[name] for name in _CARRIED if name in request.headers} | {_MARK: "true"}
-        path = request.scope.get("raw_path", request.url.path.encode()).decode("ascii")
-        query = request.url.query
+        query = request.scope["query_string"].decode("latin-1")
+        # The path is still encoded, so that a slash in the name of a subject stays one.
+        url = f"{leader}{request.scope['path']}{'?' if query else ''}{query}"
         try:
-            answer = await self._client.request(
-                request.method, f"{leader}{path}{'?' if query else ''}{query}", content=body, headers=headers
-            )
+            answer = await self._client.request(request.method, url, content=body, headers=headers)
         except httpx.HTTPError as error:
             raise forwarding_failed(
                 f"The leader at {leader} could not be asked: {error or type(error).__name__}"

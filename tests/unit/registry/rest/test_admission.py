@@ -8,10 +8,12 @@ import pytest
 
 from ottla.registry.authentication import AuthenticationSettings, Authenticator
 from ottla.registry.passwords import PlainPassword
+from ottla.registry.registration import Registration, register_schema
 from ottla.registry.rest.admission import Admission
 from ottla.registry.rest.app import make_app
 from ottla.registry.users import User, Users
-from unit.registry.rest.test_app import InMemory
+from ottla.schemas.schema import Schema
+from unit.registry.rest.apis import InMemory
 
 SETTINGS = AuthenticationSettings(
     "users", 'a "realm"', frozenset({"admin", "reader"}), frozenset({"reader"}), open_paths=("/",)
@@ -21,14 +23,18 @@ USERS = [
     User("bob", PlainPassword("b"), frozenset({"reader"})),
     User("eve", PlainPassword("e"), frozenset({"stranger"})),
 ]
-X = {"schema": '["x"]'}
+X = {"schema": '"string"'}
 
 
 def ask(method: str, path: str, user: tuple[str, str] | None, body: Any = None) -> httpx.Response:
     async def send() -> httpx.Response:
         memory = InMemory()
-        memory.registry.register("a", "x")
-        app = make_app(memory, httpx.AsyncClient(), body_bytes_max=10_000)  # type: ignore[arg-type]
+        await memory.write(
+            lambda state: register_schema(
+                state, Registration("a", Schema(X["schema"])), defaults=memory.defaults, parse=memory.parser(state)
+            )
+        )
+        app = make_app(memory, httpx.AsyncClient(), body_bytes_max=10_000)
         guarded = Admission(app, SETTINGS, Authenticator(Users(USERS)))
         transport = httpx.ASGITransport(app=guarded)
         async with httpx.AsyncClient(transport=transport, base_url="http://registry") as client:

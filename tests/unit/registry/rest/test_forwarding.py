@@ -1,99 +1,56 @@
 """A follower has its leader do what it must not do itself."""
 
-import asyncio
+from __future__ import annotations
+
 from typing import Any
 
 import httpx
 import pytest
 
 from ottla.registry.rest.app import make_app
-from unit.registry.rest.test_app import InMemory
+from unit.registry.rest.apis import BODY_BYTES_MAX, Api, InMemory, record, registered, schema
 
 LEADER = "http://leader:8081"
-X = {"schema": '["x"]'}
+FIRST = schema(record("id"))
 
 
-class Follower(InMemory):
-    """Knows where the leader is, or nothing."""
-
-    def __init__(self, leader: InMemory, leader_url: str | None) -> None:
-        super().__init__()
-        self.registry = leader.registry
-        self._leader_url = leader_url
-
-    @property
-    def is_leading(self) -> bool:
-        return False
-
-    @property
-    def leader_url(self) -> str | None:
-        return self._leader_url
-
-
-class Pair:
-    """A follower, which clients ask, and a leader, which only the follower can reach."""
-
-    def __init__(self, leader_url: str | None = LEADER, *, leads: bool = True) -> None:
-        self.leader = InMemory()
-        asked = self.leader if leads else Follower(self.leader, leader_url)
-        leading_app = make_app(asked, httpx.AsyncClient(), body_bytes_max=10_000)  # type: ignore[arg-type]
-        to_leader = httpx.AsyncClient(transport=httpx.ASGITransport(app=leading_app))
-        follower = Follower(self.leader, leader_url)
-        self._app = make_app(follower, to_leader, body_bytes_max=10_000)  # type: ignore[arg-type]
-
-    def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
-        async def send() -> httpx.Response:
-            transport = httpx.ASGITransport(app=self._app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://follower") as client:
-                return await client.request(method, path, json=body, headers=headers)
-
-        response = asyncio.run(send())
-        return response.status_code, response.json()
+def follower(leader: InMemory) -> Api:
+    """Clients ask it, and it alone can reach the leader. It has read what the leader has written."""
+    asked = InMemory()
+    asked.registry = leader.registry
+    asked.is_leading = False
+    asked.leader_url = LEADER
+    app = make_app(leader, httpx.AsyncClient(), body_bytes_max=BODY_BYTES_MAX)
+    return Api(asked, leader=httpx.ASGITransport(app=app))
 
 
 def test_changes_go_to_the_leader_and_its_answers_come_back() -> None:
-    pair = Pair()
-    status, registered = pair.ask("POST", "/subjects/a%2Fb/versions", X)
-    assert (status, registered["id"]) == (200, 1)
-    assert list(pair.leader.state.subjects()) == ["a/b"]
-    assert pair.ask("PUT", "/mode/a?force=true", {"mode": "IMPORT"}) == (200, {"mode": "IMPORT"})
-    assert pair.ask("PUT", "/config", {"compatibility": "SOMETIMES"})[1]["error_code"] == 42203
-    assert pair.ask("DELETE", "/subjects/a%2Fb") == (200, [1])
+    leader = InMemory()
+    api = follower(leader)
+    assert api.ask("POST", "/subjects/a%2Fb/versions", FIRST) == (200, registered(1, FIRST))
+    assert list(leader.state.subjects()) == ["a/b"]
+    assert api.ask("PUT", "/mode/a?force=true", {"mode": "IMPORT"}) == (200, {"mode": "IMPORT"})
+    assert api.ask("PUT", "/config", {"compatibility": "SOMETIMES"})[1]["error_code"] == 42203
+    assert api.ask("DELETE", "/subjects/a%2Fb") == (200, [1])
+    assert api.ask("POST", "/contexts/.c/subjects/x/versions", FIRST) == (200, registered(1, FIRST))
+    assert list(leader.state.subjects()) == [":.c:x"]
 
 
 def test_questions_are_answered_by_whoever_is_asked() -> None:
-    pair = Pair(leader_url=None)
-    assert pair.ask("GET", "/subjects") == (200, [])
-    assert pair.ask("POST", "/subjects/a", X)[1]["error_code"] == 40401
-
-
-def test_nobody_who_leads_is_told() -> None:
-    status, answer = Pair(leader_url=None).ask("POST", "/subjects/a/versions", X)
-    assert (status, answer["error_code"]) == (500, 50004)
+    api = follower(InMemory())
+    api.memory.leader_url = None
+    assert api.ask("GET", "/subjects") == (200, [])
+    assert api.ask("POST", "/subjects/a", FIRST)[1]["error_code"] == 40401
 
 
 def test_a_request_is_forwarded_once() -> None:
-    status, answer = Pair(leads=False).ask("POST", "/subjects/a/versions", X)
+    leader = InMemory()
+    leader.is_leading = False
+    leader.leader_url = LEADER
+    status, answer = follower(leader).ask("POST", "/subjects/a/versions", FIRST)
     assert (status, answer["error_code"]) == (500, 50004)
 
 
-@pytest.mark.parametrize("body", [{"schema": "x" * 20_000}])
-def test_a_body_that_is_too_large_is_not_sent_on(body: dict[str, str]) -> None:
-    assert Pair().ask("POST", "/subjects/a/versions", body)[0] == 413
-
-
-def test_a_leader_that_does_not_answer_is_told() -> None:
-    class Silent(httpx.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            raise httpx.ConnectError("refused", request=request)
-
-    follower = Follower(InMemory(), LEADER)
-    app = make_app(follower, httpx.AsyncClient(transport=Silent()), body_bytes_max=10_000)  # type: ignore[arg-type]
-
-    async def send() -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://f") as client:
-            return await client.post("/subjects/a/versions", json=X)
-
-    response = asyncio.run(send())
-    assert (response.status_code, response.json()["error_code"]) == (500, 50003)
-    assert LEADER in response.json()["message"]
+@pytest.mark.parametrize("body", [{"schema": "x" * BODY_BYTES_MAX}])
+def test_a_body_that_is_too_large_is_not_sent_on(body: dict[str, Any]) -> None:
+    assert follower(InMemory()).ask("POST", "/subjects/a/versions", body)[0] == 413
