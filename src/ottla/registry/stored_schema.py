@@ -71,7 +71,7 @@ def read_stored_schema(key: SchemaKey, value: Json) -> StoredSchema:
         raise DamagedRecord(
             f"version {key.version} of {key.subject} has the unknown type {value['schemaType']!r}"
         ) from None
-    return StoredSchema(
+    stored = StoredSchema(
         key.subject,
         key.version,
         schema_id,
@@ -81,6 +81,13 @@ def read_stored_schema(key: SchemaKey, value: Json) -> StoredSchema:
         is_deleted=value.get("deleted") is True,
         unknown={name: value[name] for name in value if name not in _KNOWN},
     )
+    try:
+        assert stored.guid is not None
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise DamagedRecord(
+            f"version {key.version} of {key.subject} has metadata, rules or references that have no digest: {error}"
+        ) from None
+    return stored
 
 
 def read_references(given: Any) -> tuple[Reference, ...]:
