@@ -15,6 +15,7 @@ from starlette.routing import Route
 from ottla.registry.errors import RegistryError
 from ottla.registry.rest.answers import answer, refuse
 from ottla.registry.rest.forwarding import Forwarding
+from ottla.registry.rest.freshness import look_again
 from ottla.registry.rest.handlers import Handlers
 from ottla.registry.service import Registry
 
@@ -65,7 +66,7 @@ def make_app(registry: Registry, client: httpx.AsyncClient, *, body_bytes_max: i
         ("DELETE", "/mode/{subject:path}", lead(handlers.delete_mode)),
     ]
     return Starlette(
-        routes=[Route(path, handler, methods=[method]) for method, path, handler in paths],
+        routes=[Route(path, look_again(registry, handler), methods=[method]) for method, path, handler in paths],
         exception_handlers={
             RegistryError: _refused,
             HTTPException: _no_such_path,

@@ -37,6 +37,9 @@ class InMemory:
     def leader_url(self) -> str | None:
         return None
 
+    async def refresh(self) -> None:
+        """There is nobody else who writes."""
+
     async def write(self, decide: Callable[[RegistryState], Change[Any]]) -> Any:
         return self.registry.carry_out(decide(self.registry.state))
 

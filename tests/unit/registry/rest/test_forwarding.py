@@ -20,6 +20,10 @@ class Follower(InMemory):
         super().__init__()
         self.registry = leader.registry
         self._leader_url = leader_url
+        self.look_count = 0
+
+    async def refresh(self) -> None:
+        self.look_count += 1
 
     @property
     def is_leading(self) -> bool:
@@ -38,8 +42,8 @@ class Pair:
         asked = self.leader if leads else Follower(self.leader, leader_url)
         leading_app = make_app(asked, httpx.AsyncClient(), body_bytes_max=10_000)  # type: ignore[arg-type]
         to_leader = httpx.AsyncClient(transport=httpx.ASGITransport(app=leading_app))
-        follower = Follower(self.leader, leader_url)
-        self._app = make_app(follower, to_leader, body_bytes_max=10_000)  # type: ignore[arg-type]
+        self.follower = Follower(self.leader, leader_url)
+        self._app = make_app(self.follower, to_leader, body_bytes_max=10_000)  # type: ignore[arg-type]
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
         async def send() -> httpx.Response:
@@ -58,6 +62,14 @@ def test_changes_go_to_the_leader_and_its_answers_come_back() -> None:
     assert pair.ask("PUT", "/mode/a?force=true", {"mode": "IMPORT"}) == (200, {"mode": "IMPORT"})
     assert pair.ask("PUT", "/config", {"compatibility": "SOMETIMES"})[1]["error_code"] == 42203
     assert pair.ask("DELETE", "/subjects/a%2Fb") == (200, [1])
+
+
+def test_a_follower_reads_what_the_leader_has_changed_before_it_answers() -> None:
+    pair = Pair()
+    pair.ask("PUT", "/config", {"compatibility": "SOMETIMES"})
+    assert pair.follower.look_count == 0, "nothing has changed"
+    pair.ask("PUT", "/config", {"compatibility": "NONE"})
+    assert pair.follower.look_count == 1
 
 
 def test_questions_are_answered_by_whoever_is_asked() -> None:
