@@ -86,6 +86,14 @@ class GroupSession:
         if self._heartbeats is None or self._heartbeats.done():
             self._heartbeats = self._cluster.in_background(self._beat(), f"heartbeat {self.member.settings.group_id}")
 
+    async def confirm(self) -> bool:
+        """Ask the coordinator whether the membership still holds; ClientError if it does not answer."""
+        if self.is_stable:
+            await self._send_heartbeat()
+            if not self.is_stable:
+                self._participant.rebalance_due()
+        return self.is_stable
+
     async def leave(self, reason: str) -> None:
         """Give everything back and leave, so that the others need not wait for the session to expire."""
         for task in (self._joining, self._heartbeats):
@@ -154,14 +162,16 @@ class GroupSession:
                 member.left()
                 break
             try:
-                connection = await self._connection()
-                response = await connection.request(member.heartbeat_request(), HeartbeatResponse)
+                await self._send_heartbeat()
             except ClientError:
                 self._cluster.forget_coordinator(member.settings.group_id)
-                continue
-            if self.is_stable:
-                member.refused(response.error_code)
         self._participant.rebalance_due()
+
+    async def _send_heartbeat(self) -> None:
+        connection = await self._connection()
+        response = await connection.request(self.member.heartbeat_request(), HeartbeatResponse)
+        if self.is_stable:
+            self.member.refused(response.error_code)
 
     async def _send_leave(self, reason: str) -> None:
         request = self.member.leave_request(reason)

@@ -2,9 +2,11 @@
 
 Each member tells its address and whether it may lead. The one that divides the group names one leader to all: the
 eligible member with the smallest URL, so that every divider chooses alike. Two members with one URL would forward
-requests to themselves, so then nobody leads. A member leads at most as long as its membership lasts: when a rebalance
-begins, or the group has forgotten it, it does not know who leads. That alone does not keep one that was asleep from
-writing; its transactions are fenced by those of its successor.
+requests to themselves, so then nobody leads.
+
+A choice holds until the next one: a rebalance waits for members that have died, and whoever leads need not rest
+meanwhile. The group does not keep one that was asleep from writing; its transactions are fenced by those of its
+successor.
 """
 
 from __future__ import annotations
@@ -60,16 +62,19 @@ def choose_leader(members: Mapping[str, Identity]) -> Choice:
 class LeaderElection:
     """A `Participant` that wants to know who leads."""
 
-    def __init__(self, own: Identity, on_choice: Callable[[Choice | None], None]) -> None:
-        """`on_choice` hears whom the group has chosen, and None while that is not known."""
+    def __init__(
+        self, own: Identity, on_choice: Callable[[Choice | None], None], on_rebalance_due: Callable[[], None]
+    ) -> None:
+        """`on_choice` hears whom the group has chosen, and None when the member has left it."""
         self._own = own
         self._on_choice = on_choice
+        self._on_rebalance_due = on_rebalance_due
 
     def offer(self) -> Sequence[Offer]:
         return [Offer(PROTOCOL, encode_identity(self._own))]
 
     async def prepare_to_join(self) -> None:
-        self._on_choice(None)
+        """Nothing is given back: see the module."""
 
     async def divide(self, protocol: str, members: Mapping[str, bytes]) -> Mapping[str, bytes]:
         del protocol
@@ -87,7 +92,7 @@ class LeaderElection:
         self._on_choice(None)
 
     def rebalance_due(self) -> None:
-        self._on_choice(None)
+        self._on_rebalance_due()
 
 
 # -- what members tell each other -------------------------------------------------------------------------------------

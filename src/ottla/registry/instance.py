@@ -1,11 +1,14 @@
 """One instance of a registry: it follows the topic, takes part in the election, and writes while it leads.
 
-Reads are answered by every instance from what it has read. Changes are decided one after the other by the leader.
+Reads are answered by every instance from what it has read. Changes are decided one after the other by the leader. If
+another one leads by then, the transaction fails, and nothing has happened. A request that writes nothing (the schema is
+there already, or is refused) has no transaction to fail, so it is decided with all that is committed by then.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +20,7 @@ from ottla.client.group_member import GroupMember, MemberSettings
 from ottla.client.group_session import GroupSession
 from ottla.registry.change import Change
 from ottla.registry.election import PROTOCOL_TYPE, Choice, Identity, LeaderElection
-from ottla.registry.errors import RegistryError, unknown_leader
+from ottla.registry.errors import RegistryError, store_failed, timed_out, unknown_leader
 from ottla.registry.leading import Leading, LostLeadership
 from ottla.registry.parsing import SchemaReader
 from ottla.registry.registration import Parse
@@ -43,8 +46,10 @@ class InstanceSettings:
     timeout_ms: float = 10_000
     # kafkagroup.session.timeout.ms and the like
     session_timeout_ms: int = 10_000
-    heartbeat_interval_ms: int = 3_000
-    rebalance_timeout_ms: int = 300_000
+    # Members hear of a rebalance by their heartbeats, so these decide how fast a leader that leaves is replaced.
+    heartbeat_interval_ms: int = 1_000
+    # Nobody has anything to finish before it joins again.
+    rebalance_timeout_ms: int = 10_000
 
 
 class RegistryInstance:
@@ -58,6 +63,7 @@ class RegistryInstance:
         self._choice: Choice | None = None
         self._chosen = asyncio.Event()
         self._leading: Leading | None = None
+        self._rebalance_due = asyncio.Event()
         self._writing = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         member = GroupMember(
@@ -69,7 +75,8 @@ class RegistryInstance:
                 rebalance_timeout_ms=settings.rebalance_timeout_ms,
             )
         )
-        self._session = GroupSession(client.cluster, member, LeaderElection(settings.identity, self._note_choice))
+        election = LeaderElection(settings.identity, self._note_choice, self._rebalance_due.set)
+        self._session = GroupSession(client.cluster, member, election)
 
     async def start(self) -> None:
         """Reads the topic and joins the group. UnusableTopic if the topic cannot keep schemas."""
@@ -117,23 +124,51 @@ class RegistryInstance:
     def parser(self, state: RegistryState) -> Parse:
         return partial(self._reader.read, state)
 
+    async def refresh(self) -> None:
+        try:
+            async with asyncio.timeout(self.settings.timeout_ms / 1000):
+                await self.topic.catch_up()
+        except TimeoutError:
+            raise timed_out(f"{self.settings.topic.name} could not be read in time; ask again soon") from None
+        except ClientError as error:
+            raise store_failed(f"{self.settings.topic.name} cannot be read: {error}") from error
+
     async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
+        # Carried through even if whoever asked has gone: the next change is decided with what came of this one.
+        return await asyncio.shield(self._client.cluster.in_background(self._write(decide), "change"))
+
+    async def _write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
         async with self._writing:
             leading = self._leading
             if leading is None:
                 raise unknown_leader("This instance does not lead, and nobody else is known to; ask again soon")
-            change = await asyncio.to_thread(decide, self.state)
+            change = await self._decide(decide)
             if change.records:
                 try:
                     await leading.write(change.records)
                 except LostLeadership as lost:
                     logger.warning("This instance leads no more: %s", lost)
                     self._leading = None
-                    await leading.end()
+                    # Whoever asked need not wait for the abort.
+                    self._client.cluster.in_background(leading.end(), "end of a leadership")
                     self._chosen.set()
                     cause = lost.__cause__
                     raise cause if isinstance(cause, RegistryError) else unknown_leader(str(lost)) from lost
             return change.answer
+
+    async def _decide(self, decide: Callable[[RegistryState], Change[T]]) -> Change[T]:
+        state = self.state
+        try:
+            change = await asyncio.to_thread(decide, state)
+        except RegistryError:
+            await self.refresh()
+            if self.state is state:
+                raise
+            return await asyncio.to_thread(decide, self.state)
+        if change.records:
+            return change
+        await self.refresh()
+        return change if self.state is state else await asyncio.to_thread(decide, self.state)
 
     # -- the election -------------------------------------------------------------------------------------------------
 
@@ -148,9 +183,13 @@ class RegistryInstance:
 
     async def _take_part(self) -> None:
         while True:
+            self._rebalance_due.clear()
             try:
                 await self._session.poll(_POLL_S)
-                await asyncio.sleep(_POLL_S)
+                if self._session.is_stable:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(_POLL_S):
+                            await self._rebalance_due.wait()
             except ClientError as error:
                 logger.warning("The group of the registries cannot be reached: %s", error)
                 await asyncio.sleep(_RETRY_S)
@@ -168,9 +207,12 @@ class RegistryInstance:
     async def _begin_leading(self) -> None:
         leading = Leading(self._client, self.topic, self.settings.group_id, timeout_ms=self.settings.timeout_ms)
         try:
+            # One that was asleep must not fence the one that leads now; if it is no member, the next choice decides.
+            if not await self._session.confirm():
+                return
             await leading.begin()
-        except ClientError as error:
-            logger.warning("This instance cannot lead yet: %s", error)
+        except (ClientError, TimeoutError) as error:
+            logger.warning("This instance cannot lead yet: %s", error or "its topic could not be read in time")
             await leading.end()
             await asyncio.sleep(_RETRY_S)
             self._chosen.set()

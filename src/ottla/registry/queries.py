@@ -151,8 +151,11 @@ def list_ids_of_guid(state: RegistryState, guid: str) -> list[ContextId]:
         wanted = UUID(guid)
     except ValueError:
         raise schema_not_found(guid) from None
-    found = ((context, state.guids.get((context, wanted))) for context in state.contexts)
-    return [ContextId(context, schema_id) for context, schema_id in found if schema_id is not None]
+    return [
+        ContextId(context, schema_id)
+        for context in state.contexts
+        for schema_id in sorted(state.guids.get((context, wanted), ()))
+    ]
 
 
 def list_aliases(state: RegistryState, prefix: str) -> dict[str, list[str]]:

@@ -68,7 +68,7 @@ def register_schema(
     schema = replace(completed.schema, text=write_schema(asked, parsed))
     context = context_of(subject)
     schema_id = asked.id
-    same_id = _id_of_same(state, context, schema, completed)
+    same_id = state.id_of(context, schema_guid(schema, completed.metadata, completed.rule_set), schema.type)
     if same_id is not None and schema_id in (None, same_id):
         version = state.ids[context, same_id].get(subject)
         existing = None if version is None else state.find(subject, version)
@@ -91,13 +91,6 @@ def register_schema(
 def next_version_of(state: RegistryState, subject: str) -> int:
     known = state.all_of(subject, deleted=True)
     return known[-1].version + 1 if known else 1
-
-
-def _id_of_same(state: RegistryState, context: str, schema: Schema, completed: Registration) -> int | None:
-    same_id = state.guids.get((context, schema_guid(schema, completed.metadata, completed.rule_set)))
-    same = None if same_id is None else state.with_id(context, same_id)
-    # A text may be a schema of two types, and the guid does not tell them apart.
-    return None if same is None or same.schema.type is not schema.type else same_id
 
 
 def _check_mode(asked: Registration, mode: Mode) -> None:

@@ -2,7 +2,8 @@
 
 Every instance does this for itself. Only committed records count, so what a leader wrote that was fenced never shows.
 A record that makes no sense is skipped, counted and named once. If the topic was deleted and made again, everything is
-read anew: a state of something that is gone would be a wrong answer.
+read anew: a state of something that is gone would be a wrong answer. Its id shows that, since offsets alone do not if
+the new topic has grown past the place where the old one was read.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ottla.client.offsets import IsolationLevel
 from ottla.client.records import Record as TopicRecord
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.topic_partition import TopicPartition
+from ottla.protocol.uuids import ZERO_UUID
 from ottla.registry.records import DamagedRecord, decode_record
 from ottla.registry.state import RegistryState
 
@@ -48,10 +50,13 @@ class SchemasTopic:
         self.partition = TopicPartition(settings.name, 0)
         self.state = RegistryState()
         self.damaged_count = 0
+        # How often everything was read anew: what was decided before that is void.
+        self.restart_count = 0
         self._client = client
         self._settings = settings
         self._consumer: Consumer
         self._reading: asyncio.Task[None]
+        self._topic_id = ZERO_UUID
         # The next offset to read; replaced and set with each step.
         self._position = 0
         self._moved = asyncio.Event()
@@ -64,6 +69,7 @@ class SchemasTopic:
         )
         self._consumer.assign([self.partition])
         await self._consumer.seek_to({self.partition: OffsetSpec.EARLIEST})
+        self._topic_id = self._known_topic_id()
         self._reading = asyncio.get_running_loop().create_task(self._read())
         await self.catch_up()
 
@@ -73,12 +79,14 @@ class SchemasTopic:
         await self._consumer.close()
 
     async def catch_up(self) -> None:
-        """Returns when everything was read that is committed now."""
-        listed = await self._consumer.list_offsets({self.partition: OffsetSpec.LATEST})
-        await self.until_read(listed[self.partition].offset)
+        """Returns when everything was read that is committed now. ClientError if nobody can say where that ends."""
+        listed = (await self._consumer.list_offsets({self.partition: OffsetSpec.LATEST}))[self.partition]
+        if listed.error is not None:
+            raise listed.error
+        await self.until_read(listed.offset)
 
     async def until_read(self, end_offset: int) -> None:
-        """Returns when everything before an offset was read."""
+        """Returns when everything before an offset was read; never, if it was in a topic that is gone."""
         while self._position < end_offset:
             await self._moved.wait()
 
@@ -87,27 +95,40 @@ class SchemasTopic:
     async def _read(self) -> None:
         while True:
             try:
-                records = await self._consumer.poll(_POLL_MS)
+                await self._read_more()
             except ClientError as error:
-                await self._recover(error)
-                continue
-            for record in records:
-                self._apply(record)
-            position = self._consumer.position(self.partition)
-            if position is not None and position != self._position:
-                self._position = position
-                moved, self._moved = self._moved, asyncio.Event()
-                moved.set()
+                logger.warning("%s is not readable for now: %s", self._settings.name, error)
+                await asyncio.sleep(_RETRY_S)
 
-    async def _recover(self, error: ClientError) -> None:
-        if isinstance(error, KafkaError) and error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            logger.error("%s was made anew: it is read from its beginning", self._settings.name)
-            self.state = RegistryState()
-            self._position = 0
-            await self._consumer.seek_to({self.partition: OffsetSpec.EARLIEST})
+    async def _read_more(self) -> None:
+        try:
+            records = await self._consumer.poll(_POLL_MS)
+        except KafkaError as error:
+            if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
+                raise
+            await self._read_anew()
             return
-        logger.warning("%s is not readable for now: %s", self._settings.name, error)
-        await asyncio.sleep(_RETRY_S)
+        if self._known_topic_id() not in (self._topic_id, ZERO_UUID):
+            await self._read_anew()
+            return
+        for record in records:
+            self._apply(record)
+        position = self._consumer.position(self.partition)
+        if position is not None and position != self._position:
+            self._position = position
+            moved, self._moved = self._moved, asyncio.Event()
+            moved.set()
+
+    async def _read_anew(self) -> None:
+        logger.error("%s was made anew: it is read from its beginning", self._settings.name)
+        await self._consumer.seek_to({self.partition: OffsetSpec.EARLIEST})
+        self._topic_id = self._known_topic_id()
+        self.state = RegistryState()
+        self.restart_count += 1
+        self._position = 0
+
+    def _known_topic_id(self) -> bytes:
+        return self._client.cluster.metadata.topic_id(self._settings.name)
 
     def _apply(self, record: TopicRecord) -> None:
         try:

@@ -38,6 +38,9 @@ class Registry(Protocol):
     def leader_url(self) -> str | None:
         """Where another instance leads; None if nobody is known to."""
 
+    async def refresh(self) -> None:
+        """Returns when everything was read that is committed now. RegistryError if that is not possible in time."""
+
     async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
         """Decides with everything that was ever written, writes the records, and answers when they were read back.
 

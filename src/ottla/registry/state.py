@@ -32,6 +32,7 @@ from ottla.registry.records import (
 )
 from ottla.registry.stored_schema import StoredSchema, read_stored_schema
 from ottla.registry.subjects import DEFAULT_CONTEXT, context_of, parse_subject, qualify
+from ottla.schemas.schema import SchemaType
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -44,7 +45,9 @@ class RegistryState:
     versions: Map[str, Map[int, StoredSchema]] = _NONE
     # Which versions have an id of a context: the version of each subject.
     ids: Map[tuple[str, int], Map[str, int]] = _NONE
-    guids: Map[tuple[str, UUID], int] = _NONE
+    # The ids that have a guid, and their types: a text may be a schema of two types, and its guid does not tell them
+    # apart. Schemas that came from another registry may also have one guid under several ids.
+    guids: Map[tuple[str, UUID], Map[int, SchemaType]] = _NONE
     # Who refers to a version, by subject and version, and with which id.
     referrers: Map[SchemaKey, Map[SchemaKey, int]] = _NONE
     configs: Map[str | None, Json] = _NONE
@@ -74,6 +77,11 @@ class RegistryState:
             return None
         subject = min(subjects)
         return self.versions[subject][subjects[subject]]
+
+    def id_of(self, context: str, guid: UUID, schema_type: SchemaType) -> int | None:
+        """The id of a schema; the smallest if it came from another registry under several."""
+        known = self.guids.get((context, guid), _NONE)
+        return min((schema_id for schema_id, one in known.items() if one is schema_type), default=None)
 
     @property
     def contexts(self) -> list[str]:
@@ -121,8 +129,7 @@ class RegistryState:
                 stored.subject, self.versions.get(stored.subject, _NO_VERSIONS).set(stored.version, stored)
             ),
             ids=self.ids.set(by_id, self.ids.get(by_id, _NONE).set(stored.subject, stored.version)),
-            # The first one keeps it, if a text is a schema of two types.
-            guids=self.guids if by_guid in self.guids else self.guids.set(by_guid, stored.id),
+            guids=self.guids.set(by_guid, self.guids.get(by_guid, _NONE).set(stored.id, stored.schema.type)),
             referrers=referrers,
             highest_ids=self.highest_ids.set(context, max(stored.id, self.highest_ids.get(context, 0))),
         )
@@ -141,9 +148,9 @@ class RegistryState:
             self,
             versions=_changed(self.versions, key.subject, self.versions[key.subject].delete(key.version) or None),
             ids=_changed(self.ids, by_id, left or None),
-            guids=_changed(self.guids, by_guid, None)
-            if not left and self.guids.get(by_guid) == stored.id
-            else self.guids,
+            guids=self.guids
+            if left
+            else _changed(self.guids, by_guid, _changed(self.guids[by_guid], stored.id, None) or None),
             referrers=referrers,
         )
 

@@ -75,7 +75,7 @@ def read_stored_schema(key: SchemaKey, value: Json) -> StoredSchema:
             f"version {key.version} of {key.subject} has the unknown type {value['schemaType']!r}"
         ) from None
     try:
-        return StoredSchema(
+        stored = StoredSchema(
             key.subject,
             key.version,
             schema_id,
@@ -87,6 +87,13 @@ def read_stored_schema(key: SchemaKey, value: Json) -> StoredSchema:
         )
     except WrongShape as error:
         raise DamagedRecord(f"version {key.version} of {key.subject}: {error}") from None
+    try:
+        assert stored.guid is not None
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise DamagedRecord(
+            f"version {key.version} of {key.subject} has metadata, rules or references that have no digest: {error}"
+        ) from None
+    return stored
 
 
 def read_references(given: Any) -> tuple[Reference, ...]:

@@ -62,9 +62,9 @@ def test_nonsense_chooses_nobody(data: bytes) -> None:
     assert decode_choice(data) == Choice(None)
 
 
-def test_a_member_knows_who_leads_only_while_the_group_is_stable() -> None:
-    heard: list[Choice | None] = []
-    election = LeaderElection(B, heard.append)
+def test_a_choice_holds_until_the_next_one_or_the_end() -> None:
+    heard: list[Choice | str | None] = []
+    election = LeaderElection(B, heard.append, lambda: heard.append("due"))
 
     async def scenario() -> None:
         await election.prepare_to_join()
@@ -74,6 +74,8 @@ def test_a_member_knows_who_leads_only_while_the_group_is_stable() -> None:
         assert set(parts) == {"me", "other", "strange"}
         await election.take(parts["me"])
         election.rebalance_due()
+        await election.prepare_to_join()
+        await election.leave()
 
     asyncio.run(scenario())
-    assert heard == [None, Choice(A, "other"), None]
+    assert heard == [Choice(A, "other"), "due", None]

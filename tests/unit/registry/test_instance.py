@@ -26,13 +26,13 @@ def bootstrap() -> Iterator[str]:
         yield cluster.bootstrap_servers
 
 
-def settings(port: int, name: str) -> InstanceSettings:
+def settings(port: int, name: str, **others: Any) -> InstanceSettings:
     """Each test has a topic and a group of its own."""
     return InstanceSettings(
         Identity("127.0.0.1", port),
         topic=TopicSettings(name, replication_factor=1),
         group_id=name,
-        session_timeout_ms=6_000,
+        **({"session_timeout_ms": 6_000} | others),
     )
 
 
@@ -140,9 +140,12 @@ def test_damaged_and_foreign_records_are_skipped_and_counted(bootstrap: str, cap
         async with client.producer() as producer:
             for name, value in ((b"nonsense", b"{}"), (b"[]", b"{}"), (key, json.dumps(good).encode())):
                 await producer.send("damaged", value, name, partition=0)
+            for number, strange in enumerate(({"metadata": {"tags": 5}}, {"schema": "\ud800"}), 1):
+                other = b'{"keytype":"SCHEMA","subject":"b","version":%d,"magic":1}' % number
+                await producer.send("damaged", json.dumps(good | strange).encode(), other, partition=0)
         instance = RegistryInstance(client, settings(1, "damaged"))
         await instance.start()
-        assert instance.topic.damaged_count == 2
+        assert instance.topic.damaged_count == 4
         stored = instance.state.find("a", 1)
         assert stored is not None
         assert stored.id == 7

@@ -88,6 +88,11 @@ def test_a_text_that_is_a_schema_of_two_types_has_two_ids() -> None:
     second = registry.ask(Registration("b", Schema('["x"]', SchemaType.JSON)))
     assert (first.id, second.id, second.schema.type) == (1, 2, SchemaType.JSON)
     assert registry.register("c", "x").id == first.id
+    assert registry.ask(Registration("d", Schema('["x"]', SchemaType.JSON))).id == second.id
+    for subject in ("a", "c"):
+        registry.delete(subject)
+        registry.delete(subject, is_permanent=True)
+    assert registry.ask(Registration("e", Schema('["x"]', SchemaType.JSON))).id == second.id
 
 
 def test_what_is_no_schema_is_refused() -> None:

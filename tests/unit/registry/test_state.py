@@ -56,7 +56,9 @@ class RegistryLife(RuleBasedStateMachine):
             assert same is not None
             assert (same.schema, same.metadata) == (one.schema, one.metadata)
         assert {(context_of(one.subject), one.id) for one in everything} == set(state.ids)
-        assert set(state.guids) == {(context_of(one.subject), one.guid) for one in everything}
+        assert {(key, schema_id) for key, ids in state.guids.items() for schema_id in ids} == {
+            ((context_of(one.subject), one.guid), one.id) for one in everything
+        }
 
     @invariant()
     def referrers_are_those_that_are_not_deleted(self) -> None:

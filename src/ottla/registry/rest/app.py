@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final
 
 import httpx
@@ -21,6 +22,7 @@ from ottla.registry.rest.call import Call
 from ottla.registry.rest.encoded_paths import EncodedPaths
 from ottla.registry.rest.endpoints import ENDPOINTS, Endpoint
 from ottla.registry.rest.forwarding import Forwarding
+from ottla.registry.rest.freshness import look_again
 from ottla.registry.service import Registry
 
 logger = logging.getLogger("ottla.registry")
@@ -48,7 +50,8 @@ def make_app(registry: Registry, client: httpx.AsyncClient, *, body_bytes_max: i
                 check_may_change(request.scope)
             if endpoint.is_led and not registry.is_leading:
                 return await forwarding.forward(request)
-            return await endpoint.handler(Call(registry, request, endpoint.parameters, body_bytes_max))
+            call = Call(registry, request, endpoint.parameters, body_bytes_max)
+            return await look_again(registry, partial(endpoint.handler, call))
 
         return handle
 

@@ -25,6 +25,7 @@ _READ_TYPES: Final = (
     "application/json",
     "application/octet-stream",
 )
+_BODY: Final = "ottla.body"
 _BAD_REQUEST: Final = 400
 _NUMBER_MAX: Final = 2**31 - 1
 # What has tags, by whether it is a record.
@@ -46,7 +47,10 @@ async def read_object(request: Request, bytes_max: int) -> dict[str, Any]:
 
 
 async def read_bounded(request: Request, bytes_max: int) -> bytes:
-    """The body, if it is not too large."""
+    """The body, if it is not too large. It is kept: a handler may have to look at it again."""
+    if _BODY in request.scope:
+        kept: bytes = request.scope[_BODY]
+        return kept
     data = bytearray()
     async for piece in request.stream():
         data += piece
@@ -54,6 +58,7 @@ async def read_bounded(request: Request, bytes_max: int) -> bytes:
             raise RegistryError(
                 413, f"The body has more than {bytes_max} bytes (size.limit.filter.max.request.body.size)"
             )
+    request.scope[_BODY] = bytes(data)
     return bytes(data)
 
 

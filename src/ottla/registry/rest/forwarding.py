@@ -1,18 +1,20 @@
 """Sends changes to the instance that leads, once.
 
 A request that was forwarded says so (`X-Forward`). If it does not meet the leader even then, the leader has just
-changed, and the client asks again: instances must not send a request around among themselves.
+changed, and the client asks again: instances must not send a request around among themselves. When the leader has
+changed something, the follower reads that before it answers: a client that stays with it finds what it has written.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import Final
 
 import httpx
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ottla.registry.errors import forwarding_failed, unknown_leader
+from ottla.registry.errors import RegistryError, forwarding_failed, unknown_leader
 from ottla.registry.rest.bodies import read_bounded
 from ottla.registry.service import Registry
 
@@ -41,4 +43,8 @@ class Forwarding:
             raise forwarding_failed(
                 f"The leader at {leader} could not be asked: {error or type(error).__name__}"
             ) from error
+        if answer.is_success:
+            # If that fails, the change was made nevertheless.
+            with contextlib.suppress(RegistryError):
+                await self._registry.refresh()
         return Response(answer.content, answer.status_code, media_type=answer.headers.get("content-type"))

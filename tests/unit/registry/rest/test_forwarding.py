@@ -36,6 +36,14 @@ def test_changes_go_to_the_leader_and_its_answers_come_back() -> None:
     assert list(leader.state.subjects()) == [":.c:x"]
 
 
+def test_a_follower_reads_what_the_leader_has_changed_before_it_answers() -> None:
+    api = follower(InMemory())
+    api.ask("PUT", "/config", {"compatibility": "SOMETIMES"})
+    assert api.memory.look_count == 0, "nothing has changed"
+    api.ask("PUT", "/config", {"compatibility": "NONE"})
+    assert api.memory.look_count == 1
+
+
 def test_questions_are_answered_by_whoever_is_asked() -> None:
     api = follower(InMemory())
     api.memory.leader_url = None
