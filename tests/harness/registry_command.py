@@ -14,6 +14,12 @@ import httpx
 from harness.waiting import eventually
 
 STOP_TIMEOUT_S = 60
+_DEFAULTS = {
+    "listeners": "http://127.0.0.1:0",
+    "kafkastore.topic.replication.factor": "1",
+    # Where many tests run at once, an instance may be slow and not dead.
+    "kafkagroup.session.timeout.ms": "30000",
+}
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,8 @@ def running_registry(
     bootstrap: str, log: Path, settings: Mapping[str, str] | None = None, *arguments: str, has_defaults: bool = True
 ) -> Iterator[RunningRegistry]:
     """A registry on a free port, unless the settings or `has_defaults` say otherwise."""
-    defaults = {"listeners": "http://127.0.0.1:0", "kafkastore.topic.replication.factor": "1"} if has_defaults else {}
-    command = [*registry_arguments(defaults | dict(settings or {})), "-b", bootstrap, *arguments]
+    given = (_DEFAULTS if has_defaults else {}) | dict(settings or {})
+    command = [*registry_arguments(given), "-b", bootstrap, *arguments]
     with log.open("a", encoding="utf-8") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:

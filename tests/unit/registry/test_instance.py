@@ -88,6 +88,8 @@ def test_one_of_two_leads_and_the_other_takes_over(bootstrap: str) -> None:
             return first.leader == second.leader == first.settings.identity
 
         await eventually_async(agree)
+        # It stopped when the other one joined, and begins again.
+        await until_leading(first)
         assert not second.is_leading
         with pytest.raises(RegistryError, match="does not lead"):
             await register(second, "a", '"string"')
