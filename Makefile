@@ -47,7 +47,7 @@ PIPELINE_KILLS := $(wildcard tests/pipeline/test_kill_*.py)
 PIPELINE_CHAOS := $(wildcard tests/pipeline/test_chaos_*.py)
 PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS) $(PIPELINE_CHAOS),$(wildcard tests/pipeline/test_*.py))
 
-SLICES  := lint unit property sim fuzz docs interop tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
+SLICES  := lint unit property sim fuzz docs interop registry tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
 .PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
 .NOTPARALLEL:
@@ -158,6 +158,12 @@ interop: $(READY)
 	@$(FETCH) kafka kafkajs avro >/dev/null
 	@$(PYTEST) $(CLIENT_TESTS)
 
+registry: $(READY)
+	@echo "== registry: Confluent's clients and others, through a broker =="
+	@$(PARTS) java mvn node npm go
+	@$(FETCH) registry-js registry-go apicurio >/dev/null
+	@$(PYTEST) --dist loadfile tests/registry
+
 tools: $(READY)
 	@echo "== tools: Kafka's own command line tools =="
 	@$(PARTS) java javac mvn
@@ -262,7 +268,7 @@ chaos-pipeline: $(READY)
 control: $(READY)
 	@$(PARTS) java mvn
 	@$(FETCH) kafka >/dev/null
-	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop tools librdkafka pipeline pipeline-kill kill transactions
+	@OTTLA_TEST_SERVER=kafka $(MAKE) --no-print-directory docs interop registry tools librdkafka pipeline pipeline-kill kill transactions
 
 system-parts:
 	@$(PARTS) java javac mvn node npm kcat cc c++ make zlib openssl zstd rapidjson

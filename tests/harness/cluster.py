@@ -61,11 +61,9 @@ class NodeProcess(Server):
     def _command(self) -> list[str]:
         return [sys.executable, "-m", "ottla.cli.main", "server", str(self.properties)]
 
-    def _answers(self) -> bool:
+    def _serves(self) -> bool:
         if self.is_broker:
-            return super()._answers()
-        assert self._process is not None
-        assert self._process.poll() is None, f"the server ended while starting:\n{self.output_tail()}"
+            return super()._serves()
         try:
             socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
         except OSError:

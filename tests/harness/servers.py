@@ -1,17 +1,13 @@
 """A server under test: a node of Ottla, or Apache Kafka itself as the control.
 
 OTTLA_TEST_SERVER=kafka runs every test that uses these fixtures against Apache Kafka: a test that fails there is
-wrong. A server is a process with a data directory and a port of its own; it may be stopped, killed and started again,
-and finds the same directory and port.
+wrong.
 """
 
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,10 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from harness.java import java
 from harness.ports import free_port
-from harness.waiting import eventually
-
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 60.0
+from harness.server_process import ServerProcess
 
 TEST_SETTINGS = {
     # Kafka waits 3 s for more members before a new group's first rebalance: good in production, dead time here.
@@ -37,61 +30,19 @@ TEST_SETTINGS = {
 }
 
 
-class Server(ABC):
+class Server(ServerProcess):
     def __init__(self, home: Path, overrides: Mapping[str, str] | None = None) -> None:
-        self.home = home
+        super().__init__(home)
         self.data = home / "data"
-        self.output = home / "server.log"
-        self.port = free_port()
         given = TEST_SETTINGS | dict(overrides or {})
         # A test knows the settings before the port is chosen.
         self.settings = {name: value.replace("{bootstrap}", self.bootstrap) for name, value in given.items()}
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    @property
-    def is_running(self) -> bool:
-        return self._process is not None
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None, "the server is not running"
-        return self._process.pid
-
-    @abstractmethod
-    def _command(self) -> list[str]: ...
-
-    def _variables(self) -> dict[str, str] | None:
-        """The environment that it runs in; None for the one of the tests."""
-        return None
-
-    def start(self) -> None:
-        self.launch()
-        eventually(self._answers, timeout_s=START_TIMEOUT_S)
-
-    def launch(self) -> None:
-        """Starts the process and does not wait for it."""
-        assert self._process is None, "the server is running"
-        # A test run that is itself killed must not leave servers behind; where this tool is missing, they stay.
-        guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
-        with self.output.open("ab") as output:
-            self._process = subprocess.Popen(
-                [*guard, *self._command()],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                env=self._variables(),
-            )
-
-    def _answers(self) -> bool:
-        assert self._process is not None
-        if (code := self._process.poll()) is not None:
-            self._process = None
-            raise AssertionError(f"the server ended with {code} while starting:\n{self.output_tail()}")
+    def _serves(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
         except OSError:
@@ -102,44 +53,8 @@ class Server(ABC):
             return False
         return bool(metadata.brokers)
 
-    def stop(self) -> int:
-        """SIGTERM, as an operator would; the exit code."""
-        return self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """SIGKILL: what a crash of the process leaves."""
-        self._end(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        """SIGTERM, without waiting for the end."""
-        assert self._process is not None, "the server is not running"
-        self._process.send_signal(signal.SIGTERM)
-
-    def wait(self) -> int:
-        """The exit code of a server that was told to end."""
-        assert self._process is not None, "the server is not running"
-        process, self._process = self._process, None
-        try:
-            return process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise AssertionError(f"no end within {STOP_TIMEOUT_S:g} s:\n{self.output_tail()}") from None
-
-    def _end(self, how: signal.Signals) -> int:
-        assert self._process is not None, "the server is not running"
-        self._process.send_signal(how)
-        return self.wait()
-
-    def close(self) -> None:
-        if self._process is not None:
-            self.stop()
-
     def partition_directory(self, topic: str, partition: int) -> Path:
         return next(self.data.rglob(f"{topic}-{partition}"))
-
-    def output_tail(self, lines: int = 40) -> str:
-        return "\n".join(self.output.read_text(errors="replace").splitlines()[-lines:])
 
 
 class OttlaServer(Server):

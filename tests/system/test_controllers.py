@@ -45,7 +45,7 @@ class ControllerProcess(Server):
     def _command(self) -> list[str]:
         return [sys.executable, "-m", "ottla.cli.main", "server", str(self._properties)]
 
-    def _answers(self) -> bool:
+    def _serves(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
         except OSError:
