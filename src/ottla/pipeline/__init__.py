@@ -1,8 +1,8 @@
 """Topics as Spark DataFrames, through PySpark (the extra `spark`), on Ottla and on Apache Kafka alike.
 
-`format("ottla")` reads and appends in any Spark session; `write_topic` writes a stream exactly once; `from_registry` and
-`to_registry` give keys and values the types of registered schemas. Names are loaded when they are first used, because
-Spark is large.
+`format("ottla")` reads and appends in any Spark session; `write_topic` writes a stream exactly once; `from_registry`
+and `to_registry` give records the types of registered schemas. Names are loaded when they are first used, because Spark
+is large.
 """
 
 from typing import TYPE_CHECKING

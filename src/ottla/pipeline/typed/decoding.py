@@ -58,7 +58,7 @@ class BatchDecoder:
     def spark_type(self) -> DataType:
         return permissive_type(self._kind.spark_type) if self._is_permissive else self._kind.spark_type
 
-    def decode(self, records: pa.Array, headers: pa.Array | None) -> pa.Array:
+    def decode(self, records: pa.Array, headers: pa.Array | None = None) -> pa.Array:
         """`headers` are the values of the header with the guid, or null for a record that has none."""
         given = records.to_pylist()
         guids = [None] * len(given) if headers is None else headers.to_pylist()

@@ -6,7 +6,11 @@ need travels in the function and not in the plan, which Spark shows to everybody
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
 
 from ottla.pipeline.errors import OptionError
 from ottla.pipeline.typed.registry_access import (
@@ -20,6 +24,7 @@ from ottla.pipeline.typed.registry_access import (
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+    from pyspark.sql.types import DataType
 
 _MODES: Final = ("FAILFAST", "PERMISSIVE")
 _IDS: Final = ("prefix", "header")
@@ -57,15 +62,15 @@ def from_registry(
         typing = typing_schema(known, find_version(known, subject, version), message)
         spark_type = decoder_of(typing, is_permissive=is_permissive).spark_type
 
-    def from_registry(records: Any, guids: Any = None) -> Any:
-        return decoder_of(typing, is_permissive=is_permissive).decode(records, guids)
+    def from_registry(*columns: pa.Array) -> pa.Array:
+        return decoder_of(typing, is_permissive=is_permissive).decode(*columns)
 
     arguments = [_column(col)]
     if headers is not None:
         name = F.lit(_header_name(is_key=is_key))
         carrying = F.filter(_column(headers), lambda header: header["key"] == name)
         arguments.append(F.get(carrying, F.lit(0))["value"])
-    return F.arrow_udf(from_registry, spark_type, F.ArrowUDFType.SCALAR)(*arguments)
+    return _arrow_function(from_registry, spark_type)(*arguments)
 
 
 def to_registry(
@@ -88,6 +93,7 @@ def to_registry(
     `ids="header"` it is a struct of `value` (or `key`, with `is_key`) and `headers`, the columns of a record.
     """
     from pyspark.sql import functions as F
+    from pyspark.sql.types import BinaryType
 
     if ids not in _IDS:
         raise OptionError(f"ids={ids!r} is not one of {', '.join(_IDS)}")
@@ -108,16 +114,24 @@ def to_registry(
         typing = typing_schema(known, found, message)
         header = encoder_of(typing, in_header=in_header).writer.header
 
-    def to_registry(cells: Any) -> Any:
-        return encoder_of(typing, in_header=in_header).encode(cells)
+    def to_registry(*columns: pa.Array) -> pa.Array:
+        return encoder_of(typing, in_header=in_header).encode(*columns)
 
     cells = _column(col)
-    data = F.arrow_udf(to_registry, "binary", F.ArrowUDFType.SCALAR)(cells)
+    data = _arrow_function(to_registry, BinaryType())(cells)
     if header is None:
         return data
     pair = F.struct(F.lit(_header_name(is_key=is_key)).alias("key"), F.lit(header).alias("value"))
     carried = F.when(cells.isNotNull(), F.array(pair))
     return F.struct(data.alias("key" if is_key else "value"), carried.alias("headers"))
+
+
+def _arrow_function(function: Callable[..., Any], spark_type: DataType) -> Callable[..., Column]:
+    """A function of whole columns, as its annotations say; its name is what plans show."""
+    # PySpark's own annotations do not know it.
+    functions: Any = importlib.import_module("pyspark.sql.functions")
+    made: Callable[..., Column] = functions.arrow_udf(function, spark_type)
+    return made
 
 
 def _column(given: Column | str) -> Column:

@@ -7,6 +7,7 @@ themselves.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 
@@ -23,5 +24,7 @@ def known_schemas(settings: RegistryClientSettings) -> KnownSchemas:
     key = (os.getpid(), settings)
     with _lock:
         if key not in _known:
-            _known[key] = KnownSchemas(RegistryClient(settings))
+            client = RegistryClient(settings)
+            atexit.register(client.close)
+            _known[key] = KnownSchemas(client)
         return _known[key]
