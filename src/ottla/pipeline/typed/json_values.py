@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
@@ -97,6 +98,17 @@ def _to_int(cell: Any) -> int:
         return read_whole(cell)
     except (TypeError, ValueError):
         raise UnwritableValue(f"{cell!r} is no whole number") from None
+
+
+def float_kind(spark_type: DataType) -> Plain:
+    """Of numbers that are texts in JSON if they are not finite."""
+    return Plain(spark_type, float, _to_float)
+
+
+def _to_float(cell: Any) -> Any:
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return "NaN" if math.isnan(cell) else "Infinity" if cell > 0 else "-Infinity"
+    return cell
 
 
 def read_bytes(text: Any) -> bytes:

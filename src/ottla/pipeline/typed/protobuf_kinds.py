@@ -26,6 +26,7 @@ from pyspark.sql.types import (
 from ottla.pipeline.errors import PipelineError
 from ottla.pipeline.typed.column_kinds import Dictionary, Field, Growth, Kind, List, Plain, Struct
 from ottla.pipeline.typed.json_values import (
+    float_kind,
     number_kind,
     read_bytes,
     read_instant,
@@ -123,9 +124,9 @@ def _scalar_kind(field: FieldDescriptor) -> Kind:
         case FieldDescriptor.TYPE_BYTES:
             return Plain(BinaryType(), read_bytes)
         case FieldDescriptor.TYPE_FLOAT:
-            return Plain(FloatType(), float)
+            return float_kind(FloatType())
         case FieldDescriptor.TYPE_DOUBLE:
-            return Plain(DoubleType(), float)
+            return float_kind(DoubleType())
     return number_kind(_WHOLE[field.type])
 
 
