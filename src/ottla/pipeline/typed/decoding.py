@@ -9,21 +9,26 @@ from __future__ import annotations
 import functools
 from typing import Any, Final, NoReturn
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from ottla.pipeline.errors import PipelineError
-from ottla.pipeline.typed.column_kinds import MISFITS, arrow_type_of
+from ottla.pipeline.typed.avro_columns import BatchColumns, Numbers, batch_columns
+from ottla.pipeline.typed.column_kinds import MISFITS, Kind, arrow_type_of
+from ottla.pipeline.typed.framed_batch import NO_ID, find_ids
 from ottla.pipeline.typed.schema_kinds import TypingSchema, kind_of, reader_schema
 from ottla.pipeline.typed.worker_registries import known_schemas
 from ottla.pipeline.worker_garbage import freeze_imports
 from ottla.schemas.errors import SchemaError, UnreadableData
+from ottla.schemas.format import ParsedSchema
 from ottla.schemas.framing import decode_indexes, guid_in, unframe
 from ottla.schemas.registry_client.errors import NOT_FOUND_CODES, RegistryFailure, RegistryRefusal
 from ottla.schemas.registry_client.record_reading import Decoded, RecordReader
 from ottla.schemas.schema import Schema, SchemaType
 
 _DECODERS_MAX: Final = 100
+_IDS_MAX: Final = 10_000
 
 
 def permissive_type(value_type: DataType) -> StructType:
@@ -50,8 +55,10 @@ class BatchDecoder:
         self._kind = kind_of(typing, parsed)
         subject = typing.schema.subject
         # Ids count within the context of a subject; the default one goes without saying.
-        context = subject if subject is not None and subject.startswith(":") else None
-        self._reader = RecordReader(self._known, reader, context)
+        self._context = subject if subject is not None and subject.startswith(":") else None
+        self._reader = RecordReader(self._known, reader, self._context)
+        self._columns = _columns_of(parsed, self._kind)
+        self._is_same: dict[int, bool] = {}
         self._messages: dict[tuple[Schema, tuple[int, ...]], str] = {}
 
     @property
@@ -60,27 +67,75 @@ class BatchDecoder:
 
     def decode(self, records: pa.Array, headers: pa.Array | None = None) -> pa.Array:
         """`headers` are the values of the header with the guid, or null for a record that has none."""
-        given = records.to_pylist()
-        guids = [None] * len(given) if headers is None else headers.to_pylist()
-        values: list[Any] = []
+        batch = records.cast(pa.binary())
+        pieces = self._read_columns(batch, headers)
+        left = np.setdiff1d(np.arange(len(batch)), np.concatenate([rows for rows, _ in pieces] or [[]]).astype(int))
         reasons: dict[int, str] = {}
-        read = self._read_message if self._typing.schema.schema.type is SchemaType.PROTOBUF else self._reader.read
-        for record, guid in zip(given, guids, strict=True):
-            try:
-                values.append(None if record is None else read(record, guid).value)
-            except SchemaError as error:
-                reasons[len(values)] = self._reason(error, record, guid)
-                values.append(None)
-        column = self._column(values, reasons, given, guids)
+        if left.size or not pieces:
+            taken = pa.array(left)
+            pieces.append((left, self._read_records(batch.take(taken), headers and headers.take(taken), left, reasons)))
+        column = pieces[0][1]
+        if len(pieces) > 1:
+            order = np.argsort(np.concatenate([rows for rows, _ in pieces]))
+            column = pa.concat_arrays([values for _, values in pieces]).take(pa.array(order))
         freeze_imports()
         if not self._is_permissive:
             return column
-        errors = pa.array([reasons.get(n) for n in range(len(values))], pa.string())
+        errors = pa.array([reasons.get(n) for n in range(len(batch))], pa.string())
         return pa.StructArray.from_arrays([column, errors], fields=list(arrow_type_of(self.spark_type)))
 
-    def _column(
-        self, values: list[Any], reasons: dict[int, str], records: list[Any], guids: list[bytes | None]
+    def _read_columns(self, records: pa.Array, headers: pa.Array | None) -> list[tuple[Numbers, pa.Array]]:
+        """Rows that could be read all at once, and their values."""
+        pieces: list[tuple[Numbers, pa.Array]] = []
+        if self._columns is None:
+            return pieces
+        batch = find_ids(records)
+        ids = batch.ids if headers is None else np.where(np.asarray(headers.is_null()), batch.ids, NO_ID)
+        for schema_id in np.unique(ids[ids != NO_ID]):
+            if not self._is_readers(int(schema_id)):
+                continue
+            rows = np.flatnonzero(ids == schema_id)
+            try:
+                values, is_odd = self._columns.read(batch.data, batch.at[rows], batch.end[rows])
+            except (pa.ArrowException, OverflowError):
+                continue
+            if is_odd.any():
+                kept = np.flatnonzero(~is_odd)
+                rows, values = rows[kept], values.take(pa.array(kept))
+            pieces.append((rows, values))
+        return pieces
+
+    def _is_readers(self, schema_id: int) -> bool:
+        """Whether a schema is the one that records are read with."""
+        is_same = self._is_same.get(schema_id)
+        if is_same is None:
+            try:
+                written = self._known.client.schema_by_id(schema_id, self._context)
+                if written.schema.type is not SchemaType.AVRO:
+                    return False
+                is_same = self._known.parsed(written).formatted("resolved") == self._typing.schema.schema.text
+            except SchemaError:
+                # Whoever reads the records one by one will say so.
+                return False
+            if len(self._is_same) >= _IDS_MAX:
+                self._is_same.clear()
+            self._is_same[schema_id] = is_same
+        return is_same
+
+    def _read_records(
+        self, records: pa.Array, headers: pa.Array | None, rows: Numbers, reasons: dict[int, str]
     ) -> pa.Array:
+        """Values of single records; why one has none is added to `reasons`, by its row."""
+        given = records.to_pylist()
+        guids = [None] * len(given) if headers is None else headers.to_pylist()
+        values: list[Any] = []
+        read = self._read_message if self._typing.schema.schema.type is SchemaType.PROTOBUF else self._reader.read
+        for row, record, guid in zip(rows.tolist(), given, guids, strict=True):
+            try:
+                values.append(None if record is None else read(record, guid).value)
+            except SchemaError as error:
+                reasons[row] = self._reason(error, record, guid)
+                values.append(None)
         try:
             return self._kind.column(values)
         except MISFITS:
@@ -91,7 +146,7 @@ class BatchDecoder:
                 self._kind.column([value])
             except MISFITS as error:
                 misfit = UnreadableData(f"the value does not fit its column: {error}")
-                reasons[number] = self._reason(misfit, records[number], guids[number])
+                reasons[int(rows[number])] = self._reason(misfit, given[number], guids[number])
                 values[number] = None
         return self._kind.column(values)
 
@@ -123,6 +178,14 @@ class BatchDecoder:
 
     def _fail(self, message: str) -> NoReturn:
         raise PipelineError(message) from None
+
+
+def _columns_of(parsed: ParsedSchema, kind: Kind) -> BatchColumns | None:
+    from ottla.schemas.avro.avro_format import AvroSchema
+
+    if not isinstance(parsed, AvroSchema):
+        return None
+    return batch_columns(parsed.document, arrow_type_of(kind.spark_type))
 
 
 def _schema_name(record: bytes, guid: bytes | None) -> str:
