@@ -40,7 +40,7 @@ _TIMES: Final = {
     "local-timestamp-micros": 1,
 }
 _DAY_TIMES: Final = {"time-millis": _DAY_MS, "time-micros": _DAY_MS * 1000}
-_WIDTHS: Final = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
+_FLOATS: Final[dict[str, np.dtype[Any]]] = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
 
 
 class _Unsupported(Exception):
@@ -219,7 +219,7 @@ def _primitive_reader(one: Primitive, arrow_type: pa.DataType) -> Read:
         case "long":
             return lambda places: pa.array(places.take_longs())
         case "float" | "double":
-            kind = _WIDTHS[one.kind]
+            kind = _FLOATS[one.kind]
             return lambda places: pa.array(np.ascontiguousarray(places.take(kind.itemsize)).view(kind)[:, 0])
         case "boolean":
             return _read_flags

@@ -69,11 +69,15 @@ class BatchDecoder:
         """`headers` are the values of the header with the guid, or null for a record that has none."""
         batch = records.cast(pa.binary())
         pieces = self._read_columns(batch, headers)
-        left = np.setdiff1d(np.arange(len(batch)), np.concatenate([rows for rows, _ in pieces] or [[]]).astype(int))
+        is_left = np.ones(len(batch), bool)
+        for rows, _ in pieces:
+            is_left[rows] = False
+        left = np.flatnonzero(is_left)
         reasons: dict[int, str] = {}
         if left.size or not pieces:
             taken = pa.array(left)
-            pieces.append((left, self._read_records(batch.take(taken), headers and headers.take(taken), left, reasons)))
+            guids = None if headers is None else headers.take(taken)
+            pieces.append((left, self._read_records(batch.take(taken), guids, left, reasons)))
         column = pieces[0][1]
         if len(pieces) > 1:
             order = np.argsort(np.concatenate([rows for rows, _ in pieces]))

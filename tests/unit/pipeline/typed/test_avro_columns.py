@@ -50,7 +50,7 @@ FIELDS: dict[str, tuple[Any, Any]] = {
     "time": (
         {"type": "int", "logicalType": "time-millis"},
         lambda chance: (NOW + timedelta(seconds=chance.randrange(9999))).time(),
-    ),  # fmt: skip
+    ),
     "perhaps": (["null", "string"], lambda chance: chance.choice([None, some_text(chance)])),
     "inner": (
         ["null", {"type": "record", "name": "I", "fields": [{"name": "x", "type": ["long", "null"]}]}],
