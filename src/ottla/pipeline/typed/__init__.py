@@ -9,4 +9,6 @@ avro_kinds, json_kinds, protobuf_kinds
 json_values         cells that JSON has no words for: times, bytes, long numbers
 schema_kinds        from any schema to its kind
 decoding, encoding  a batch of records, on an executor
+framed_batch        where its records are, and which schemas they have
+avro_columns        records of Avro that are decoded all at once
 """
