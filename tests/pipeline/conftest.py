@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.copying import Copying
+from harness.registries import RegistryProcess, running_registries
 from harness.servers import Server
 from harness.spark_sessions import connector_session
 
@@ -26,6 +27,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     }
     with connector_session("pipeline", tmp_path_factory.mktemp("spark"), settings) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def registry(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProcess]:
+    """The registry that typed topics share: they keep apart by their subjects."""
+    with running_registries(tmp_path_factory.mktemp("registry"), server.bootstrap) as [instance]:
+        yield instance
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.documents import BLOCK, ROOT, run_document
+from harness.registries import RegistryProcess
 from harness.servers import Server
 
 if TYPE_CHECKING:
@@ -32,10 +33,18 @@ PRINTED = {
     "docs/how-to/save-a-topic-as-parquet.md": (
         "100 records, 3 partitions\n100 saved\n107 saved\n107 are back, the same: True\n"
     ),
+    "docs/how-to/type-a-topic-in-spark.md": (
+        "struct<id:bigint,customer:string,price:double,placed:timestamp,note:string>\n"
+        "100 orders of 5 customers\n"
+        "2 bad records: the first byte is 110 and not 0: the record was not written with a schema of a registry\n"
+        "20 dear orders\n"
+        "101 orders, 1 of them with a country\n"
+    ),
     "docs/reference/pipeline-python.md": "9 counts of 30 visits\n",
     "docs/reference/pipeline-sinks.md": "200 sales\n100 copied\n100 copied once\n",
     "docs/reference/pipeline-source.md": "second\n3 records\n{'sensor-values': 0}\n",
 }
+SHOWN_REGISTRY = "http://127.0.0.1:8081"
 FILE = re.compile(r"# (\w+\.py)\n")
 
 
@@ -95,7 +104,12 @@ def test_the_tutorial_does_what_it_shows(shell: Callable[[str], str], tmp_path: 
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_the_document_does_what_it_shows(
-    name: str, spark: "SparkSession", bootstrap: str, capsys: pytest.CaptureFixture[str]
+    name: str,
+    spark: "SparkSession",
+    bootstrap: str,
+    registry: RegistryProcess,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run_document((ROOT / name).read_text(encoding="utf-8"), bootstrap, {"spark": spark})
+    text = (ROOT / name).read_text(encoding="utf-8").replace(SHOWN_REGISTRY, registry.url)
+    run_document(text, bootstrap, {"spark": spark})
     assert capsys.readouterr().out == PRINTED[name]

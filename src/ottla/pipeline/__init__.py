@@ -1,7 +1,8 @@
 """Topics as Spark DataFrames, through PySpark (the extra `spark`), on Ottla and on Apache Kafka alike.
 
-`format("ottla")` reads and appends in any Spark session; `write_topic` writes a stream exactly once. Names are loaded
-when they are first used, because Spark is large.
+`format("ottla")` reads and appends in any Spark session; `write_topic` writes a stream exactly once; `from_registry`
+and `to_registry` give records the types of registered schemas. Names are loaded when they are first used, because Spark
+is large.
 """
 
 from typing import TYPE_CHECKING
@@ -12,17 +13,29 @@ if TYPE_CHECKING:
     from ottla.pipeline.progress import show_progress
     from ottla.pipeline.sink.query import write_topic
     from ottla.pipeline.spark_session import session
+    from ottla.pipeline.typed.registry_columns import from_registry, to_registry
     from ottla.pipeline.writing.placement import partitioned
 
-__all__ = ["PipelineError", "explain_failure", "partitioned", "session", "show_progress", "write_topic"]
+__all__ = [
+    "PipelineError",
+    "explain_failure",
+    "from_registry",
+    "partitioned",
+    "session",
+    "show_progress",
+    "to_registry",
+    "write_topic",
+]
 
 # No module may have the name of what it exports: importing it would put the module here.
 _HOMES = {
     "PipelineError": "ottla.pipeline.errors",
     "explain_failure": "ottla.pipeline.failures",
+    "from_registry": "ottla.pipeline.typed.registry_columns",
     "partitioned": "ottla.pipeline.writing.placement",
     "session": "ottla.pipeline.spark_session",
     "show_progress": "ottla.pipeline.progress",
+    "to_registry": "ottla.pipeline.typed.registry_columns",
     "write_topic": "ottla.pipeline.sink.query",
 }
 

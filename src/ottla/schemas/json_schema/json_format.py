@@ -24,29 +24,29 @@ class JsonSchema:
     """A schema that was understood. It never changes; what it can do is made when it is asked for, and kept."""
 
     def __init__(self, document: Document) -> None:
-        self._document = document
+        self.document = document
 
     @cached_property
     def canonical(self) -> str:
-        return write_json(self._document.tree)
+        return write_json(self.document.tree)
 
     @property
     def name(self) -> str | None:
         """The title."""
-        tree = self._document.tree
+        tree = self.document.tree
         title = tree.get("title") if isinstance(tree, dict) else None
         return title if isinstance(title, str) else None
 
     def normalised(self) -> str:
         """All keys in order, and nothing else, as Confluent's registry does."""
-        return write_json(self._document.tree, is_sorted=True)
+        return write_json(self.document.tree, is_sorted=True)
 
     def formatted(self, form: str) -> str:  # noqa: ARG002
         """Confluent's registry has no other forms of JSON Schema."""
         return self.canonical
 
     def compare(self, writer: JsonSchema) -> list[Finding]:
-        return compare(writer._document, self._document)
+        return compare(writer.document, self.document)
 
     def encoder(self) -> Encode:
         """InvalidSchema if values cannot be checked with it, because of a pattern that RE2 cannot run."""
@@ -58,7 +58,7 @@ class JsonSchema:
 
     @cached_property
     def _check(self) -> Check:
-        return Compiler().compile(self._document.root)
+        return Compiler().compile(self.document.root)
 
 
 class JsonFormat:

@@ -72,14 +72,15 @@ class ProtobufSchema:
         return message_indexes.indexes_of(self._elements, full_name)
 
     def encoder(self, message: tuple[int, ...] = _FIRST) -> Encode:
-        return encoder_of(self._descriptor(self.message_at(message)), self._file_set.pool)
+        return encoder_of(self.descriptor(self.message_at(message)), self._file_set.pool)
 
     def decoder(self, reader: Self | None = None, message: tuple[int, ...] = _FIRST) -> Decode:
         """The reader's message is the one of the same full name."""
         seen = self if reader is None else reader
-        return decoder_of(seen._descriptor(self.message_at(message)), seen._file_set.pool)
+        return decoder_of(seen.descriptor(self.message_at(message)), seen._file_set.pool)
 
-    def _descriptor(self, full_name: str) -> Descriptor:
+    def descriptor(self, full_name: str) -> Descriptor:
+        """Of a message, by its full name; SchemaError if neither the file nor what it imports has it."""
         try:
             found: Descriptor = self._file_set.pool.FindMessageTypeByName(full_name)
         except KeyError:

@@ -36,17 +36,17 @@ class RecordWriter:
                 raise SchemaError(
                     f"the registry told no guid of the {schema}; write its id in front of records instead"
                 )
-            self._header: bytes | None = header_of(schema.guid) + indexes
+            self.header: bytes | None = header_of(schema.guid) + indexes
             self._prefix = b""
         else:
             if schema.id is None:
                 raise SchemaError(f"the registry told no id of the {schema}")
-            self._header = None
+            self.header = None
             self._prefix = frame(schema.id, indexes)
 
     def write(self, value: object) -> Encoded:
         """UnwritableValue for what does not fit the schema."""
-        return Encoded(self._prefix + self._encode(value), self._header)
+        return Encoded(self._prefix + self._encode(value), self.header)
 
 
 def _encoder(parsed: ParsedSchema, schema: RegisteredSchema, message: str | None) -> tuple[Encode, bytes]:
