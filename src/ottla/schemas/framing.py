@@ -19,7 +19,8 @@ KEY_HEADER: Final = "__key_schema_id"
 VALUE_HEADER: Final = "__value_schema_id"
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
-_ID_BYTES: Final = 5
+# What stands in front of a record's data.
+ID_BYTES: Final = 5
 _GUID_BYTES: Final = 17
 _INDEXES_MAX: Final = 64
 
@@ -38,13 +39,13 @@ def frame(schema_id: int, data: bytes) -> bytes:
 
 def unframe(record: bytes) -> Framed:
     """UnreadableData if there is no id in front."""
-    if len(record) < _ID_BYTES:
-        raise UnreadableData(f"{len(record)} bytes are too few for the id of a schema, which takes {_ID_BYTES}")
+    if len(record) < ID_BYTES:
+        raise UnreadableData(f"{len(record)} bytes are too few for the id of a schema, which takes {ID_BYTES}")
     if record[0] != _ID_MAGIC:
         raise UnreadableData(
             f"the first byte is {record[0]} and not 0: the record was not written with a schema of a registry"
         )
-    return Framed(int.from_bytes(record[1:_ID_BYTES]), memoryview(record)[_ID_BYTES:])
+    return Framed(int.from_bytes(record[1:ID_BYTES]), memoryview(record)[ID_BYTES:])
 
 
 def header_of(guid: UUID) -> bytes:
