@@ -45,7 +45,8 @@ def read_time(text: str, digits: int) -> int:
     fraction = (found[4] or "").rstrip("0")
     if hours > 23 or minutes > 59 or seconds > 59 or len(fraction) > digits:
         raise ValueError
-    return (hours * 3600 + minutes * 60 + seconds) * 10**digits + int(fraction.ljust(digits, "0"))
+    second: int = 10**digits
+    return (hours * 3600 + minutes * 60 + seconds) * second + int(fraction.ljust(digits, "0"))
 
 
 def show_moment(value: int, digits: int, *, is_local: bool) -> str | int:
@@ -59,8 +60,8 @@ def read_moment(text: str, digits: int, *, is_local: bool) -> int:
     found = _MOMENT.fullmatch(text)
     if found is None or (is_local and found[3] is not None):
         raise ValueError
-    seconds = read_day(found[1]) * _DAY_S - _offset_s(found[3])
-    return seconds * 10**digits + read_time(found[2], digits)
+    second: int = 10**digits
+    return (read_day(found[1]) * _DAY_S - _offset_s(found[3])) * second + read_time(found[2], digits)
 
 
 def _offset_s(text: str | None) -> int:
