@@ -37,6 +37,11 @@ def frame(schema_id: int, data: bytes) -> bytes:
     return b"\0" + schema_id.to_bytes(4) + data
 
 
+def is_framed(record: bytes) -> bool:
+    """Whether there may be an id in front: what begins like one need not be one."""
+    return len(record) >= ID_BYTES and record[0] == _ID_MAGIC
+
+
 def unframe(record: bytes) -> Framed:
     """UnreadableData if there is no id in front."""
     if len(record) < ID_BYTES:

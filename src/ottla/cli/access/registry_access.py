@@ -5,7 +5,7 @@
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ottla.cli.access.cluster_access import add_property_options, given_properties
@@ -41,19 +41,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_property_options(group)
 
 
-def add_registry_option(group: argparse._ArgumentGroup, otherwise: str) -> None:
+def add_registry_option(group: argparse._ArgumentGroup, otherwise: str, does: str = "") -> None:
     group.add_argument(
         "--registry",
         metavar="URL[,...]",
-        help=f"registries to ask (environment: {REGISTRY_VARIABLE}; {otherwise})",
+        help=f"{does}registries to ask (environment: {REGISTRY_VARIABLE}; {otherwise})",
     )
 
 
-def registry_settings(options: argparse.Namespace) -> "RegistryClientSettings | None":
+def registry_settings(options: argparse.Namespace, properties: Mapping[str, str]) -> "RegistryClientSettings | None":
     """Read from the options of a command how to reach a registry; None if nothing names one."""
     from ottla.schemas.registry_client.settings import URL_PROPERTY, InvalidRegistrySetting, read_client_settings
 
-    properties = given_properties(options)
     found = options.registry or properties.get(URL_PROPERTY) or os.environ.get(REGISTRY_VARIABLE)
     if not found:
         return None
@@ -63,12 +62,22 @@ def registry_settings(options: argparse.Namespace) -> "RegistryClientSettings | 
         raise UsageError(f"{error}.") from None
 
 
-def with_registry(options: argparse.Namespace, work: "Callable[[RegistryClient], T]") -> T:
-    """Do work with a client of the registry; what goes wrong becomes an error of the command."""
-    from ottla.schemas.errors import SchemaError
+def registry_or_default(options: argparse.Namespace, properties: Mapping[str, str]) -> "RegistryClientSettings":
+    """The registry that is meant where one is needed."""
     from ottla.schemas.registry_client.settings import RegistryClientSettings
 
-    settings = registry_settings(options) or RegistryClientSettings((DEFAULT_REGISTRY,))
+    return registry_settings(options, properties) or RegistryClientSettings((DEFAULT_REGISTRY,))
+
+
+def with_registry(options: argparse.Namespace, work: "Callable[[RegistryClient], T]") -> T:
+    """Do work with a client of the registry; what goes wrong becomes an error of the command."""
+    return work_with(registry_or_default(options, given_properties(options)), work)
+
+
+def work_with(settings: "RegistryClientSettings", work: "Callable[[RegistryClient], T]") -> T:
+    """As `with_registry`, for a registry that is known already."""
+    from ottla.schemas.errors import SchemaError
+
     try:
         with open_registry(settings) as client:
             return work(client)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ottla.cli.data.record_io.json_records import InputRecord, json_line, json_of, record_of_json
+from ottla.cli.data.record_io.json_records import InputRecord, json_of, json_text, record_of_json
 from ottla.protocol.control_records import ControlType, control_key
 from ottla.protocol.record_batch import CONTROL_FLAG, TimestampType
 from unit.cli.made_records import NOW_MS, header, record
@@ -30,12 +30,12 @@ def test_a_marker_says_what_it_is_and_is_not_read_back() -> None:
     marker = record(b"\0\0", control_key(ControlType.COMMIT), batch=header(attributes=CONTROL_FLAG))
     assert json_of(marker)["control"] == "commit"
     with pytest.raises(ValueError, match="--control"):
-        record_of_json(json_line(marker))
+        record_of_json(json_text(json_of(marker)))
 
 
 def test_what_was_written_is_read_back() -> None:
     given = record(None, b"", (("a", b"\xff"), ("a", None)), partition=3, timestamp_ms=5)
-    assert record_of_json(json_line(given)) == InputRecord(None, b"", (("a", b"\xff"), ("a", None)), 3, 5)
+    assert record_of_json(json_text(json_of(given))) == InputRecord(None, b"", (("a", b"\xff"), ("a", None)), 3, 5)
 
 
 def test_a_hand_written_record_may_be_short() -> None:
