@@ -53,7 +53,7 @@ def registry_settings(options: argparse.Namespace, properties: Mapping[str, str]
     """Read from the options of a command how to reach a registry; None if nothing names one."""
     from ottla.schemas.registry_client.settings import URL_PROPERTY, InvalidRegistrySetting, read_client_settings
 
-    found = options.registry or properties.get(URL_PROPERTY) or os.environ.get(REGISTRY_VARIABLE)
+    found = getattr(options, "registry", None) or properties.get(URL_PROPERTY) or os.environ.get(REGISTRY_VARIABLE)
     if not found:
         return None
     try:
