@@ -209,7 +209,7 @@ def test_the_mode_is_shown_changed_and_inherited_again(schemas: Run, subject: st
     [
         (("show", "nobody"), 3, "Subject 'nobody' not found. (40401)\n  `ottla schemas list`"),
         (("show",), 2, "give one of SUBJECT, --id N and --guid GUID"),
-        (("show", "--guid", "7"), 2, "write it as"),
+        (("show", "--guid", "7"), 2, "invalid UUID value: '7'"),
         (("list", "nobody*"), 3, "no subject matches"),
         (("register", "s", "order"), 2, "Add --type avro, json or protobuf"),
         (("register", "s", "nowhere.avsc"), 1, "nowhere.avsc cannot be read: No such file"),

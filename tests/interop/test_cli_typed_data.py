@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -92,11 +93,12 @@ def test_what_confluents_serializer_wrote_goes_through_both_commands_unchanged(
     header_ids = {"auto.register.schemas": False, "schema.id.serializer": header_schema_id_serializer}
     in_header = AvroSerializer(registry, ORDER, conf=header_ids)
     first = in_front({"id": 1, "day": 19884, "note": None}, value_context(topic))
-    context = SerializationContext(topic, MessageField.VALUE, headers=[])
+    headers: list[tuple[str, Any]] = []
+    context = SerializationContext(topic, MessageField.VALUE, headers=headers)
     data = in_header({"id": 2, "day": 1, "note": "x"}, context)
     written = [
         Record(first, b"plain key"),
-        Record(data, b"k", tuple(context.headers)),
+        Record(data, b"k", tuple(headers)),
         Record(None, b"tombstone"),
         Record(b"plain"),
         Record(b"\xff\xfe"),

@@ -91,7 +91,8 @@ def given_properties(options: argparse.Namespace) -> dict[str, str]:
         if not separator:
             raise UsageError(f"-X {given}: write KEY=VALUE, as in -X client.id=audit.")
         if (meant := slip(name.strip())) is not None:
-            print(f"ottla: warning: -X {given} is ignored: did you mean {meant}?", file=sys.stderr)
+            # Without the value, which may be a password.
+            print(f"ottla: warning: -X {name.strip()} is ignored: did you mean {meant}?", file=sys.stderr)
         properties[name.strip()] = value.strip()
     return properties
 

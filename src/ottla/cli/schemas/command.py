@@ -1,6 +1,7 @@
 """`ottla schemas`: the schemas of a registry."""
 
 import argparse
+from uuid import UUID
 
 from ottla.cli.access import registry_access
 from ottla.cli.dry_run import add_execute_option
@@ -53,7 +54,7 @@ def _add_questions(verbs: Verbs) -> None:
     show.add_argument("subject", nargs="?", metavar="SUBJECT")
     show.add_argument("version", nargs="?", default="latest", metavar="VERSION", help="default latest")
     show.add_argument("--id", type=int32, metavar="N", help="the id in front of records")
-    show.add_argument("--guid", metavar="GUID", help="the guid in headers of records")
+    show.add_argument("--guid", type=UUID, metavar="GUID", help="the guid in headers of records")
     show.add_argument("--deleted", action="store_true", help="a version that was deleted, but not for good")
 
 

@@ -60,11 +60,13 @@ def _judge(client: "RegistryClient", subject: str, schema: "Schema") -> _Verdict
     from ottla.schemas.registry_client.known_schemas import KnownSchemas
 
     words = client.find_conflicts(subject, schema)
-    level = CompatibilityLevel(client.config(subject)["compatibilityLevel"])
+    level = str(client.config(subject).get("compatibilityLevel"))
     versions = versions_of(client, subject)
     if words is None:
         return _Verdict(True, [], level, len(versions))
-    conflicts = _conflicts(KnownSchemas(client), subject, schema, versions, level)
+    conflicts: list[Conflict] = []
+    if level in list(CompatibilityLevel):
+        conflicts = _conflicts(KnownSchemas(client), subject, schema, versions, CompatibilityLevel(level))
     rows = [_conflict_row(one) for one in conflicts] or [_quoted(one) for one in words]
     return _Verdict(False, rows, level, len(versions))
 

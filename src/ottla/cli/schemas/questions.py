@@ -71,17 +71,10 @@ def _check_question(options: argparse.Namespace) -> None:
 
 
 def _find(client: "RegistryClient", options: argparse.Namespace) -> "RegisteredSchema":
-    from uuid import UUID
-
     if options.id is not None:
         return client.schema_by_id(options.id)
     if options.guid is not None:
-        try:
-            return client.schema_by_guid(UUID(options.guid))
-        except ValueError as error:
-            if type(error) is not ValueError:
-                raise
-            raise UsageError(f"--guid {options.guid}: write it as f81d4fae-7dec-11d0-a765-00a0c91e6bf6.") from None
+        return client.schema_by_guid(options.guid)
     return client.version(options.subject, options.version, deleted=options.deleted)
 
 
