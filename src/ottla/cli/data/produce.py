@@ -156,14 +156,14 @@ def _encoding(options: argparse.Namespace, access: cluster_access.ClusterAccess)
 
 
 def _encoded(encoding: "RecordEncoding", record: "InputRecord", number: int) -> "InputRecord":
-    from ottla.cli.data.record_io.record_input import BadInput
-    from ottla.schemas.registry_client.errors import RegistryFailure
-
     try:
         return encoding.encoded(record)
-    except RegistryFailure as error:
-        raise registry_access.registry_error(error) from error
     except ValueError as error:
+        from ottla.cli.data.record_io.record_input import BadInput
+        from ottla.schemas.registry_client.errors import RegistryFailure
+
+        if isinstance(error, RegistryFailure):
+            raise registry_access.registry_error(error) from error
         raise BadInput(f"record {number}: {error}") from None
 
 

@@ -31,6 +31,7 @@ class RecordEncoding:
         """The client is opened when the first record needs it."""
         self._open_client = open_client
         self._for_all = {"value": value, "key": key}
+        self._is_for_all = value is not None or key is not None
         self._known: KnownSchemas | None = None
         # By the part of a record for which the command names a schema, else by the name that lines give it.
         self._writers: dict[str | SchemaName | None, RecordWriter] = {}
@@ -41,6 +42,8 @@ class RecordEncoding:
 
     def encoded(self, record: InputRecord) -> InputRecord:
         """ValueError says which part does not fit and why; RegistryFailure if the schema cannot be had."""
+        if not self._is_for_all and record.value_schema is None and record.key_schema is None:
+            return record
         from ottla.schemas.framing import KEY_HEADER, VALUE_HEADER
 
         key, headers = self._part("key", record.key, record.key_schema, record.headers, KEY_HEADER)
