@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.documents import ROOT, run_document
+from harness.running_registry import running_registry
 from harness.servers import Server
 
 PRINTED = {
@@ -47,6 +48,8 @@ PRINTED = {
     "docs/reference/cli/records.md": "",
     "docs/reference/cli/storage.md": "",
     "docs/reference/cli/completion.md": "",
+    "docs/reference/cli/schemas.md": "",
+    "docs/how-to/use-schemas-from-the-command-line.md": "",
     "docs/reference/cli/log.md": "",
     "docs/reference/cli/kafka-groups.md": "",
 }
@@ -90,12 +93,13 @@ def test_the_documents_do_what_they_show_one_after_the_other(
     show_examples(server.bootstrap)
     capsys.readouterr()
     failures = []
-    for name in reversed(READING_ORDER) if is_reversed else READING_ORDER:
-        try:
-            run_document((ROOT / name).read_text(encoding="utf-8"), server.bootstrap)
-            assert capsys.readouterr().out == PRINTED[name]
-        except Exception as failure:  # noqa: BLE001 - the rest is read all the same
-            failures.append(f"{name}: {failure}")
+    with running_registry(server.bootstrap) as registry:
+        for name in reversed(READING_ORDER) if is_reversed else READING_ORDER:
+            try:
+                run_document((ROOT / name).read_text(encoding="utf-8"), server.bootstrap, registry=registry)
+                assert capsys.readouterr().out == PRINTED[name]
+            except Exception as failure:  # noqa: BLE001 - the rest is read all the same
+                failures.append(f"{name}: {failure}")
     assert failures == [], "\n".join(failures)
 
 

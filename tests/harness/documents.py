@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_ADDRESS = "127.0.0.1:9092"
+SHOWN_REGISTRY = "http://127.0.0.1:8081"
 
 # The command as a reader has it installed.
 OTTLA = f'ottla() {{ {shlex.quote(sys.executable)} -m ottla "$@"; }}'
@@ -19,12 +20,14 @@ OTTLA = f'ottla() {{ {shlex.quote(sys.executable)} -m ottla "$@"; }}'
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def run_document(text: str, bootstrap: str, given: Mapping[str, object] | None = None) -> None:
+def run_document(
+    text: str, bootstrap: str, given: Mapping[str, object] | None = None, registry: str = SHOWN_REGISTRY
+) -> None:
     """Run the blocks of a document; `given` are variables that it does not make itself."""
     variables = dict(given or {})
     printed = ""
     for language, block in BLOCK.findall(text):
-        code = block.replace(SHOWN_ADDRESS, bootstrap)
+        code = block.replace(SHOWN_ADDRESS, bootstrap).replace(SHOWN_REGISTRY, registry)
         if language == "python":
             exec(compile(code, "documentation", "exec"), variables)
         elif language == "sh":

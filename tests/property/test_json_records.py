@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ottla.cli.data.record_io.format_strings import Shown, compile_format
 from ottla.cli.data.record_io.input_formats import InputFormat
-from ottla.cli.data.record_io.json_records import InputRecord, json_line
+from ottla.cli.data.record_io.json_records import InputRecord, json_of, json_text
 from ottla.cli.data.record_io.record_input import FormattedInput, JsonInput
 from ottla.client.records import NewRecord, Record, decode_records, encode_records
 
@@ -26,7 +26,7 @@ def as_read(written: list[NewRecord]) -> list[Record]:
 
 @given(st.lists(records, min_size=1, max_size=5), st.integers(1, 50))
 def test_json_lines_lose_nothing(written: list[NewRecord], piece: int) -> None:
-    text = b"".join(map(json_line, as_read(written)))
+    text = b"".join(json_text(json_of(record)) + b"\n" for record in as_read(written))
     assert text.count(b"\n") == len(written)
     source = JsonInput()
     pieces = (text[at : at + piece] for at in range(0, len(text), piece))

@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "configs": ("ottla.cli.configs.command", "describe and alter settings of topics, brokers and groups"),
     "groups": ("ottla.cli.groups.command", "list, describe, reset and delete consumer groups"),
     "transactions": ("ottla.cli.transactions.command", "list, describe and end transactions, find hanging ones"),
+    "schemas": ("ottla.cli.schemas.command", "list, show, register, check, compare and delete schemas of a registry"),
     "offsets": ("ottla.cli.offsets.command", "get offsets of partitions by place or time"),
     "produce": ("ottla.cli.data.produce", "write records"),
     "consume": ("ottla.cli.data.consume", "read records"),

@@ -19,7 +19,8 @@ KEY_HEADER: Final = "__key_schema_id"
 VALUE_HEADER: Final = "__value_schema_id"
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
-_ID_BYTES: Final = 5
+# What stands in front of a record's data.
+ID_BYTES: Final = 5
 _GUID_BYTES: Final = 17
 _INDEXES_MAX: Final = 64
 
@@ -36,15 +37,20 @@ def frame(schema_id: int, data: bytes) -> bytes:
     return b"\0" + schema_id.to_bytes(4) + data
 
 
+def is_framed(record: bytes) -> bool:
+    """Whether there may be an id in front: what begins like one need not be one."""
+    return len(record) >= ID_BYTES and record[0] == _ID_MAGIC
+
+
 def unframe(record: bytes) -> Framed:
     """UnreadableData if there is no id in front."""
-    if len(record) < _ID_BYTES:
-        raise UnreadableData(f"{len(record)} bytes are too few for the id of a schema, which takes {_ID_BYTES}")
+    if len(record) < ID_BYTES:
+        raise UnreadableData(f"{len(record)} bytes are too few for the id of a schema, which takes {ID_BYTES}")
     if record[0] != _ID_MAGIC:
         raise UnreadableData(
             f"the first byte is {record[0]} and not 0: the record was not written with a schema of a registry"
         )
-    return Framed(int.from_bytes(record[1:_ID_BYTES]), memoryview(record)[_ID_BYTES:])
+    return Framed(int.from_bytes(record[1:ID_BYTES]), memoryview(record)[ID_BYTES:])
 
 
 def header_of(guid: UUID) -> bytes:

@@ -61,7 +61,7 @@ def test_a_strange_command_is_told_which_commands_and_tools_there_are(capsys: py
         main(["topic", "list"])
     told = capsys.readouterr().err
     assert caught.value.code == 2
-    assert "no such command: topic. Did you mean topics? Commands: server, storage, topics," in told
+    assert "no such command: topic. Did you mean topics? Commands: server, registry, storage, topics," in told
     assert "kafka-topics" in told.partition("Apache's tools: ")[2]
 
 

@@ -58,6 +58,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help=f"brokers to ask first (environment: {BOOTSTRAP_VARIABLE}; default {DEFAULT_BOOTSTRAP})",
     )
+    add_property_options(group)
+
+
+def add_property_options(group: argparse._ArgumentGroup) -> None:
+    """The options that set a client's properties, with those of the registry among them."""
     group.add_argument(
         "--client-config", metavar="FILE", default=argparse.SUPPRESS, help="client properties in Java's format"
     )
@@ -73,6 +78,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def cluster_access(options: argparse.Namespace) -> ClusterAccess:
     """Read from the options of a command how to reach the cluster."""
+    return replace(access(getattr(options, "bootstrap_server", None), given_properties(options)), explains=True)
+
+
+def given_properties(options: argparse.Namespace) -> dict[str, str]:
+    """The client's properties, of a file and of options."""
     properties: dict[str, str] = {}
     if (path := getattr(options, "client_config", None)) is not None:
         properties.update(properties_of_file(path))
@@ -81,9 +91,10 @@ def cluster_access(options: argparse.Namespace) -> ClusterAccess:
         if not separator:
             raise UsageError(f"-X {given}: write KEY=VALUE, as in -X client.id=audit.")
         if (meant := slip(name.strip())) is not None:
-            print(f"ottla: warning: -X {given} is ignored: did you mean {meant}?", file=sys.stderr)
+            # Without the value, which may be a password.
+            print(f"ottla: warning: -X {name.strip()} is ignored: did you mean {meant}?", file=sys.stderr)
         properties[name.strip()] = value.strip()
-    return replace(access(getattr(options, "bootstrap_server", None), properties), explains=True)
+    return properties
 
 
 def access(bootstrap: str | None, properties: Mapping[str, str]) -> ClusterAccess:

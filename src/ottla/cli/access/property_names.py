@@ -1,4 +1,5 @@
-"""The names of client properties: those of Kafka 4.3's producer, consumer and admin client, and librdkafka's for some.
+"""The names of client properties: those of Kafka 4.3's producer, consumer and admin client, librdkafka's for some, and
+those of the client of schema registries.
 
 Most have no meaning for the commands here, and are accepted, because files and habits are shared between clients.
 """
@@ -167,5 +168,6 @@ def slip(name: str) -> str | None:
     if name in PROPERTY_NAMES:
         return None
     from ottla.config.spelling import closest
+    from ottla.schemas.registry_client.settings import PROPERTY_NAMES as REGISTRY_NAMES
 
-    return closest(name, PROPERTY_NAMES)
+    return None if name in REGISTRY_NAMES else closest(name, PROPERTY_NAMES | REGISTRY_NAMES)

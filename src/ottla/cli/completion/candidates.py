@@ -15,7 +15,7 @@ from argcomplete.finders import CompletionFinder
 from argcomplete.lexers import split_line
 
 from ottla.cli.command_parser import CommandParser
-from ottla.cli.completion.cluster_names import group_names, topic_names
+from ottla.cli.completion.cluster_names import group_names, subject_names, topic_names
 from ottla.cli.kafka import TOOLS, run_tool
 
 Completer = Callable[..., Sequence[str]]
@@ -87,6 +87,8 @@ def _completer(path: tuple[str, ...], action: argparse.Action) -> Completer | No
         return topic_names
     if action.dest == "group":
         return group_names
+    if action.dest in ("subject", "subjects"):
+        return subject_names
     if action.dest == "names" and path[:1] == ("configs",):
         return _entity_names
     metavar = action.metavar if isinstance(action.metavar, str) else action.dest

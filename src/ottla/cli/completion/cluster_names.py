@@ -1,7 +1,7 @@
-"""Names that only the cluster knows, for completion: at once or not at all.
+"""Names that only the cluster or a schema registry knows, for completion: at once or not at all.
 
-The user waits with a finger on the key. So a cluster that is slow, absent or closed to us gives no names, and no
-message either: nothing printed while a line is being edited would help.
+The user waits with a finger on the key. So one that is slow, absent or closed to us gives no names, and no message
+either: nothing printed while a line is being edited would help.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -41,12 +42,31 @@ def group_names(*, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     return _asked(parsed_args, ask)
 
 
+def subject_names(*, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """The subjects of the registry."""
+
+    def ask() -> list[str]:
+        from ottla.cli.access.cluster_access import given_properties
+        from ottla.cli.access.registry_access import registry_or_default
+        from ottla.schemas.registry_client.registry_client import RegistryClient
+
+        settings = registry_or_default(parsed_args, given_properties(parsed_args))
+        with RegistryClient(replace(settings, retries_max=0)) as client:
+            return client.subjects()
+
+    return _in_time(ask)
+
+
 def _asked(options: argparse.Namespace, ask: Ask) -> list[str]:
+    return _in_time(lambda: asyncio.run(_ask(_access(options), ask)))
+
+
+def _in_time(ask: Callable[[], list[str]]) -> list[str]:
     found: list[str] = []
 
     def work() -> None:
         with contextlib.suppress(Exception):
-            found.extend(asyncio.run(_ask(_access(options), ask)))
+            found.extend(ask())
 
     # In a thread that may be left behind: a name server that does not answer cannot be interrupted.
     thread = threading.Thread(target=work, daemon=True)

@@ -17,14 +17,15 @@ to have it in every shell:
   zsh          ottla completion zsh > DIRECTORY/_ottla, a directory of $fpath, before compinit
   fish         ottla completion fish > ~/.config/fish/completions/ottla.fish
 
-Names of topics and groups are asked of the cluster that the line names, and left out if it does not answer at once.
+Names of topics and groups are asked of the cluster that the line names, subjects of the registry, and left out if it
+does not answer at once.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which shell."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description = "Print a script that lets a shell complete commands, options, topics and groups."
+    parser.description = "Print a script that lets a shell complete commands, options, topics, groups and subjects."
     parser.epilog = _EPILOG
     parser.add_argument("shell", choices=SHELLS)
     parser.set_defaults(run=run)

@@ -2,18 +2,20 @@
 
 import argparse
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ottla.cli.access import cluster_access
+from ottla.cli.access import cluster_access, registry_access
 from ottla.cli.exits import CommandError, ExitCode, UsageError
 from ottla.cli.verbs import add_output_option
 from ottla.cli.words.whole_numbers import int32, int64
 
 if TYPE_CHECKING:
     from ottla.cli.data.record_io.reading import Reader, Reading
+    from ottla.cli.data.record_io.record_decoding import RecordDecoding
     from ottla.cli.data.record_io.record_output import BoundsOf, RecordOutput
     from ottla.cli.words.offset_ranges import OffsetRange
     from ottla.client import Client, ConsumerSettings, GroupSettings, Record
@@ -34,7 +36,13 @@ examples:
   ottla consume orders --offset @-15m:end -o jsonl  a quarter of an hour, for jq
   ottla consume orders -f '%p %o %k: %v\\n'          kcat's and rpk's directives
   ottla consume -r 'order.*' --group audit          shared with a group
+  ottla consume orders --registry http://127.0.0.1:8081
+                                                    decoded with the schemas of a registry
 """
+
+# These show bytes.
+_AS_IT_IS: Final = ("raw", "hex")
+_REGISTRY_TIMEOUT_MS: Final = 5_000
 
 _CORRUPT_REMEDY: Final = (
     "--skip-corrupt continues after it. `ottla log verify` on the broker's machine shows what is damaged in its files."
@@ -78,6 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shown.add_argument("-K", "--key-delimiter", metavar="TEXT", help="the key and this text before each value")
     shown.add_argument("-D", "--delimiter", metavar="TEXT", default="\\n", help="text after each record; default \\n")
     shown.add_argument("-Z", "--null", action="store_true", help="write NULL for null keys and values")
+    registry_access.add_registry_option(
+        shown, "none: nothing is decoded", "decode keys and values of its schemas to JSON; "
+    )
     add_output_option(parser, "raw", "hex", default="value lines")
     cluster_access.add_options(parser)
     parser.set_defaults(run=run, takes_more="topics")
@@ -92,7 +103,8 @@ def run(options: argparse.Namespace) -> int:
     offsets = _offsets(options, time.time_ns() // 1_000_000)
     reading, settings = _reading(options), _settings(options, access, offsets)
     group = _group(options, access, offsets)
-    output_of = _output(options)
+    decoding = _decoding(options, access)
+    output_of = _output(options, decoding)
 
     async def read(client: "Client") -> None:
         reader = Reader(client, reading, settings)
@@ -100,7 +112,11 @@ def run(options: argparse.Namespace) -> int:
         await until_interrupted(_write_all(client, reader, reading, offsets, group, output))
         output.end()
 
-    cluster_access.with_client(access, read)
+    try:
+        cluster_access.with_client(access, read)
+    finally:
+        if decoding is not None:
+            decoding.close()
     return ExitCode.DONE
 
 
@@ -234,7 +250,34 @@ def _group(
     return group_settings(options.group, access.properties)
 
 
-def _output(options: argparse.Namespace) -> "OutputOf":
+def _decoding(options: argparse.Namespace, access: cluster_access.ClusterAccess) -> "RecordDecoding | None":
+    """Reading goes on while a registry is away, so it is not waited for long."""
+    settings = registry_access.registry_settings(options, access.properties)
+    if settings is None or getattr(options, "output", None) in _AS_IT_IS:
+        return None
+    from ottla.cli.data.record_io.record_decoding import RecordDecoding
+
+    brief = replace(settings, request_timeout_ms=_REGISTRY_TIMEOUT_MS, retries_max=0)
+    return RecordDecoding(
+        lambda: registry_access.open_registry(brief), lambda told: print(f"ottla consume: {told}", file=sys.stderr)
+    )
+
+
+def _output(options: argparse.Namespace, decoding: "RecordDecoding | None") -> "OutputOf":
+    """What decoding there is, is done in front of the output, or by those that say more than a text."""
+    from ottla.cli.data.record_io import record_output
+
+    named = getattr(options, "output", None)
+    if decoding is None:
+        return _plain_output(options)
+    if named in ("json", "jsonl"):
+        kind = record_output.JsonOutput if named == "json" else record_output.JsonLinesOutput
+        return lambda _: kind(decoding.json_of)
+    plain = _plain_output(options)
+    return lambda reader: record_output.DecodedOutput(plain(reader), decoding)
+
+
+def _plain_output(options: argparse.Namespace) -> "OutputOf":
     from ottla.cli.data.record_io import record_output
     from ottla.cli.data.record_io.format_strings import compile_format
     from ottla.cli.data.record_io.format_tokens import unescaped

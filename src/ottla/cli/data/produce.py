@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ottla.cli.access import cluster_access
+from ottla.cli.access import cluster_access, registry_access
 from ottla.cli.data.pacing import Pace
 from ottla.cli.exits import CommandError, ExitCode, UsageError, command_error
 from ottla.cli.verbs import add_output_option
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from ottla.cli.data.deliveries import Outcome
     from ottla.cli.data.record_io.json_records import InputRecord
+    from ottla.cli.data.record_io.record_encoding import RecordEncoding
     from ottla.cli.data.record_io.record_input import LineInput, RecordInput
     from ottla.client import Client, Producer, ProducerSettings
     from ottla.client.delivery import Delivery
     from ottla.protocol.records import Headers
+    from ottla.schemas.registry_client.registered import RegisteredSchema
+    from ottla.schemas.registry_client.registry_client import RegistryClient
 
 _EPILOG: Final = """\
 formats (-f): %k %v key and value, %K %V their lengths, %p partition, %d timestamp, %H%h{%k=%v,} headers;
@@ -32,6 +35,8 @@ examples:
   ottla consume a -e -o jsonl | ottla produce b --jsonl     copy a topic, losslessly
   echo | ottla produce orders -k id-7 -Z                    a tombstone: an empty line, as null
   ottla produce orders -l day.txt --transactional-id load   all lines or none, for readers of committed records
+  echo '{"id": 7}' | ottla produce orders --schema order.avsc --register
+                                                            JSON lines, encoded with a schema of a registry
 """
 
 
@@ -53,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     record.add_argument("-k", "--key", metavar="KEY", help="the key of records that bring none")
     record.add_argument("-H", "--header", metavar="NAME=VALUE", action="append", default=[], help="repeatable")
     record.add_argument("-Z", "--null", action="store_true", help="empty keys and values are null (tombstones)")
+    _add_schema_options(parser)
     how = parser.add_argument_group("how it is sent")
     how.add_argument("-p", "--partition", type=int32, metavar="N", help="the partition of all records")
     how.add_argument("-z", "--compression", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd")
@@ -65,6 +71,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run, takes_more="files")
 
 
+def _add_schema_options(parser: argparse.ArgumentParser) -> None:
+    schemas = parser.add_argument_group("schemas of a registry")
+    which = "a file, SUBJECT:VERSION or id:N"
+    schemas.add_argument("--schema", metavar="SCHEMA", help=f"values are JSON, encoded by this schema: {which}")
+    schemas.add_argument("--key-schema", metavar="SCHEMA", help="keys are JSON, encoded by this schema")
+    schemas.add_argument("--register", action="store_true", help="register the file's schema as TOPIC-value or -key")
+    registry_access.add_registry_option(schemas, f"default {registry_access.DEFAULT_REGISTRY}")
+
+
 def run(options: argparse.Namespace) -> int:
     """Send all there is; end with an error at the first record that cannot be sent."""
     from ottla.cli.data.record_io.record_input import BadInput
@@ -72,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
     access = cluster_access.cluster_access(options)
     settings = _settings(options, access)
     source, pace = _source(options), Pace(options.rate)
+    encoding = _encoding(options, access)
     waits_for_commit = settings.transactional_id is not None
     results = _Results(getattr(options, "output", None), waits_for_commit=waits_for_commit)
 
@@ -91,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
                 async for record in _records(source, options):
                     await pace.wait(number)
                     number += 1
-                    await deliveries.add(number, _sent(producer, options, record))
+                    await deliveries.add(number, _sent(producer, options, _encoded(encoding, record, number)))
                     await transacting.added()
                 await transacting.finish()
             except (ClientError, CommandError) as error:
@@ -113,7 +129,42 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{error.filename or 'stdin'} cannot be read: {error.strerror}.") from None
     finally:
         results.end()
+        encoding.close()
     return ExitCode.DONE
+
+
+def _encoding(options: argparse.Namespace, access: cluster_access.ClusterAccess) -> "RecordEncoding":
+    from ottla.cli.data.record_io.record_encoding import RecordEncoding
+    from ottla.cli.data.schema_choice import find_schema
+
+    def find(client: "RegistryClient") -> "list[RegisteredSchema | None]":
+        wanted = (("--schema", options.schema, "value"), ("--key-schema", options.key_schema, "key"))
+        return [
+            None
+            if text is None
+            else find_schema(client, option, text, f"{options.topic}-{part}", registers=options.register)
+            for option, text, part in wanted
+        ]
+
+    settings = registry_access.registry_or_default(options, access.properties)
+    found: list[RegisteredSchema | None] = [None, None]
+    if options.schema is not None or options.key_schema is not None:
+        found = registry_access.work_with(settings, find)
+    elif options.register:
+        raise UsageError("--register goes with --schema FILE or --key-schema FILE.")
+    return RecordEncoding(lambda: registry_access.open_registry(settings), *found)
+
+
+def _encoded(encoding: "RecordEncoding", record: "InputRecord", number: int) -> "InputRecord":
+    try:
+        return encoding.encoded(record)
+    except ValueError as error:
+        from ottla.cli.data.record_io.record_input import BadInput
+        from ottla.schemas.registry_client.errors import RegistryFailure
+
+        if isinstance(error, RegistryFailure):
+            raise registry_access.registry_error(error) from error
+        raise BadInput(f"record {number}: {error}") from None
 
 
 def _sent(producer: "Producer", options: argparse.Namespace, record: "InputRecord") -> "Awaitable[Delivery]":
@@ -209,7 +260,7 @@ def _source(options: argparse.Namespace) -> "RecordInput":
         )
     try:
         if options.jsonl:
-            return JsonInput()
+            return JsonInput(key_is_json=options.key_schema is not None, value_is_json=options.schema is not None)
         if options.format is not None:
             return FormattedInput(InputFormat(options.format))
         return _line_input(options, unescaped(options.delimiter))

@@ -1,10 +1,10 @@
-"""Names on a command line: topics and groups, by name or by a pattern of the shell, and lists of known names.
+"""Names on a command line: topics, groups and subjects, by name or by a pattern of the shell, and lists of known names.
 
 The name of a topic has none of a pattern's characters, so the two cannot be confused. A pattern never matches an
 internal topic: write its name to mean it.
 
-The name of a group may have any character. So a word that is the name of a group means that group, and only another
-word with a pattern's characters means the groups that match it.
+The name of a group or of a registry's subject may have any character. So a word that is such a name means it, and only
+another word with a pattern's characters means those that match it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,6 +54,21 @@ def select_groups(listed: Sequence[str], wanted: Sequence[str]) -> tuple[list[st
         chosen.update(dict.fromkeys(matching))
         if not matching:
             missing[word] = CommandError("no group matches", ExitCode.NOT_FOUND, remedy="See: ottla groups list")
+    return list(chosen), missing
+
+
+def select_subjects(listed: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], dict[str, CommandError]]:
+    """Find the subjects that are meant, in order and once each, and an error for each word that means none."""
+    chosen: dict[str, None] = {}
+    missing: dict[str, CommandError] = {}
+    for word in wanted:
+        matching = (
+            [word] if word in listed else [name for name in listed if is_pattern(word) and fnmatchcase(name, word)]
+        )
+        chosen.update(dict.fromkeys(matching))
+        if not matching:
+            reason = "no subject matches" if is_pattern(word) else "there is no such subject"
+            missing[word] = CommandError(reason, ExitCode.NOT_FOUND, remedy="See: ottla schemas list")
     return list(chosen), missing
 
 

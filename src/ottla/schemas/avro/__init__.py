@@ -11,6 +11,7 @@ canonical         the text that a registry stores
 normalisation     a schema without differences that have no meaning
 logical_types     which logical types are valid where
 comparison        why one schema cannot read what another one has written
+plain_json        data as JSON that people read and write
 codec             encoders and decoders on fastavro
 fastavro_form     a schema in fastavro's own form
 resolution        two schemas as one pair that fastavro follows without choosing

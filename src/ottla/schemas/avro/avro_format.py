@@ -49,6 +49,18 @@ class AvroSchema:
         is_other = reader is not None and reader.formatted("resolved") != self.formatted("resolved")
         return make_decoder(self.document, reader.document if reader is not None and is_other else None)
 
+    def json_encoder(self) -> Encode:
+        """For values as `json_decoder` gives them."""
+        from ottla.schemas.avro.plain_json.encoding import make_json_encoder
+
+        return make_json_encoder(self.document)
+
+    def json_decoder(self) -> Decode:
+        """Gives JSON in place of values of logical types, and names branches of unions; see `plain_json`."""
+        from ottla.schemas.avro.plain_json.decoding import make_json_decoder
+
+        return make_json_decoder(self.document)
+
 
 class AvroFormat:
     def parse(self, text: str, references: Mapping[str, str], *, is_new: bool = True) -> AvroSchema:

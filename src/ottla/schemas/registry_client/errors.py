@@ -8,11 +8,15 @@ from ottla.schemas.errors import SchemaError
 
 
 class RegistryFailure(SchemaError):
-    """The base of both."""
+    """The base of all of them."""
 
 
 class RegistryUnreachable(RegistryFailure):
-    """No registry of the list has answered; the message says what each of them did."""
+    """No registry of the list has served the request; the message says what each of them did."""
+
+
+class UnexpectedAnswer(RegistryFailure):
+    """Something answers that is not a registry, or not one that speaks as others do."""
 
 
 class RegistryRefusal(RegistryFailure):
@@ -26,3 +30,7 @@ class RegistryRefusal(RegistryFailure):
 
 # Subjects, versions and schemas that are not there.
 NOT_FOUND_CODES: Final = range(40401, 40500)
+NO_SUBJECT_CONFIG: Final = 40408
+NO_SUBJECT_MODE: Final = 40409
+# The registry was asked while none of its instances led: nothing was changed.
+NO_LEADER: Final = 50004

@@ -12,28 +12,29 @@ from ottla.schemas.registry_client.registered import RegisteredSchema
 from ottla.schemas.registry_client.registry_client import RegistryClient
 from ottla.schemas.schema import Reference, Schema
 
-_KEPT_MAX: Final = 1000
+KEPT_MAX: Final = 1000
 
 
 class KnownSchemas:
     def __init__(self, client: RegistryClient) -> None:
         self.client = client
-        # The one that was used last comes last.
-        self._parsed: OrderedDict[Schema, ParsedSchema] = OrderedDict()
+        # By schema and whether it was judged as a new one; the one that was used last comes last.
+        self._parsed: OrderedDict[tuple[Schema, bool], ParsedSchema] = OrderedDict()
 
     def parsed(self, registered: RegisteredSchema) -> ParsedSchema:
         return self.parse(registered.schema)
 
     def parse(self, schema: Schema, *, is_new: bool = False) -> ParsedSchema:
         """SchemaError if it is no schema, or refers to something that is not there."""
-        found = self._parsed.get(schema)
+        key = (schema, is_new)
+        found = self._parsed.get(key)
         if found is None:
             texts = resolve(schema, self._find)
-            found = self._parsed[schema] = format_of(schema.type).parse(schema.text, texts, is_new=is_new)
-            if len(self._parsed) > _KEPT_MAX:
+            found = self._parsed[key] = format_of(schema.type).parse(schema.text, texts, is_new=is_new)
+            if len(self._parsed) > KEPT_MAX:
                 self._parsed.popitem(last=False)
         else:
-            self._parsed.move_to_end(schema)
+            self._parsed.move_to_end(key)
         return found
 
     def _find(self, reference: Reference) -> Schema | None:

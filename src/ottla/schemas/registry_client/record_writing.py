@@ -21,14 +21,21 @@ class Encoded:
 
 class RecordWriter:
     def __init__(
-        self, known: KnownSchemas, schema: RegisteredSchema, *, message: str | None = None, in_header: bool = False
+        self,
+        known: KnownSchemas,
+        schema: RegisteredSchema,
+        *,
+        message: str | None = None,
+        in_header: bool = False,
+        from_json: bool = False,
     ) -> None:
-        """`message` is the full name of a Protobuf message; without it the first one of the file is meant.
+        """`message` is the full name of a Protobuf message; without it the first one of the file is meant. With
+        `from_json`, values are those of JSON, as a reader with `as_json` gives them.
 
         SchemaError if the schema has no such message, or no id or guid to be found by.
         """
         parsed = known.parsed(schema)
-        encode, indexes = _encoder(parsed, schema, message)
+        encode, indexes = _encoder(parsed, schema, message, from_json=from_json)
         self.schema = schema
         self._encode = encode
         if in_header:
@@ -49,14 +56,21 @@ class RecordWriter:
         return Encoded(self._prefix + self._encode(value), self.header)
 
 
-def _encoder(parsed: ParsedSchema, schema: RegisteredSchema, message: str | None) -> tuple[Encode, bytes]:
+def _encoder(
+    parsed: ParsedSchema, schema: RegisteredSchema, message: str | None, *, from_json: bool
+) -> tuple[Encode, bytes]:
     """The encoder, and where Protobuf's message is in its file."""
-    if schema.schema.type is not SchemaType.PROTOBUF:
-        if message is not None:
-            raise SchemaError(f"{message} names a message of Protobuf, and this is the {schema}")
-        return parsed.encoder(), b""
-    from ottla.schemas.protobuf.protobuf_format import ProtobufSchema
+    if schema.schema.type is SchemaType.PROTOBUF:
+        from ottla.schemas.protobuf.protobuf_format import ProtobufSchema
 
-    assert isinstance(parsed, ProtobufSchema)
-    indexes = (0,) if message is None else parsed.indexes_of(message)
-    return parsed.encoder(indexes), encode_indexes(indexes)
+        assert isinstance(parsed, ProtobufSchema)
+        indexes = (0,) if message is None else parsed.indexes_of(message)
+        return parsed.encoder(indexes), encode_indexes(indexes)
+    if message is not None:
+        raise SchemaError(f"{message} names a message of Protobuf, and this is the {schema}")
+    if from_json and schema.schema.type is SchemaType.AVRO:
+        from ottla.schemas.avro.avro_format import AvroSchema
+
+        assert isinstance(parsed, AvroSchema)
+        return parsed.json_encoder(), b""
+    return parsed.encoder(), b""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from ottla.schemas.errors import InvalidSchema
+from ottla.schemas.registry_client.errors import UnexpectedAnswer
 from ottla.schemas.schema import Reference, Schema, SchemaType
 
 
@@ -32,25 +32,32 @@ class RegisteredSchema:
         return f"{self.schema.type} schema ({', '.join(filter(None, known))})"
 
 
-def read_registered(fields: Mapping[str, Any], schema_id: int | None = None) -> RegisteredSchema:
+def read_registered(fields: Any, schema_id: int | None = None) -> RegisteredSchema:
     """From a registry's answer; `schema_id` is what was asked for, where the answer does not repeat it."""
     try:
         references = tuple(
-            Reference(one["name"], one["subject"], one["version"]) for one in fields.get("references") or ()
+            Reference(str(one["name"]), str(one["subject"]), int(one["version"]))
+            for one in fields.get("references") or ()
         )
-        schema = Schema(fields["schema"], SchemaType(fields.get("schemaType") or SchemaType.AVRO), references)
+        text = fields["schema"]
+        if not isinstance(text, str):
+            raise TypeError(f"the schema is {text!r:.100}")
         guid = fields.get("guid")
         return RegisteredSchema(
-            schema,
-            fields.get("id", schema_id),
+            Schema(text, SchemaType(fields.get("schemaType") or SchemaType.AVRO), references),
+            _number(fields.get("id", schema_id)),
             None if guid is None else UUID(guid),
             fields.get("subject"),
-            fields.get("version"),
+            _number(fields.get("version")),
             fields.get("metadata"),
             fields.get("ruleSet"),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidSchema(f"the registry's answer is no schema: {error!r}") from None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UnexpectedAnswer(f"the registry's answer is no schema: {error!r}") from None
+
+
+def _number(given: Any) -> int | None:
+    return None if given is None else int(given)
 
 
 def schema_fields(schema: Schema) -> dict[str, Any]:

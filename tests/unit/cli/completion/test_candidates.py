@@ -5,7 +5,7 @@ from argcomplete.completers import FilesCompleter
 
 from ottla.cli.command_parser import CommandParser
 from ottla.cli.completion.candidates import _WITHOUT_PARSER, _parser_of, offer
-from ottla.cli.completion.cluster_names import group_names, topic_names
+from ottla.cli.completion.cluster_names import group_names, subject_names, topic_names
 from ottla.cli.kafka import TOOLS
 from ottla.cli.main import _parser
 
@@ -36,6 +36,8 @@ def completer(action: argparse.Action) -> object:
         (("consume",), "group", group_names),
         (("groups", "reset"), "group", group_names),
         (("groups", "reset"), "topic", topic_names),
+        (("schemas", "list"), "subjects", subject_names),
+        (("schemas", "check"), "subject", subject_names),
         (("topics", "list"), "output", None),
     ],
 )

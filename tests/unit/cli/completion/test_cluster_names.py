@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ottla.cli.completion.cluster_names import TIMEOUT_VARIABLE, group_names, topic_names
+from harness.http_answers import answer, answering
+from ottla.cli.completion.cluster_names import TIMEOUT_VARIABLE, group_names, subject_names, topic_names
 from ottla.client import NewTopic
 from ottla.client.sync import Client
 from ottla.testing import EmbeddedCluster
@@ -44,3 +45,15 @@ def test_a_cluster_that_does_not_answer_is_left_alone(monkeypatch: pytest.Monkey
     with socket.create_server(("127.0.0.1", 0)) as silent:
         there = options(f"127.0.0.1:{silent.getsockname()[1]}")
         assert group_names(parsed_args=there) == []
+
+
+def test_subjects_are_those_of_the_registry(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(TIMEOUT_VARIABLE, "60000")
+    with answering(lambda _: answer(["orders-value"])) as registry:
+        assert subject_names(parsed_args=argparse.Namespace(registry=registry.url)) == ["orders-value"]
+        monkeypatch.setenv("OTTLA_SCHEMA_REGISTRY_URL", registry.url)
+        assert subject_names(parsed_args=argparse.Namespace()) == ["orders-value"]
+    assert subject_names(parsed_args=argparse.Namespace(registry="http://127.0.0.1:1")) == []
+    assert capsys.readouterr() == ("", "")

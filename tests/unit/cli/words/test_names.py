@@ -1,7 +1,7 @@
 import pytest
 
 from ottla.cli.exits import ExitCode, UsageError
-from ottla.cli.words.names import parse_name_list, select_groups, select_topics
+from ottla.cli.words.names import parse_name_list, select_groups, select_subjects, select_topics
 from ottla.client.admin.topics import TopicListing
 from ottla.protocol.uuids import ZERO_UUID
 
@@ -54,3 +54,11 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are(text: str) -> None
     with pytest.raises(UsageError) as refused:
         parse_name_list("--state", text, NAMES)
     assert refused.value.remedy == "Write Empty, Ongoing."
+
+
+def test_a_subject_may_be_called_like_a_pattern() -> None:
+    names = ["a-key", "a-value", "a[k]", "ak"]
+    assert select_subjects(names, ["a-*", "a[k]", "a-key"]) == (["a-key", "a-value", "a[k]"], {})
+    chosen, missing = select_subjects(names, ["nobody", "b*"])
+    assert (chosen, list(missing)) == ([], ["nobody", "b*"])
+    assert {error.code for error in missing.values()} == {ExitCode.NOT_FOUND}

@@ -6,6 +6,9 @@
 A key, a value or a header's value is text if its bytes are UTF-8, an object with their base64 if not, and null if
 there is none. Headers are a list, because their order counts and names may come twice. A marker of a transaction has
 `control` with what it says.
+
+With a registry, keys and values that were decoded are JSON, and `key_schema_id` and `value_schema_id` say with which
+schema; where it stood in a header, `..._schema_guid` does. `..._message` is the message of Protobuf.
 """
 
 import base64
@@ -13,15 +16,28 @@ import binascii
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 if TYPE_CHECKING:
     from ottla.client import Record
     from ottla.protocol.records import Headers
 
 _CONTROL_NAMES: Final = {0: "abort", 1: "commit"}
+_SCHEMA_WORDS: Final = ("schema_id", "schema_guid", "message")
 _KNOWN: Final = frozenset(
     {"topic", "partition", "offset", "timestamp_ms", "timestamp_type", "key", "value", "headers", "control"}
+    | {f"{part}_{word}" for part in ("key", "value") for word in _SCHEMA_WORDS}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaName:
+    """The schema of a registry that a key or a value is written with, by its id or its guid."""
+
+    id: int | None
+    guid: UUID | None = None
+    # Of Protobuf.
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,9 @@ class InputRecord:
     headers: "Headers" = ()
     partition: int | None = None
     timestamp_ms: int | None = None
+    # With one, the key or value is JSON that is yet to be encoded.
+    key_schema: SchemaName | None = None
+    value_schema: SchemaName | None = None
 
 
 def json_of(record: "Record") -> dict[str, object]:
@@ -60,13 +79,20 @@ def control_name(record: "Record") -> str:
     return _CONTROL_NAMES.get(number, str(number))
 
 
-def json_line(record: "Record") -> bytes:
-    """The record as one line."""
-    return json.dumps(json_of(record), ensure_ascii=False).encode() + b"\n"
+def json_text(value: object, *, indent: int | None = None, is_compact: bool = False) -> bytes:
+    """A value in UTF-8. Halves of surrogate pairs, which JSON may have and UTF-8 not, stay escaped."""
+    separators = (",", ":") if is_compact else None
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent, separators=separators).encode()
 
 
-def record_of_json(line: bytes) -> InputRecord:
-    """The record of a line; ValueError says what is wrong with it."""
+def record_of_json(line: bytes, *, key_is_json: bool = False, value_is_json: bool = False) -> InputRecord:
+    """The record of a line; ValueError says what is wrong with it.
+
+    A key or value that is JSON, because the caller or the line itself says so, is to be encoded.
+    """
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -80,13 +106,37 @@ def record_of_json(line: bytes) -> InputRecord:
         raise ValueError('there is no "value": write null for a tombstone')
     if "control" in row:
         raise ValueError("a marker of a transaction cannot be produced: read without --control")
+    value_schema, key_schema = _schema_name(row, "value"), _schema_name(row, "key")
     return InputRecord(
-        _bytes(row["value"], "value"),
-        _bytes(row.get("key"), "key"),
+        _part(row["value"], "value", is_json=value_is_json, schema=value_schema),
+        _part(row.get("key"), "key", is_json=key_is_json, schema=key_schema),
         _headers(row.get("headers")),
         _number(row.get("partition"), "partition"),
         _number(row.get("timestamp_ms"), "timestamp_ms"),
+        key_schema,
+        value_schema,
     )
+
+
+def _schema_name(row: dict[str, object], part: str) -> SchemaName | None:
+    schema_id, guid, message = (row.get(f"{part}_{word}") for word in _SCHEMA_WORDS)
+    if schema_id is None and guid is None:
+        return None
+    try:
+        return SchemaName(
+            _number(schema_id, f"{part}_schema_id"),
+            None if guid is None else UUID(str(guid)),
+            None if message is None else str(message),
+        )
+    except ValueError:
+        raise ValueError(f"{part}_schema_id is a whole number, and {part}_schema_guid a guid") from None
+
+
+def _part(given: object, name: str, *, is_json: bool, schema: SchemaName | None) -> bytes | None:
+    """A null is a tombstone, unless the line says that it was written with a schema."""
+    if schema is not None or (is_json and given is not None):
+        return json_text(given)
+    return _bytes(given, name)
 
 
 def _shown(data: bytes | None) -> object:

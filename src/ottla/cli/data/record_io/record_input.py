@@ -113,10 +113,15 @@ class LineInput(DelimitedInput):
 
 
 class JsonInput(DelimitedInput):
-    """What `consume -o jsonl` writes."""
+    """What `consume -o jsonl` writes. Keys and values that are JSON are to be encoded."""
+
+    def __init__(self, *, key_is_json: bool = False, value_is_json: bool = False) -> None:
+        super().__init__()
+        self._key_is_json = key_is_json
+        self._value_is_json = value_is_json
 
     def _record(self, line: bytes) -> InputRecord:
-        return record_of_json(line)
+        return record_of_json(line, key_is_json=self._key_is_json, value_is_json=self._value_is_json)
 
     def _whole_records(self) -> Iterator[InputRecord]:
         *lines, self._rest = self._rest.split(self._delimiter)

@@ -4,17 +4,19 @@ Output is written for each group of records that came together, so a live tail i
 written line by line.
 """
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ottla.cli.data.record_io.format_strings import Part, Shown
-from ottla.cli.data.record_io.json_records import json_line, json_of
+from ottla.cli.data.record_io.json_records import json_of, json_text
 
 if TYPE_CHECKING:
+    from ottla.cli.data.record_io.record_decoding import RecordDecoding
     from ottla.client import Record
     from ottla.client.consumer import PartitionBounds
+
+    RowOf = Callable[[Record], dict[str, object]]
 
 BoundsOf = Callable[["Record"], "PartitionBounds | None"]
 
@@ -38,6 +40,18 @@ class RecordOutput:
 
     def end(self) -> None:
         """All records were written."""
+
+
+class DecodedOutput(RecordOutput):
+    """Writes JSON in place of keys and values of a registry's schemas, as another output does."""
+
+    def __init__(self, output: RecordOutput, decoding: "RecordDecoding") -> None:
+        super().__init__(output.stream)
+        self._output = output
+        self._decoding = decoding
+
+    def rendered(self, records: Sequence["Record"]) -> bytes:
+        return self._output.rendered([self._decoding.as_text(record) for record in records])
 
 
 class LineOutput(RecordOutput):
@@ -87,24 +101,32 @@ class FormatOutput(RecordOutput):
         return b"".join(parts)
 
 
-class JsonLinesOutput(RecordOutput):
+class RowOutput(RecordOutput):
+    """By what JSON says of a record."""
+
+    def __init__(self, row_of: "RowOf" = json_of) -> None:
+        super().__init__()
+        self._row_of = row_of
+
+
+class JsonLinesOutput(RowOutput):
     """One JSON object on each line."""
 
     def rendered(self, records: Sequence["Record"]) -> bytes:
-        return b"".join(map(json_line, records))
+        return b"".join([json_text(self._row_of(record)) + b"\n" for record in records])
 
 
-class JsonOutput(RecordOutput):
+class JsonOutput(RowOutput):
     """One JSON array, which is whole once reading has ended."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, row_of: "RowOf" = json_of) -> None:
+        super().__init__(row_of)
         self._lead = b"[\n"
 
     def rendered(self, records: Sequence["Record"]) -> bytes:
         parts: list[bytes] = []
         for record in records:
-            parts += (self._lead, json.dumps(json_of(record), indent=2, ensure_ascii=False).encode())
+            parts += (self._lead, json_text(self._row_of(record), indent=2))
             self._lead = b",\n"
         return b"".join(parts)
 

@@ -1,8 +1,9 @@
 import json
+from uuid import UUID
 
 import pytest
 
-from ottla.cli.data.record_io.json_records import InputRecord, json_line, json_of, record_of_json
+from ottla.cli.data.record_io.json_records import InputRecord, SchemaName, json_of, json_text, record_of_json
 from ottla.protocol.control_records import ControlType, control_key
 from ottla.protocol.record_batch import CONTROL_FLAG, TimestampType
 from unit.cli.made_records import NOW_MS, header, record
@@ -30,12 +31,12 @@ def test_a_marker_says_what_it_is_and_is_not_read_back() -> None:
     marker = record(b"\0\0", control_key(ControlType.COMMIT), batch=header(attributes=CONTROL_FLAG))
     assert json_of(marker)["control"] == "commit"
     with pytest.raises(ValueError, match="--control"):
-        record_of_json(json_line(marker))
+        record_of_json(json_text(json_of(marker)))
 
 
 def test_what_was_written_is_read_back() -> None:
     given = record(None, b"", (("a", b"\xff"), ("a", None)), partition=3, timestamp_ms=5)
-    assert record_of_json(json_line(given)) == InputRecord(None, b"", (("a", b"\xff"), ("a", None)), 3, 5)
+    assert record_of_json(json_text(json_of(given))) == InputRecord(None, b"", (("a", b"\xff"), ("a", None)), 3, 5)
 
 
 def test_a_hand_written_record_may_be_short() -> None:
@@ -73,3 +74,28 @@ def test_what_is_no_json_is_refused() -> None:
 def test_half_a_surrogate_is_refused() -> None:
     with pytest.raises(ValueError, match="cannot be read"):
         record_of_json(b'{"value": "\\ud800"}')
+
+
+def test_a_line_that_names_schemas_holds_json_that_is_to_be_encoded() -> None:
+    guid = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
+    line = {"key": None, "key_schema_guid": guid, "value": {"a": 1}, "value_schema_id": 7, "value_message": "p.R"}
+    assert record_of_json(json_text(line)) == InputRecord(
+        b'{"a": 1}', b"null", key_schema=SchemaName(None, UUID(guid)), value_schema=SchemaName(7, message="p.R")
+    )
+
+
+def test_a_line_without_schemas_holds_json_if_the_caller_says_so_and_null_is_a_tombstone() -> None:
+    line = b'{"key": "k", "value": "v", "value_schema_id": null}'
+    assert record_of_json(line, key_is_json=True, value_is_json=True) == InputRecord(b'"v"', b'"k"')
+    assert record_of_json(b'{"value": null}', value_is_json=True) == InputRecord(None)
+
+
+@pytest.mark.parametrize("wrong", ['"value_schema_id": "x"', '"value_schema_guid": 7'])
+def test_a_schema_that_is_named_wrongly_is_told(wrong: str) -> None:
+    with pytest.raises(ValueError, match="value_schema_id is a whole number"):
+        record_of_json(f'{{"value": 1, {wrong}}}'.encode())
+
+
+def test_halves_of_surrogate_pairs_stay_escaped() -> None:
+    assert json_text({"a": "\ud800é"}) == b'{"a": "\\ud800\\u00e9"}'
+    assert json_text(["é"], is_compact=True) == '["é"]'.encode()

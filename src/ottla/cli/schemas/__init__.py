@@ -1,0 +1,1 @@
+"""`ottla schemas`: what a schema registry has, and changing it."""

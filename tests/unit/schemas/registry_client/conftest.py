@@ -1,0 +1,27 @@
+from collections.abc import Iterator
+
+import pytest
+
+from harness.running_registry import running_registry
+from ottla.schemas.registry_client.known_schemas import KnownSchemas
+from ottla.schemas.registry_client.registry_client import RegistryClient
+from ottla.schemas.registry_client.settings import RegistryClientSettings
+from ottla.testing import EmbeddedCluster
+
+
+@pytest.fixture(scope="session")
+def registry_url(ottla_cluster: EmbeddedCluster) -> Iterator[str]:
+    """A real registry, one for all tests of the session: each takes subjects of its own."""
+    with running_registry(ottla_cluster.bootstrap_servers) as url:
+        yield url
+
+
+@pytest.fixture
+def client(registry_url: str) -> Iterator[RegistryClient]:
+    with RegistryClient(RegistryClientSettings((registry_url,))) as client:
+        yield client
+
+
+@pytest.fixture
+def known(client: RegistryClient) -> KnownSchemas:
+    return KnownSchemas(client)
