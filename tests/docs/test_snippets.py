@@ -20,6 +20,9 @@ from harness.servers import Server
 PRINTED = {
     "README.md": "dobrý den\n",
     "docs/tutorial/first-steps.md": "30 orders from 3 partitions\n",
+    "docs/tutorial/typed-topic.md": "1 250 CZ None\n2 1200 CZ None\n3 90 AT None\n",
+    "docs/how-to/use-confluents-serializers.md": "['visits-value']\n",
+    "docs/how-to/move-a-registry.md": "",
     "docs/how-to/use-the-python-client.md": "trades 0\n31 trades\nTrue\nTrue\nTrue\nTrue\ntrades\n",
     "docs/how-to/use-transactions.md": (
         "the till is closed\n10 payments\n10 receipts\n"
