@@ -41,7 +41,7 @@ class Kind(Protocol):
 
 
 # What building a column raises if a value does not fit it.
-MISFITS: Final = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError)
+MISFITS: Final = (pa.ArrowException, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Plain:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ottla.pipeline.typed.column_kinds import MISFITS
 from ottla.pipeline.typed.json_kinds import json_kind
 from ottla.schemas.json_schema.json_format import JsonFormat
 
@@ -85,3 +86,9 @@ def test_whole_numbers_may_be_written_with_a_point() -> None:
 def test_a_text_that_is_no_time_does_not_fit_a_column_of_times(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         kind_of({"type": "string", "format": "date-time"}).column([text])
+
+
+def test_what_is_no_object_does_not_fit_a_column_of_objects() -> None:
+    """A schema that says nothing of its type allows it."""
+    with pytest.raises(MISFITS):
+        kind_of({"properties": {"a": {"type": "integer"}}}).column([5])
