@@ -139,5 +139,4 @@ KINDS: tuple[Fault, ...] = (
     freeze_leader,
     kill_broker,
     stop_leader,
-    kill_all,
 )
