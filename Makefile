@@ -50,7 +50,7 @@ PIPELINE_TESTS := $(filter-out $(PIPELINE_KILLS) $(PIPELINE_CHAOS),$(wildcard te
 
 SLICES  := lint unit property sim fuzz docs interop registry tools librdkafka pipeline pipeline-kill kill transactions faults cluster abuse package
 
-.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster bench-registry chaos chaos-transactions chaos-cluster mixed chaos-pipeline control
+.PHONY: help install run check test $(SLICES) site format system-parts downloads conformance bench bench-pipeline bench-cluster bench-registry chaos chaos-transactions chaos-cluster mixed chaos-pipeline chaos-registry control
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -79,6 +79,7 @@ help:
 	@echo "make chaos-cluster FAULTS=n  nodes of a cluster fail under load, n times: killed, stopped, frozen, cut off, their disks slow or full"
 	@echo "make mixed               Ottla and Apache Kafka in one cluster"
 	@echo "make chaos-pipeline KILLS=n  kill Spark's driver, executors and workers, and brokers, under a pipeline (SERVERS=kafka,ottla)"
+	@echo "make chaos-registry KILLS=n  kill, freeze and stop three instances of the schema registry, and the brokers under them (SEED=n)"
 	@echo "make control             the interop slices against Apache Kafka itself: a test that fails there is wrong"
 	@echo "make system-parts        install or name what the tests need from outside Python"
 
@@ -273,6 +274,9 @@ chaos-pipeline: $(READY)
 	@$(FETCH) kafka >/dev/null
 	@for server in $(subst $(comma), ,$(SERVERS)); do echo "== $$server =="; \
 	  OTTLA_TEST_SERVER=$$server OTTLA_KILLS=$(KILLS) PYTHONUNBUFFERED=1 $(BIN)/pytest -s $(PIPELINE_KILLS) $(PIPELINE_CHAOS) || exit 1; done
+
+chaos-registry: $(READY)
+	@OTTLA_KILLS=$(KILLS) OTTLA_SEED=$(SEED) PYTHONUNBUFFERED=1 $(BIN)/pytest -s tests/registry/test_chaos_instances.py
 
 control: $(READY)
 	@$(PARTS) java mvn

@@ -58,7 +58,7 @@ def test_a_lie_to_a_client_is_noticed(lie: Event, found: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "found"),
     [
-        (schema(8, 4, 5, "e", epoch=9), "has id 5, after 3"),
+        (schema(8, 4, 0, "e", epoch=9), "has id 0, after 3"),
         (schema(8, 4, 3, "e", epoch=9), "has id 3, which is another schema"),
         (schema(8, 3, 1, "a", epoch=9), "was id 3 and is 1"),
         (schema(8, 1, 0, None, epoch=9), "a was registered in s with id 1, and is not there"),

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ottla.client.cluster import Cluster
 from ottla.client.connection import Connection
-from ottla.client.errors import ClientError, KafkaError
+from ottla.client.errors import ClientError, KafkaError, code_of
 from ottla.client.group_member import GroupMember, Offer, State
 from ottla.protocol.errors import ErrorCode
 from ottla.protocol.messages.heartbeat_response import HeartbeatResponse
@@ -22,6 +22,7 @@ from ottla.protocol.messages.sync_group_response import SyncGroupResponse
 
 # A join waits at the coordinator for the other members; the connection must be patient a little longer.
 _JOIN_SLACK_MS = 5_000.0
+_STILL_THERE = frozenset({ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
 
 
 class Participant(Protocol):
@@ -59,6 +60,7 @@ class GroupSession:
         self._joining: asyncio.Task[bytes | None] | None = None
         self._heartbeats: asyncio.Task[None] | None = None
         self._polled_s = cluster.now_s()
+        self._taken_generation: int | None = None
 
     @property
     def is_stable(self) -> bool:
@@ -82,17 +84,21 @@ class GroupSession:
             joining, self._joining = self._joining, None
             part = joining.result()
             if part is not None:
+                self._taken_generation = self.member.generation
                 await self._participant.take(part)
         if self._heartbeats is None or self._heartbeats.done():
             self._heartbeats = self._cluster.in_background(self._beat(), f"heartbeat {self.member.settings.group_id}")
 
     async def confirm(self) -> bool:
-        """Ask the coordinator whether the membership still holds; ClientError if it does not answer."""
-        if self.is_stable:
-            await self._send_heartbeat()
-            if not self.is_stable:
-                self._participant.rebalance_due()
-        return self.is_stable
+        """Ask whether what the member took last is still its part: ClientError if the coordinator does not answer.
+
+        It is while the next rebalance goes on, and no longer when that has ended, or when the member was removed.
+        """
+        generation = self._taken_generation
+        if self.member.generation != generation:
+            return False
+        code = await self._send_heartbeat()
+        return code in _STILL_THERE and self.member.generation == generation
 
     async def leave(self, reason: str) -> None:
         """Give everything back and leave, so that the others need not wait for the session to expire."""
@@ -160,18 +166,21 @@ class GroupSession:
             if self._cluster.now_s() - self._polled_s > member.settings.rebalance_timeout_ms / 1000:
                 await self._send_leave("the consumer did not poll for max_poll_interval_ms")
                 member.left()
-                break
+                self._participant.rebalance_due()
+                return
             try:
                 await self._send_heartbeat()
             except ClientError:
                 self._cluster.forget_coordinator(member.settings.group_id)
-        self._participant.rebalance_due()
 
-    async def _send_heartbeat(self) -> None:
+    async def _send_heartbeat(self) -> ErrorCode:
         connection = await self._connection()
         response = await connection.request(self.member.heartbeat_request(), HeartbeatResponse)
         if self.is_stable:
             self.member.refused(response.error_code)
+            if not self.is_stable:
+                self._participant.rebalance_due()
+        return code_of(response.error_code)
 
     async def _send_leave(self, reason: str) -> None:
         request = self.member.leave_request(reason)

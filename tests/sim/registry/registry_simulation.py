@@ -27,7 +27,9 @@ from ottla.registry.election import Identity
 from ottla.registry.errors import RegistryError
 from ottla.registry.instance import InstanceSettings, RegistryInstance
 from ottla.registry.registration import Registration, register_schema
+from ottla.registry.scopes import Defaults
 from ottla.registry.state import RegistryState
+from ottla.schemas.compatibility import CompatibilityLevel
 from ottla.schemas.schema import Schema
 from ottla.testing.sim.cluster import ClusterOfThree
 from ottla.testing.sim.host import SimulatedHost
@@ -41,9 +43,10 @@ TOPIC: Final = "_schemas"
 INSTANCES: Final = 3
 CLIENTS: Final = 4
 SUBJECTS: Final = 3
+BURST: Final = 3
 # How long a client waits for an answer.
 PATIENCE_S: Final = 25.0
-PAUSE_S: Final = 0.4
+PAUSE_S: Final = 1.0
 BETWEEN_FAULTS_S: Final = 6.0
 LONGEST_FAULT_S: Final = 25.0
 # After everything is healed.
@@ -60,7 +63,7 @@ class SimulatedInstance:
         self._world = world
         # Kept: a task that nobody knows would be collected.
         self._lives: list[asyncio.Task[None]] = []
-        self._identity = Identity(self.name, 8081)
+        self._settings = InstanceSettings(Identity(self.name, 8081), defaults=Defaults(level=CompatibilityLevel.NONE))
         # The highest id that this life has known: what it knows must not become less.
         self.highest_id = 0
 
@@ -76,7 +79,7 @@ class SimulatedInstance:
         while True:
             try:
                 async with Client(self._world.cluster.bootstrap, settings) as client:
-                    instance = RegistryInstance(client, InstanceSettings(self._identity))
+                    instance = RegistryInstance(client, self._settings)
                     await instance.start()
                     self.instance = instance
                     await asyncio.Event().wait()
@@ -160,9 +163,7 @@ class RegistrySimulation:
             self.report.simulated_s = self.loop.time()
             self.loop.close()
         self.report.registered = sum(isinstance(event, Registered) for event in self._events)
-        self.report.anomalies += [
-            f"{failure.get('message')}: {failure.get('exception')!r}" for failure in self.loop.failures
-        ]
+        self.report.anomalies += [f"{one.get('message')}: {one.get('exception')!r}" for one in self.loop.failures]
         return self.report
 
     async def _run(self) -> None:
@@ -195,11 +196,15 @@ class RegistrySimulation:
         while not self._is_over:
             await asyncio.sleep(chance.expovariate(1 / PAUSE_S))
             kind = chance.random()
+            subject = f"shared{chance.randrange(SUBJECTS)}"
             known = [event for event in self._events[-100:] if isinstance(event, Registered)]
+            known = [event for event in known if event.subject.startswith("shared")]
             if kind < 0.6 or not known:
-                await self._register(chance, f"s{chance.randrange(SUBJECTS)}", _text(next(names)))
+                # Several at once: the second is decided as soon as the first was answered.
+                texts = [_text(next(names)) for _ in range(BURST)]
+                await asyncio.gather(*(self._register(chance, subject, text) for text in texts))
             elif kind < 0.7:
-                await self._register(chance, f"s{chance.randrange(SUBJECTS)}", chance.choice(known).text)
+                await self._register(chance, subject, chance.choice(known).text)
             elif kind < 0.95:
                 await self._read(chance.choice(self.instances), chance.choice(known))
             else:
@@ -244,16 +249,8 @@ class RegistrySimulation:
 
     async def _do_harm(self) -> None:
         chance = self._chance
-        kinds = [
-            self._kill,
-            self._kill,
-            self._stop,
-            self._sleep,
-            self._sleep,
-            self._cut,
-            self._kill_node,
-            self._sleep_node,
-        ]
+        of_instances = [self._kill, self._kill, self._stop, self._sleep, self._sleep, self._cut]
+        kinds = [*of_instances, self._kill_node, self._sleep_node]
         while not self._is_over:
             await asyncio.sleep(chance.expovariate(1 / BETWEEN_FAULTS_S))
             fault = chance.choice(kinds)

@@ -171,7 +171,7 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
         return self._now if machine is None else self._now * machine.clock_rate
 
     def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:
-        handle = _Handle(callback, args, self, context or contextvars.copy_context())
+        handle = _Handle(callback, args, self, contextvars.copy_context() if context is None else context)
         self._ready.append(handle)
         return handle
 
@@ -196,7 +196,9 @@ class SimulatedLoop(_EventLoop):  # type: ignore[misc]
         self, when: float, callback: Any, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle:
         """Calls back when the world's time has come; on which machine, the context says."""
-        handle = asyncio.TimerHandle(when, callback, args, self, context or contextvars.copy_context())
+        handle = asyncio.TimerHandle(
+            when, callback, args, self, contextvars.copy_context() if context is None else context
+        )
         self._timer_count += 1
         heapq.heappush(self._timers, (when, self._timer_count, handle))
         return handle
