@@ -1,12 +1,14 @@
 """One instance of a registry: it follows the topic, takes part in the election, and writes while it leads.
 
 Reads are answered by every instance from what it has read. Changes are decided one after the other by the leader.
+Those that come while a transaction is on its way make up the next one together.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +26,7 @@ from ottla.registry.registration import Parse
 from ottla.registry.schemas_topic import SchemasTopic, TopicSettings
 from ottla.registry.scopes import Defaults
 from ottla.registry.state import RegistryState
+from ottla.registry.waiting_changes import TOGETHER_MAX, Decided, WaitingChange, decide_together
 
 logger = logging.getLogger("ottla.registry")
 
@@ -55,7 +58,9 @@ class RegistryInstance:
         self._choice: Choice | None = None
         self._chosen = asyncio.Event()
         self._leading: Leading | None = None
+        self._waiting: deque[WaitingChange] = deque()
         self._writing = asyncio.Lock()
+        self._writes: set[asyncio.Task[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
         member = GroupMember(
             MemberSettings(
@@ -114,22 +119,46 @@ class RegistryInstance:
         return partial(self._reader.read, state)
 
     async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
+        waiting = WaitingChange(decide, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        # Whoever asked may go away; a transaction that was begun goes on.
+        writing = asyncio.create_task(self._write_waiting())
+        self._writes.add(writing)
+        writing.add_done_callback(self._writes.discard)
+        answer: T = await waiting.answer
+        return answer
+
+    async def _write_waiting(self) -> None:
         async with self._writing:
-            leading = self._leading
-            if leading is None:
-                raise unknown_leader("This instance does not lead, and nobody else is known to; ask again soon")
-            change = await asyncio.to_thread(decide, self.state)
-            if change.records:
-                try:
-                    await leading.write(change.records)
-                except LostLeadership as lost:
-                    logger.warning("This instance leads no more: %s", lost)
-                    self._leading = None
-                    await leading.end()
-                    self._chosen.set()
-                    cause = lost.__cause__
-                    raise cause if isinstance(cause, RegistryError) else unknown_leader(str(lost)) from lost
-            return change.answer
+            together = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
+            try:
+                decided = await self._write_together(together)
+            except Exception as failure:  # noqa: BLE001 - whoever waits hears of it
+                for one in together:
+                    one.refuse(failure)
+                return
+            for one, error in decided.refused:
+                one.refuse(error)
+            for one, answer in decided.answers:
+                one.settle(answer)
+
+    async def _write_together(self, changes: list[WaitingChange]) -> Decided:
+        """RegistryError if nothing was written, or nobody knows."""
+        leading = self._leading
+        if leading is None:
+            raise unknown_leader("This instance does not lead, and nobody else is known to; ask again soon")
+        decided = await asyncio.to_thread(decide_together, changes, self.state, leading.encode)
+        if decided.records:
+            try:
+                await leading.write(decided.records)
+            except LostLeadership as lost:
+                logger.warning("This instance leads no more: %s", lost)
+                self._leading = None
+                await leading.end()
+                self._chosen.set()
+                cause = lost.__cause__
+                raise cause if isinstance(cause, RegistryError) else unknown_leader(str(lost)) from lost
+        return decided
 
     # -- the election -------------------------------------------------------------------------------------------------
 

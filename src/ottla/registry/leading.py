@@ -1,9 +1,9 @@
 """Writes to `_schemas` as the one instance that leads.
 
-Each change is a transaction under the registry's own transactional id. A new leader takes that id before it decides
-anything, which fences the one before: whatever that one still sends is refused, and never shows. Then it reads all that
-was committed, so that it decides with everything. From then on nobody else writes, and its own state is the newest as
-soon as it has read its own records.
+Changes are transactions under the registry's own transactional id; those that wait together make one. A new leader
+takes that id before it decides anything, which fences the one before: whatever that one still sends is refused, and
+never shows. Then it reads all that was committed, so that it decides with everything. From then on nobody else writes,
+and its own state is the newest as soon as it has read its own records.
 
 When the outcome of a transaction is not known, it stops leading: the next leader reads what came of it.
 """
@@ -18,6 +18,9 @@ from ottla.client import Client, ClientError, ProducerSettings
 from ottla.registry.errors import schema_too_large, store_failed, timed_out
 from ottla.registry.records import Record, encode_key, encode_value
 from ottla.registry.schemas_topic import SchemasTopic
+
+# Key and value.
+EncodedRecord = tuple[bytes, bytes | None]
 
 _TRANSACTION_TIMEOUT_MS: Final = 30_000
 
@@ -46,9 +49,12 @@ class Leading:
         await self._producer.init_transactions()
         await self._topic.catch_up()
 
-    async def write(self, records: Sequence[Record]) -> None:
+    def encode(self, records: Sequence[Record]) -> list[EncodedRecord]:
+        """RegistryError if one is too large for a request to the cluster."""
+        return encode_records(records, self._producer.settings.request_bytes_max)
+
+    async def write(self, encoded: Sequence[EncodedRecord]) -> None:
         """Returns when the records were read back. LostLeadership if nothing more may be written."""
-        encoded = encode_records(records, self._producer.settings.request_bytes_max)
         try:
             async with asyncio.timeout(self._timeout_s), self._producer.transaction():
                 deliveries = [
@@ -68,7 +74,7 @@ class Leading:
         await self._producer.close()
 
 
-def encode_records(records: Sequence[Record], bytes_max: int) -> list[tuple[bytes, bytes | None]]:
+def encode_records(records: Sequence[Record], bytes_max: int) -> list[EncodedRecord]:
     """Keys and values. RegistryError if one is too large for a request to the cluster."""
     encoded = [(encode_key(record.key), encode_value(record.value)) for record in records]
     if any(len(key) + len(value or b"") >= bytes_max for key, value in encoded):
