@@ -131,6 +131,9 @@ class RegistryInstance:
     async def _write_waiting(self) -> None:
         async with self._writing:
             together = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
+            if not together:
+                # Those before have taken it along.
+                return
             try:
                 decided = await self._write_together(together)
             except Exception as failure:  # noqa: BLE001 - whoever waits hears of it
