@@ -122,11 +122,14 @@ class RegistryInstance:
         waiting = WaitingChange(decide, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         # Whoever asked may go away; a transaction that was begun goes on.
-        writing = asyncio.create_task(self._write_waiting())
-        self._writes.add(writing)
-        writing.add_done_callback(self._writes.discard)
+        self._keep(asyncio.create_task(self._write_waiting()))
         answer: T = await waiting.answer
         return answer
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        """Until it has ended: nobody else does."""
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
 
     async def _write_waiting(self) -> None:
         async with self._writing:
@@ -157,7 +160,7 @@ class RegistryInstance:
             except LostLeadership as lost:
                 logger.warning("This instance leads no more: %s", lost)
                 self._leading = None
-                await leading.end()
+                self._keep(asyncio.create_task(leading.end()))
                 self._chosen.set()
                 cause = lost.__cause__
                 raise cause if isinstance(cause, RegistryError) else unknown_leader(str(lost)) from lost

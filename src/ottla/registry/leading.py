@@ -55,20 +55,28 @@ class Leading:
 
     async def write(self, encoded: Sequence[EncodedRecord]) -> None:
         """Returns when the records were read back. LostLeadership if nothing more may be written."""
-        try:
-            async with asyncio.timeout(self._timeout_s), self._producer.transaction():
-                deliveries = [
-                    await self._producer.send(self._topic.partition.topic, value, key, partition=0)
-                    for key, value in encoded
-                ]
-                last = [await delivery for delivery in deliveries][-1]
-        except TimeoutError:
+        committing = asyncio.create_task(self._commit(encoded))
+        # A transaction that is given up is aborted first, for which a cluster that hangs has no answer either.
+        await asyncio.wait({committing}, timeout=self._timeout_s)
+        if not committing.done():
+            committing.cancel()
             raise LostLeadership("a change was not committed in time") from timed_out(
                 "Write to the Kafka store timed out"
             )
+        try:
+            end_offset = committing.result()
         except ClientError as error:
             raise LostLeadership(f"a change was not committed: {error}") from store_failed(str(error))
-        await self._topic.until_read(last.offset + 1)
+        await self._topic.until_read(end_offset)
+
+    async def _commit(self, encoded: Sequence[EncodedRecord]) -> int:
+        """The offset after the last record."""
+        async with self._producer.transaction():
+            deliveries = [
+                await self._producer.send(self._topic.partition.topic, value, key, partition=0)
+                for key, value in encoded
+            ]
+            return [await delivery for delivery in deliveries][-1].offset + 1
 
     async def end(self) -> None:
         await self._producer.close()

@@ -3,6 +3,8 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -154,6 +156,24 @@ def test_a_leader_that_was_asleep_is_fenced(bootstrap: str) -> None:
         await other.stop()
 
     play(bootstrap, scenario)
+
+
+def test_a_cluster_that_does_not_answer_in_time_is_told() -> None:
+    async def scenario(cluster: EmbeddedCluster, client: Client) -> None:
+        instance = RegistryInstance(client, replace(settings(1, "paused"), timeout_ms=1_000))
+        await instance.start()
+        await until_leading(instance)
+        cluster.pause(1)
+        try:
+            with pytest.raises(RegistryError) as refused:
+                await register(instance, "a", '"string"')
+        finally:
+            cluster.resume(1)
+        assert refused.value.code in (50001, 50002), "the client may give up first"
+        await instance.stop()
+
+    with EmbeddedCluster() as cluster:
+        play(cluster.bootstrap_servers, partial(scenario, cluster))
 
 
 def test_damaged_and_foreign_records_are_skipped_and_counted(bootstrap: str, caplog: pytest.LogCaptureFixture) -> None:
