@@ -16,6 +16,7 @@ class RegistryError(Exception):
         return self.code if self.code < 1000 else self.code // 100
 
 
+TOO_LARGE: Final = 42209
 # What each code means, for the reference. Codes below 1000 are HTTP's own.
 MEANINGS: Final = {
     400: "a body that is not JSON, or has something else where a text, a number or an object belongs",
@@ -42,7 +43,7 @@ MEANINGS: Final = {
     42205: "not permitted in the mode that holds, or at all",
     42206: "others refer to it",
     42208: "not the name of a subject",
-    42209: "the schema is too large for the topic",
+    TOO_LARGE: "the schema is too large for the topic",
     42210: "rules that no client could carry out",
     42211: "the context has subjects",
     50001: "the cluster refused or lost the change",
@@ -144,7 +145,7 @@ def invalid_subject(subject: str) -> RegistryError:
 
 
 def schema_too_large(message: str) -> RegistryError:
-    return RegistryError(42209, message)
+    return RegistryError(TOO_LARGE, message)
 
 
 def invalid_rule_set(message: str) -> RegistryError:

@@ -1,8 +1,9 @@
 """One instance of a registry: it follows the topic, takes part in the election, and writes while it leads.
 
-Reads are answered by every instance from what it has read. Changes are decided one after the other by the leader. If
-another one leads by then, the transaction fails, and nothing has happened. A request that writes nothing (the schema is
-there already, or is refused) has no transaction to fail, so it is decided with all that is committed by then.
+Reads are answered by every instance from what it has read. Changes are decided one after the other by the leader; those
+that come while a transaction is on its way make up the next one together. If another one leads by then, the transaction
+fails, and nothing has happened. Where nothing is to be written (schemas are there already, or are refused) there is no
+transaction to fail, so that is decided with all that is committed by then.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import partial
 from typing import Final, TypeVar
 
@@ -20,13 +23,14 @@ from ottla.client.group_member import GroupMember, MemberSettings
 from ottla.client.group_session import GroupSession
 from ottla.registry.change import Change
 from ottla.registry.election import PROTOCOL_TYPE, Choice, Identity, LeaderElection
-from ottla.registry.errors import RegistryError, store_failed, timed_out, unknown_leader
+from ottla.registry.errors import TOO_LARGE, RegistryError, store_failed, timed_out, unknown_leader
 from ottla.registry.leading import Leading, LostLeadership
 from ottla.registry.parsing import SchemaReader
 from ottla.registry.registration import Parse
 from ottla.registry.schemas_topic import SchemasTopic, TopicSettings
 from ottla.registry.scopes import Defaults
 from ottla.registry.state import RegistryState
+from ottla.registry.waiting_changes import TOGETHER_MAX, Decided, WaitingChange, decide_together
 
 logger = logging.getLogger("ottla.registry")
 
@@ -52,6 +56,11 @@ class InstanceSettings:
     rebalance_timeout_ms: int = 10_000
 
 
+class _Outcome(Enum):
+    ANSWERED = auto()
+    TOO_LARGE = auto()
+
+
 class RegistryInstance:
     def __init__(self, client: Client, settings: InstanceSettings) -> None:
         self.settings = settings
@@ -64,6 +73,7 @@ class RegistryInstance:
         self._chosen = asyncio.Event()
         self._leading: Leading | None = None
         self._rebalance_due = asyncio.Event()
+        self._waiting: deque[WaitingChange] = deque()
         self._writing = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         member = GroupMember(
@@ -134,41 +144,66 @@ class RegistryInstance:
             raise store_failed(f"{self.settings.topic.name} cannot be read: {error}") from error
 
     async def write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
+        waiting = WaitingChange(decide, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
         # Carried through even if whoever asked has gone: the next change is decided with what came of this one.
-        return await asyncio.shield(self._client.cluster.in_background(self._write(decide), "change"))
+        self._client.cluster.in_background(self._write_waiting(), "change")
+        answer: T = await waiting.answer
+        return answer
 
-    async def _write(self, decide: Callable[[RegistryState], Change[T]]) -> T:
+    async def _write_waiting(self) -> None:
         async with self._writing:
-            leading = self._leading
-            if leading is None:
-                raise unknown_leader("This instance does not lead, and nobody else is known to; ask again soon")
-            change = await self._decide(decide)
-            if change.records:
-                try:
-                    await leading.write(change.records)
-                except LostLeadership as lost:
-                    logger.warning("This instance leads no more: %s", lost)
-                    self._leading = None
-                    # Whoever asked need not wait for the abort.
-                    self._client.cluster.in_background(leading.end(), "end of a leadership")
-                    self._chosen.set()
-                    cause = lost.__cause__
-                    raise cause if isinstance(cause, RegistryError) else unknown_leader(str(lost)) from lost
-            return change.answer
+            # Those before may have taken all of them along.
+            together = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
+            if together and await self._try_writing(together) is _Outcome.TOO_LARGE:
+                # One of them is to blame: whoever it is, the others are written.
+                for one in together:
+                    await self._try_writing([one])
 
-    async def _decide(self, decide: Callable[[RegistryState], Change[T]]) -> Change[T]:
-        state = self.state
+    async def _try_writing(self, changes: list[WaitingChange]) -> _Outcome:
+        """Answers those that were decided; none of several if their records are too large for the cluster."""
         try:
-            change = await asyncio.to_thread(decide, state)
-        except RegistryError:
-            await self.refresh()
-            if self.state is state:
-                raise
-            return await asyncio.to_thread(decide, self.state)
-        if change.records:
-            return change
+            decided = await self._write_together(changes)
+        except Exception as failure:  # noqa: BLE001 - whoever waits hears of it
+            if isinstance(failure, RegistryError) and failure.code == TOO_LARGE and len(changes) > 1:
+                return _Outcome.TOO_LARGE
+            for one in changes:
+                one.refuse(failure)
+            return _Outcome.ANSWERED
+        for one, error in decided.refused:
+            one.refuse(error)
+        for one, answer in decided.answers:
+            one.settle(answer)
+        return _Outcome.ANSWERED
+
+    async def _write_together(self, changes: list[WaitingChange]) -> Decided:
+        """RegistryError if nothing was written, or nobody knows."""
+        leading = self._leading
+        if leading is None:
+            raise unknown_leader("This instance does not lead, and nobody else is known to; ask again soon")
+        decided = await self._decide(changes, leading)
+        if decided.records:
+            try:
+                await leading.write(decided.records)
+            except LostLeadership as lost:
+                logger.warning("This instance leads no more: %s", lost)
+                self._leading = None
+                # Whoever asked need not wait for the abort.
+                self._client.cluster.in_background(leading.end(), "end of a leadership")
+                self._chosen.set()
+                cause = lost.__cause__
+                raise cause if isinstance(cause, RegistryError) else unknown_leader(str(lost)) from lost
+        return decided
+
+    async def _decide(self, changes: list[WaitingChange], leading: Leading) -> Decided:
+        state = self.state
+        decided = await asyncio.to_thread(decide_together, changes, state, leading.encode)
+        if decided.records:
+            return decided
         await self.refresh()
-        return change if self.state is state else await asyncio.to_thread(decide, self.state)
+        if self.state is state:
+            return decided
+        return await asyncio.to_thread(decide_together, changes, self.state, leading.encode)
 
     # -- the election -------------------------------------------------------------------------------------------------
 

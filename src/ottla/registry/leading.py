@@ -1,9 +1,9 @@
 """Writes to `_schemas` as the one instance that leads.
 
-Each change is a transaction under the registry's own transactional id. A new leader takes that id before it decides
-anything, which fences the one before: whatever that one still sends is refused, and never shows. Then it reads all that
-was committed, so that it decides with everything. From then on nobody else writes, and its own state is the newest as
-soon as it has read its own records.
+Changes are transactions under the registry's own transactional id; those that wait together make one. A new leader
+takes that id before it decides anything, which fences the one before: whatever that one still sends is refused, and
+never shows. Then it reads all that was committed, so that it decides with everything. From then on nobody else writes,
+and its own state is the newest as soon as it has read its own records.
 
 When the outcome of a transaction is not known, or its records were not read back in time, it stops leading: the next
 leader reads what came of it. So every wait is bounded, and no id is given twice.
@@ -21,6 +21,9 @@ from ottla.protocol.errors import ErrorCode
 from ottla.registry.errors import schema_too_large, store_failed, timed_out
 from ottla.registry.records import Record, encode_key, encode_value
 from ottla.registry.schemas_topic import SchemasTopic
+
+# Key and value.
+EncodedRecord = tuple[bytes, bytes | None]
 
 _TRANSACTION_TIMEOUT_MS: Final = 30_000
 
@@ -53,11 +56,14 @@ class Leading:
             await self._topic.catch_up()
         self._restart_count = self._topic.restart_count
 
-    async def write(self, records: Sequence[Record]) -> None:
+    def encode(self, records: Sequence[Record]) -> list[EncodedRecord]:
+        """RegistryError if one is too large for a request to the cluster."""
+        return encode_records(records, self._producer.settings.request_bytes_max)
+
+    async def write(self, encoded: Sequence[EncodedRecord]) -> None:
         """Returns when the records were read back. LostLeadership if nothing more may be written."""
         if self._topic.restart_count != self._restart_count:
             raise LostLeadership("the topic of the schemas was made anew, and is not read yet")
-        encoded = encode_records(records, self._producer.settings.request_bytes_max)
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._topic.until_read(await self._commit(encoded))
@@ -68,7 +74,7 @@ class Leading:
         except ClientError as error:
             raise LostLeadership(f"a change was not committed: {error}") from store_failed(str(error))
 
-    async def _commit(self, encoded: Sequence[tuple[bytes, bytes | None]]) -> int:
+    async def _commit(self, encoded: Sequence[EncodedRecord]) -> int:
         """The offset after the last of them. What fails in between is aborted with the end of the leadership."""
         self._producer.begin_transaction()
         try:
@@ -90,7 +96,7 @@ class Leading:
         await self._producer.close()
 
 
-def encode_records(records: Sequence[Record], bytes_max: int) -> list[tuple[bytes, bytes | None]]:
+def encode_records(records: Sequence[Record], bytes_max: int) -> list[EncodedRecord]:
     """Keys and values. RegistryError if one is too large for a request to the cluster."""
     encoded = [(encode_key(record.key), encode_value(record.value)) for record in records]
     if any(len(key) + len(value or b"") >= bytes_max for key, value in encoded):

@@ -3,6 +3,8 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -77,6 +79,30 @@ def test_a_schema_is_there_again_after_a_restart(bootstrap: str) -> None:
     play(bootstrap, scenario)
 
 
+def test_changes_that_come_together_are_written_together_and_in_order(bootstrap: str) -> None:
+    async def scenario(client: Client) -> None:
+        instance = RegistryInstance(client, settings(1, "together"))
+        await instance.start()
+        await until_leading(instance)
+        registered = await asyncio.gather(*(register(instance, f"s{number}", '"string"') for number in range(20)))
+        assert {one.stored.id for one in registered} == {1}
+        texts = [json.dumps({"type": "fixed", "name": "F", "size": size}) for size in range(1, 21)]
+        registered = await asyncio.gather(*(register(instance, f"f{one}", text) for one, text in enumerate(texts)))
+        assert [one.stored.id for one in registered] == list(range(2, 22))
+        gone = asyncio.create_task(register(instance, "gone", '"int"'))
+        await asyncio.sleep(0)
+        gone.cancel()
+        assert (await register(instance, "stays", '"int"')).stored.version == 1
+        with pytest.raises(RegistryError) as refused:
+            await register(instance, "large", json.dumps({"type": "enum", "name": "E", "symbols": ["A" * 1_100_000]}))
+        assert refused.value.code == 42209
+        await instance.stop()
+        with pytest.raises(RegistryError, match="does not lead"):
+            await register(instance, "late", '"int"')
+
+    play(bootstrap, scenario)
+
+
 def test_one_of_two_leads_and_the_other_takes_over(bootstrap: str) -> None:
     async def scenario(client: Client) -> None:
         first, second = (RegistryInstance(client, settings(port, "two")) for port in (1, 2))
@@ -132,6 +158,24 @@ def test_a_leader_that_was_asleep_is_fenced(bootstrap: str) -> None:
         await other.stop()
 
     play(bootstrap, scenario)
+
+
+def test_a_cluster_that_does_not_answer_in_time_is_told() -> None:
+    async def scenario(cluster: EmbeddedCluster, client: Client) -> None:
+        instance = RegistryInstance(client, replace(settings(1, "paused"), timeout_ms=1_000))
+        await instance.start()
+        await until_leading(instance)
+        cluster.pause(1)
+        try:
+            with pytest.raises(RegistryError) as refused:
+                await register(instance, "a", '"string"')
+        finally:
+            cluster.resume(1)
+        assert refused.value.code in (50001, 50002), "the client may give up first"
+        await instance.stop()
+
+    with EmbeddedCluster() as cluster:
+        play(cluster.bootstrap_servers, partial(scenario, cluster))
 
 
 def test_damaged_and_foreign_records_are_skipped_and_counted(bootstrap: str, caplog: pytest.LogCaptureFixture) -> None:
