@@ -52,8 +52,8 @@ class Contenders:
     def close(self) -> None:
         for registry in self._up.values():
             registry.kill()
+            shutil.rmtree(registry.home)
         self._up.clear()
-        shutil.rmtree(self._home, ignore_errors=True)
 
 
 def fill(url: str) -> list[int]:
