@@ -37,6 +37,9 @@ def name_of(text: str, space: str) -> Name:
 
 
 def is_valid(simple: str) -> bool:
+    if simple.isascii():
+        # Nearly all are, and Python's own rule is the same there.
+        return simple.isidentifier()
     return bool(simple) and _is_letter(simple[0]) and all(_is_letter(c) or _is_digit(c) for c in simple)
 
 
