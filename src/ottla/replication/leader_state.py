@@ -44,6 +44,9 @@ _TOLD_BY_IMAGE = frozenset(
     }
 )
 
+# How often a follower that has not fetched yet is asked to: it may learn of a new leader after the leader itself.
+HURRY_INTERVAL_MS = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
@@ -97,6 +100,7 @@ class LeaderState:
 
     __slots__ = (
         "_broker",
+        "_hurry_due_ms",
         "_last_tick_ms",
         "_min_insync_replicas",
         "_pending",
@@ -126,6 +130,7 @@ class LeaderState:
         self._min_insync_replicas = min_insync_replicas
         self._pending: InSyncProposal | None = None
         self._last_tick_ms = now_ms
+        self._hurry_due_ms = 0
         self.leader_epoch = leadership.leader_epoch
         # Nothing is known of the log while a change of an earlier epoch is still under way there: it may be cut.
         self.log_end_offset = self.high_watermark = 0
@@ -269,9 +274,18 @@ class LeaderState:
         """Whether the watermark is at least where any earlier leader may have told it to be (KIP-207)."""
         return self.epoch_start_offset is not None and self.high_watermark >= self.epoch_start_offset
 
-    @property
-    def silent_followers(self) -> tuple[int, ...]:
-        """Those in sync that have not fetched in this epoch yet: the watermark waits for them."""
+    def followers_to_hurry(self, now_ms: int) -> tuple[int, ...]:
+        """Those in sync that have not fetched in this epoch yet, unless they were named a moment ago.
+
+        They may still wait in a fetch from before it, for up to replica.fetch.wait.max.ms. It names other partitions
+        that this broker leads, and not this one: whoever asks for acks=all would wait as long.
+        """
+        if now_ms < self._hurry_due_ms:
+            return ()
+        self._hurry_due_ms = now_ms + HURRY_INTERVAL_MS
+        return self._silent_followers()
+
+    def _silent_followers(self) -> tuple[int, ...]:
         return tuple(
             replica
             for replica in self.maximal_in_sync
@@ -296,7 +310,7 @@ class LeaderState:
         self._look_for_silent()
 
     def _look_for_silent(self) -> None:
-        self.awaits_first_fetch = bool(self.silent_followers)
+        self.awaits_first_fetch = bool(self._silent_followers())
 
     def _count_in_sync(self) -> None:
         self.effective_min_insync_replicas = min(self._min_insync_replicas, self._replica_count)

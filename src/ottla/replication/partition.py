@@ -50,8 +50,6 @@ NO_EPOCH = -1
 ACKS_ALL = -1
 # What a producer may ask for.
 KNOWN_ACKS = (ACKS_ALL, 0, 1)
-# How often a follower that has not fetched yet is asked to: it may learn of a new leader after the leader itself.
-HURRY_INTERVAL_MS = 20
 
 
 # What an append comes to: where the batch went, or, if its disk has a queue, what will tell.
@@ -88,7 +86,6 @@ class Partition:
 
     __slots__ = (
         "_broker",
-        "_hurry_due_ms",
         "_leader",
         "_queue",
         "_told_log_start_offset",
@@ -124,8 +121,6 @@ class Partition:
         self._queue = queue
         self._watchers = Watchers()
         self._uncommitted_bytes = 0
-        # When silent followers may be asked for another fetch again.
-        self._hurry_due_ms = 0
         self._unsynced = UnsyncedTail()
         self._told_log_start_offset = log.log_start_offset
         self.leadership = leadership
@@ -545,7 +540,6 @@ class Partition:
             now_ms=self._broker.monotonic_ms(),
         )
         self._uncommitted_bytes = 0
-        self._hurry_due_ms = 0
         self._unsynced.clear()
 
         def begin() -> int:
@@ -623,13 +617,7 @@ class Partition:
             self._commit(committed)
 
     def _hurry_silent_followers(self, leader: LeaderState) -> None:
-        """A follower may still wait in a fetch from before this epoch, for up to replica.fetch.wait.max.ms. It names
-        other partitions that we lead, and not this one: whoever asks for acks=all would wait as long."""
-        now_ms = self._broker.monotonic_ms()
-        if now_ms < self._hurry_due_ms:
-            return
-        self._hurry_due_ms = now_ms + HURRY_INTERVAL_MS
-        for replica_id in leader.silent_followers:
+        for replica_id in leader.followers_to_hurry(self._broker.monotonic_ms()):
             self._broker.hurry(replica_id)
 
     def _count(self, leader: LeaderState, end_offset: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from ottla.protocol.batch_builder import BatchBuilder
 from ottla.protocol.control_records import end_txn_batch
 from ottla.protocol.errors import ApiError, ErrorCode
-from ottla.replication.partition import ACKS_ALL, HURRY_INTERVAL_MS, AppendOutcome, Partition
+from ottla.replication.partition import ACKS_ALL, AppendOutcome, Partition
 from ottla.replication.watchers import Interest
 from ottla.storage.append_validation import validate_client_batch
 from ottla.storage.log import AppendInfo
@@ -569,24 +569,6 @@ def test_a_new_leader_tells_its_watermark_once_it_has_reached_the_start_of_its_e
     for replica in (2, 3):
         fetch(unknown, replica, 1)
     assert unknown.has_reached_epoch_start
-
-
-def test_a_new_leader_has_silent_in_sync_followers_fetch_at_once_and_leaves_the_others_alone(tmp_path: Path) -> None:
-    partition = make(tmp_path, replace(TRIO, in_sync=(1, 2)))
-    broker = broker_of(partition)
-    broker.hurried.clear()
-    to_leader(partition, in_sync=(1, 2))
-    assert broker.hurried == [2]
-    # Whoever learns late of the leader has only just been asked; then each record asks again.
-    append(partition)
-    assert broker.hurried == [2]
-    broker.now_ms += HURRY_INTERVAL_MS
-    append(partition)
-    assert broker.hurried == [2, 2]
-    fetch(partition, 2, 0)
-    broker.now_ms += HURRY_INTERVAL_MS
-    append(partition)
-    assert broker.hurried == [2, 2]
 
 
 def test_records_are_deleted_at_once_or_in_turn(tmp_path: Path) -> None:
