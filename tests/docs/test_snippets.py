@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.documents import ROOT, run_document
-from harness.running_registry import running_registry
+from harness.registries import running_registries
 from harness.servers import Server
 
 PRINTED = {
@@ -89,17 +89,17 @@ def test_every_page_is_read() -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "in reverse"])
 def test_the_documents_do_what_they_show_one_after_the_other(
-    is_reversed: bool, start_server: Callable[..., Server], capsys: pytest.CaptureFixture[str]
+    is_reversed: bool, start_server: Callable[..., Server], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # As a reader has it: one partition for topics that appear by themselves.
     server = start_server({"num.partitions": "1"})
     show_examples(server.bootstrap)
     capsys.readouterr()
     failures = []
-    with running_registry(server.bootstrap) as registry:
+    with running_registries(tmp_path, server.bootstrap) as (registry,):
         for name in reversed(READING_ORDER) if is_reversed else READING_ORDER:
             try:
-                run_document((ROOT / name).read_text(encoding="utf-8"), server.bootstrap, registry=registry)
+                run_document((ROOT / name).read_text(encoding="utf-8"), server.bootstrap, registry=registry.url)
                 assert capsys.readouterr().out == PRINTED[name]
             except Exception as failure:  # noqa: BLE001 - the rest is read all the same
                 failures.append(f"{name}: {failure}")

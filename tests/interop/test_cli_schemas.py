@@ -12,7 +12,7 @@ import pytest
 from harness.clients.java_client import Printed
 from harness.command_line import CommandLine
 from harness.http_answers import answering, refuse
-from harness.running_registry import running_registry
+from harness.registries import running_registries
 from harness.servers import Server
 
 ORDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
@@ -25,9 +25,9 @@ Run = Callable[..., Printed]
 
 
 @pytest.fixture(scope="module")
-def url(server: Server) -> Iterator[str]:
-    with running_registry(server.bootstrap) as url:
-        yield url
+def url(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_registries(tmp_path_factory.mktemp("registry"), server.bootstrap) as (registry,):
+        yield registry.url
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from harness.clients.confluent import ConfluentKafka
 from harness.clients.contract import Record
 from harness.commands import Commands, Run
 from harness.http_answers import answering, refuse
-from harness.running_registry import running_registry
+from harness.registries import running_registries
 from harness.servers import Server
 
 ORDER = json.dumps(
@@ -37,9 +37,9 @@ NewTopic = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def url(server: Server) -> Iterator[str]:
-    with running_registry(server.bootstrap) as url:
-        yield url
+def url(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_registries(tmp_path_factory.mktemp("registry"), server.bootstrap) as (registry,):
+        yield registry.url
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.running_registry import running_registry
+from harness.registries import running_registries
 from ottla.schemas.registry_client.known_schemas import KnownSchemas
 from ottla.schemas.registry_client.registry_client import RegistryClient
 from ottla.schemas.registry_client.settings import RegistryClientSettings
@@ -10,10 +10,10 @@ from ottla.testing import EmbeddedCluster
 
 
 @pytest.fixture(scope="session")
-def registry_url(ottla_cluster: EmbeddedCluster) -> Iterator[str]:
+def registry_url(ottla_cluster: EmbeddedCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real registry, one for all tests of the session: each takes subjects of its own."""
-    with running_registry(ottla_cluster.bootstrap_servers) as url:
-        yield url
+    with running_registries(tmp_path_factory.mktemp("registry"), ottla_cluster.bootstrap_servers) as (registry,):
+        yield registry.url
 
 
 @pytest.fixture
