@@ -14,7 +14,7 @@ In the moment in which it happens:
   before (leader completeness);
 - a leader commits: no later leader has begun without those records, enough replicas are in sync, and whoever may be so
   has fetched them;
-- a follower appends: its log ends with the record that its leader has there.
+- a follower appends: its log ends with the record that its leader has there, or has deleted since.
 
 What nodes answer is watched in `answer_watch`.
 
@@ -37,6 +37,7 @@ from ottla.protocol.record_batch import iterate_headers
 from ottla.protocol.records import CorruptRecords
 from ottla.replication.following import Following
 from ottla.replication.partition import Partition
+from ottla.storage.log import Log
 from ottla.storage.producer_replay import replay
 from ottla.storage.producer_state import ProducerStates
 from ottla.testing.sim.answer_watch import AnswerWatch
@@ -248,9 +249,9 @@ class ClusterWatch:
         last_offset = log.log_end_offset - 1
         own, leaders = (one.leader_epochs.epoch_of(last_offset) for one in (log, leader.log))
         self._demand(
-            last_offset < leader.log.log_end_offset and own == leaders,
-            f"a follower of {leader} has epoch {own} at {last_offset}: its leader has {leaders} there, and ends at "
-            f"{leader.log.log_end_offset}",
+            ends_like_leader(log, leader.log),
+            f"a follower of {leader} has epoch {own} at {last_offset}: its leader has {leaders} there, starts at "
+            f"{leader.log.log_start_offset} and ends at {leader.log.log_end_offset}",
         )
 
     def _note_commit(self, partition: Partition) -> None:
@@ -358,6 +359,19 @@ class ClusterWatch:
 
     def _tell(self, what: str) -> None:
         self.anomalies.append(what)
+
+
+def ends_like_leader(log: Log, leaders: Log) -> bool:
+    """Whether the last record of a follower's log is, as far as epochs tell, the one that its leader has or had there.
+
+    An answer may be under way while the leader deletes records of it, and with them their epochs. Epochs never fall
+    along a log: what the leader has deleted is not of a later one than where its log starts now.
+    """
+    last_offset, start_offset = log.log_end_offset - 1, leaders.log_start_offset
+    own = log.leader_epochs.epoch_of(last_offset)
+    if last_offset < start_offset:
+        return own <= leaders.leader_epochs.epoch_of(start_offset)
+    return last_offset < leaders.log_end_offset and own == leaders.leader_epochs.epoch_of(last_offset)
 
 
 def _with_itself(note: Callable[[Any], None]) -> Callable[..., None]:
