@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from ottla.pipeline.typed.avro_columns import Numbers
+from ottla.schemas.framing import ID_BYTES
 
 NO_ID: Final = -1
-_ID_BYTES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ def find_ids(records: pa.Array) -> FramedBatch:
     at, end = ends[:-1], ends[1:]
     ids = np.full(len(records), NO_ID, np.int64)
     is_there = np.asarray(records.is_valid())
-    framed = np.flatnonzero(is_there & (end - at >= _ID_BYTES))
+    framed = np.flatnonzero(is_there & (end - at >= ID_BYTES))
     if framed.size:
-        heads = found[at[framed][:, None] + np.arange(_ID_BYTES)].astype(np.int64)
+        heads = found[at[framed][:, None] + np.arange(ID_BYTES)].astype(np.int64)
         numbers = heads[:, 1:] @ np.array([1 << 24, 1 << 16, 1 << 8, 1])
         ids[framed] = np.where(heads[:, 0] == 0, numbers, NO_ID)
-    return FramedBatch(found, at + _ID_BYTES, end, ids)
+    return FramedBatch(found, at + ID_BYTES, end, ids)
