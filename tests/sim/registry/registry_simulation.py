@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 from harness.schema_history import Deleting, Event, Found, LogEntry, Registered, anomalies
 from harness.schema_log import read_log
 from ottla.client import Client, ClientError
+from ottla.registry.change import Change
 from ottla.registry.deletion import delete_version
 from ottla.registry.election import Identity
 from ottla.registry.errors import RegistryError
@@ -337,12 +338,11 @@ def _text(name: str) -> str:
 
 def _registering(subject: str, text: str) -> Callable[[RegistryInstance], Awaitable[Any]]:
     async def register(instance: RegistryInstance) -> Any:
-        decide = partial(
-            register_schema,
-            asked=Registration(subject, Schema(text)),
-            defaults=instance.defaults,
-            parse=instance.parse,
-        )
+        asked = Registration(subject, Schema(text))
+
+        def decide(state: RegistryState) -> Change[Any]:
+            return register_schema(state, asked, defaults=instance.defaults, parse=instance.parser(state))
+
         return await instance.write(decide)
 
     return register
