@@ -22,16 +22,25 @@ def shown(pytester: pytest.Pytester) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("with_own_settings", [False, True])
-def test_the_tests_pass_with_our_cluster_and_with_the_readers(
-    pytester: pytest.Pytester, shown: dict[str, Path], monkeypatch: pytest.MonkeyPatch, with_own_settings: bool
+def run_shown(pytester: pytest.Pytester, *names: str) -> None:
+    pytester.runpytest_subprocess("-p", "ottla.testing.pytest_plugin", *names).assert_outcomes(passed=len(names))
+
+
+def test_the_tests_pass_with_the_readers_own_settings(
+    pytester: pytest.Pytester, shown: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    if not with_own_settings:
-        shown["conftest.py"].unlink()
-    tests = sum(name.startswith("test_") for name in shown)
-    assert tests == 7
-    pytester.runpytest_subprocess("-p", "ottla.testing.pytest_plugin").assert_outcomes(passed=tests)
+    tests = [name for name in shown if name.startswith("test_")]
+    assert len(tests) == 7
+    run_shown(pytester, *tests)
+
+
+def test_the_tests_that_share_a_cluster_pass_without_any_settings(
+    pytester: pytest.Pytester, shown: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    shown["conftest.py"].unlink()
+    run_shown(pytester, *(name for name in shown if name.startswith("test_orders")))
 
 
 def test_it_works_without_pytest(shown: dict[str, Path]) -> None:
