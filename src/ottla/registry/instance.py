@@ -14,7 +14,6 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import partial
 from typing import Final, TypeVar
 
@@ -54,11 +53,6 @@ class InstanceSettings:
     heartbeat_interval_ms: int = 1_000
     # Nobody has anything to finish before it joins again.
     rebalance_timeout_ms: int = 10_000
-
-
-class _Outcome(Enum):
-    ANSWERED = auto()
-    TOO_LARGE = auto()
 
 
 class RegistryInstance:
@@ -155,26 +149,26 @@ class RegistryInstance:
         async with self._writing:
             # Those before may have taken all of them along.
             together = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
-            if together and await self._try_writing(together) is _Outcome.TOO_LARGE:
+            if together and not await self._try_writing(together):
                 # One of them is to blame: whoever it is, the others are written.
                 for one in together:
                     await self._try_writing([one])
 
-    async def _try_writing(self, changes: list[WaitingChange]) -> _Outcome:
-        """Answers those that were decided; none of several if their records are too large for the cluster."""
+    async def _try_writing(self, changes: list[WaitingChange]) -> bool:
+        """Whether they were answered; several are not if a record of theirs is too large for the cluster."""
         try:
             decided = await self._write_together(changes)
         except Exception as failure:  # noqa: BLE001 - whoever waits hears of it
             if isinstance(failure, RegistryError) and failure.code == TOO_LARGE and len(changes) > 1:
-                return _Outcome.TOO_LARGE
+                return False
             for one in changes:
                 one.refuse(failure)
-            return _Outcome.ANSWERED
+            return True
         for one, error in decided.refused:
             one.refuse(error)
         for one, answer in decided.answers:
             one.settle(answer)
-        return _Outcome.ANSWERED
+        return True
 
     async def _write_together(self, changes: list[WaitingChange]) -> Decided:
         """RegistryError if nothing was written, or nobody knows."""

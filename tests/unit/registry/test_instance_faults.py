@@ -12,6 +12,7 @@ from ottla.registry.deletion import delete_subject
 from ottla.registry.election import Choice
 from ottla.registry.errors import RegistryError
 from ottla.registry.instance import RegistryInstance
+from ottla.registry.registration import Registered
 from ottla.testing import EmbeddedCluster
 from unit.registry.test_instance import play, register, settings, until_leading
 
@@ -145,6 +146,16 @@ def test_a_schema_that_no_record_can_hold_is_refused_and_nothing_else_happens(bo
             text = '{"type":"fixed","name":"F","size":1,"doc":"%s"}' % ("x" * size)
             assert await until_refused(instance, "a", text) == 42209
         assert (await register(instance, "a", '"int"')).stored.id == 1
+        # While the first of them is written, the others wait together.
+        waiting = (
+            register(instance, subject, one) for subject, one in (("b", '"long"'), ("c", text), ("d", '"float"'))
+        )
+        first, large, last = await asyncio.gather(*waiting, return_exceptions=True)
+        assert isinstance(large, RegistryError)
+        assert large.code == 42209
+        assert isinstance(first, Registered)
+        assert isinstance(last, Registered)
+        assert (first.stored.id, last.stored.id) == (2, 3)
         assert instance._leading is leading
         await instance.stop()
 
